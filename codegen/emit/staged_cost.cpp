@@ -37,12 +37,6 @@ enum class Stage : uint8_t { none, kernel, problem, both };
 
 bool is_of_kernel(Source source) { return source == Source::parameter || source == Source::specialization; }
 
-// A member of CostTerms, or a variable before the loop.
-struct Term {
-  std::string name, text, value;
-  Type type;
-};
-
 class StagedCost {
  public:
   explicit StagedCost(const Spec& spec)
@@ -103,7 +97,7 @@ class StagedCost {
   }
 
  private:
-  // What a kernel, or a problem, is asked for once.
+  // A member of CostTerms, or a variable before the loop.
   struct Term {
     std::string name, text, value;
     Type type;

@@ -199,8 +199,11 @@ Fit fit_of(const SelectionScope& scope) {
 struct CostTerms {
   Integer rows;
   Integer columns;
+  Integer step;
   Real term1;
+  Real term2;
   Real term3;
+  Real term5;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -211,47 +214,36 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
-  const Integer tiles = row_tiles * column_tiles;
-  const Integer steps = ceil_div(Integer(problem.slice_k), Integer(specialization.step));
-  const Real product_us = steps
-      * (Real(fit.step_us)
+  const Real fetches = rows * Integer(specialization.step) / (Real(8.0) * Integer(specialization.subgroups_workgroup));
+  return {rows, columns, specialization.step,
+      Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f32_ops_per_us)
-      + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))))
-      + Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us);
-  const Real fetches = rows * Integer(specialization.step) / (Real(8.0) * Integer(specialization.subgroups_workgroup));
-  const Real tile_us = (product_us
-      + steps * Integer(specialization.step) * Integer(device.compute_units) * rows * Real(fit.unit_ops) / 4
-      / Real(device.f32_ops_per_us)) * (1 + Real(fit.crowded) * max(Real(0.0), fetches - 2));
-  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
-      + max(Real(fit.begin_us) + steps * Real(fit.lone_step_us)
-      + tile_us * max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup)),
-      (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
-      + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)
-      * tile_us);
-  return {rows, columns, Real(fit.lone_step_us) / Integer(specialization.step) + Real(fit.lone_k_us),
-      Real(fit.step_us) / Integer(specialization.step)
-      + Integer(device.compute_units)
-      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us)
-      + (2 * rows + columns) / (3 * Real(device.bytes_per_us))
-      + rows * Real(fit.unit_ops) / Real(4.0) / Real(device.f32_ops_per_us))};
+      + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
+      Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
+      1 + Real(fit.crowded) * max(Real(0.0), fetches - 2),
+      max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup))};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer term2 = Integer(problem.slice_k) + 64;
+  const Fit fit = fit_of(scope);
+  const Real term4 = Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    *to++ = Real(device.launch_us)
-        + max(Integer(problem.slice_k) * kernel.term1,
+    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
+    const Real product_us = steps * kernel.term1 + kernel.term2;
+    const Real tile_us = (product_us
+        + steps * Integer(kernel.step) * Integer(device.compute_units) * kernel.rows * Real(fit.unit_ops) / 4
+        / Real(device.f32_ops_per_us)) * kernel.term3;
+    *to++ = term4
+        + max(Real(fit.begin_us) + steps * Real(fit.lone_step_us) + tile_us * kernel.term5,
         (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
         + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)
-        * term2 * kernel.term3);
+        * tile_us);
   }
 }
 

@@ -254,8 +254,10 @@ Fit fit_of(const SelectionScope& scope) {
 struct CostTerms {
   Integer rows;
   Integer columns;
+  Integer step;
   Real term1;
-  Real term3;
+  Real term2;
+  Real term4;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -266,45 +268,33 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
-  const Integer tiles = row_tiles * column_tiles;
-  const Integer steps = ceil_div(Integer(problem.slice_k), Integer(specialization.step));
-  const Real product_us = steps
-      * (Real(fit.step_us)
+  return {rows, columns, specialization.step,
+      Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f32_ops_per_us)
-      + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))))
-      + Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us);
-  return Real(device.launch_us)
-      + Integer(problem.batches) * Integer(problem.n) * Integer(problem.k) * 2 / Real(device.bytes_per_us)
-      + max(Real(fit.begin_us) + steps * Real(fit.lone_step_us)
-      + product_us * max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup)),
-      (ceil_div(tiles * Integer(problem.batches) * Integer(problem.slices), Integer(device.compute_units))
-      + max(Real(1.0),
-      tiles * Integer(problem.batches) * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units)))
-      / Real(2.0) * product_us);
-  return {rows, columns, Real(fit.lone_step_us) / Integer(specialization.step) + Real(fit.lone_k_us),
-      Real(fit.step_us) / Integer(specialization.step)
-      + Integer(device.compute_units)
-      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us)
-      + 2 * (rows + columns) / (3 * Real(device.bytes_per_us)))};
+      + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
+      Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
+      max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup))};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer term2 = Integer(problem.slice_k) + 64;
+  const Fit fit = fit_of(scope);
+  const Real term3 = Real(device.launch_us)
+      + Integer(problem.batches) * Integer(problem.n) * Integer(problem.k) * 2 / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    *to++ = Real(device.launch_us)
-        + max(Integer(problem.slice_k) * kernel.term1,
+    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
+    const Real product_us = steps * kernel.term1 + kernel.term2;
+    *to++ = term3
+        + max(Real(fit.begin_us) + steps * Real(fit.lone_step_us) + product_us * kernel.term4,
         (ceil_div(tiles * Integer(problem.batches) * Integer(problem.slices), Integer(device.compute_units))
         + max(Real(1.0),
         tiles * Integer(problem.batches) * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units)))
-        / Real(2.0) * term2 * kernel.term3);
+        / Real(2.0) * product_us);
   }
 }
 

@@ -206,6 +206,7 @@ Fit fit_of(const SelectionScope& scope) {
 struct CostTerms {
   Integer group_team;
   Real term4;
+  Real read_times;
   Real term6;
   Integer rows;
 };
@@ -214,24 +215,10 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real reading = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
-      / Real(device.bytes_per_us)
-      * max(1,
-      Real(2048.0) * Integer(device.compute_units)
-      / max(1,
-      Integer(problem.n)
-      * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128))));
   const Real read_times = choose(Integer(specialization.transposed) == 1, Real(1.0), Real(fit.row_reads));
-  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
-      + choose(parameters.halves == Halves::native, Integer(0), Real(0.01))
-      + max(read_times * reading,
-      ceil_div(Integer(problem.m), Integer(specialization.rows))
-      * max(read_times * Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
-      / Real(device.bytes_per_us),
-      Integer(problem.n) * Integer(problem.k)
-      * (3
   return {specialization.group_team,
-      Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0),
+      Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
+      + choose(parameters.halves == Halves::native, Integer(0), Real(0.01)), read_times,
       3
       + Integer(specialization.rows)
       * (Real(fit.row_ops)
@@ -251,9 +238,10 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
   for (const CostTerms& kernel : kernels) {
     const Real reading = term1 * max(1, term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), term3)));
     *to++ = kernel.term4
-        + max(reading,
+        + max(kernel.read_times * reading,
         ceil_div(Integer(problem.m), Integer(kernel.rows))
-        * max(term1, term5 * kernel.term6 / Real(device.f32_ops_per_us)));
+        * max(kernel.read_times * Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
+        / Real(device.bytes_per_us), term5 * kernel.term6 / Real(device.f32_ops_per_us)));
   }
 }
 

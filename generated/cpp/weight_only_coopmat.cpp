@@ -221,8 +221,12 @@ Fit fit_of(const SelectionScope& scope) {
 struct CostTerms {
   Integer rows;
   Integer columns;
+  Integer step;
   Real term1;
-  Real term3;
+  Real term2;
+  Integer term3;
+  Real term5;
+  Real term6;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -233,48 +237,35 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
-  const Integer tiles = row_tiles * column_tiles;
-  const Integer steps = ceil_div(Integer(problem.slice_k), Integer(specialization.step));
-  const Real product_us = steps
-      * (Real(fit.step_us)
+  return {rows, columns, specialization.step,
+      Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f32_ops_per_us)
-      + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))))
-      + Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us);
-  const Real tile_us = product_us
-      + choose(parameters.form == Layout::weight_q4_rows, Integer(problem.slice_k) * columns * Real(fit.row_us),
-      Real(0.0));
-  return Real(device.launch_us)
-      + Integer(problem.n) * Integer(problem.k)
-      * choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0)) / Real(device.bytes_per_us)
-      + max(Real(fit.begin_us) + steps * Real(fit.lone_step_us)
-      + tile_us * max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup)),
-      (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
-      + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)
-      * tile_us);
-  return {rows, columns, Real(fit.lone_step_us) / Integer(specialization.step) + Real(fit.lone_k_us),
-      Real(fit.step_us) / Integer(specialization.step)
-      + choose(parameters.form == Layout::weight_q4_rows, columns * Real(fit.row_us), Real(0.0))
-      + Integer(device.compute_units)
-      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us)
-      + (2 * rows + columns) / (3 * Real(device.bytes_per_us)))};
+      + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
+      Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
+      parameters.form == Layout::weight_q4_rows,
+      choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0)),
+      max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup))};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer term2 = Integer(problem.slice_k) + 64;
+  const Fit fit = fit_of(scope);
+  const Integer term4 = Integer(problem.n) * Integer(problem.k);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    *to++ = Real(device.launch_us)
-        + max(Integer(problem.slice_k) * kernel.term1,
+    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
+    const Real product_us = steps * kernel.term1 + kernel.term2;
+    const Real tile_us = product_us
+        + choose((kernel.term3 != 0), Integer(problem.slice_k) * kernel.columns * Real(fit.row_us), Real(0.0));
+    *to++ = Real(device.launch_us) + term4 * kernel.term5 / Real(device.bytes_per_us)
+        + max(Real(fit.begin_us) + steps * Real(fit.lone_step_us) + tile_us * kernel.term6,
         (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
         + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)
-        * term2 * kernel.term3);
+        * tile_us);
   }
 }
 
