@@ -91,6 +91,12 @@ class Checker {
     } else if (binding.kind == BindingKind::uniform_buffer) {
       report(fmt::format("operand '{}' is bound as a uniform buffer", spec_.operands[binding.binding].name.value),
              "a storage buffer or a storage image", "use declare()");
+    } else if (binding.kind == BindingKind::storage_buffer && !binding.is_aliased &&
+               may_share_bytes(spec_.operands[binding.binding], spec_.operands)) {
+      report(
+          fmt::format("operand '{}' is declared as if its bytes were no other's, and the spec has something in place",
+                      spec_.operands[binding.binding].name.value),
+          "", "use declare()");
     }
   }
 

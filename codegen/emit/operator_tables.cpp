@@ -36,14 +36,23 @@ std::string dtypes_taken(const Spec& spec, const spec::Operand& operand) {
   return fmt::format(", {}", fmt::join(bits, " | "));
 }
 
+// A bit for each operand that it may lie in.
+std::string in_place_of(const Spec& spec, const spec::Operand& operand) {
+  std::vector<std::string> bits;
+  for (size_t i = 0; i < spec.operands.size(); ++i) {
+    if (may_lie_in(operand, spec.operands[i])) bits.push_back(fmt::format("1u << {}", i));
+  }
+  return bits.empty() ? "" : fmt::format(", 0, {}", fmt::join(bits, " | "));
+}
+
 void print_operands(TextWriter& out, const Spec& spec) {
   if (spec.operands.empty()) return;
   out.text("constexpr OperandInfo kOperands[] = {");
   {
     const auto indented = out.indent();
     for (const auto& operand : spec.operands) {
-      out.line("{{{}, {}, {}{}}},", quoted(operand.name.value), cpp_name(operand.access), operand.is_optional,
-               dtypes_taken(spec, operand));
+      out.line("{{{}, {}, {}{}{}}},", quoted(operand.name.value), cpp_name(operand.access), operand.is_optional,
+               dtypes_taken(spec, operand), in_place_of(spec, operand));
     }
   }
   out.text("};");

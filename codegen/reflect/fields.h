@@ -22,7 +22,7 @@ void fields(Stream& s, Member& m) {
 }
 template <typename Stream>
 void fields(Stream& s, Binding& b) {
-  s(b.set, b.binding, b.kind, b.access, b.name, b.members);
+  s(b.set, b.binding, b.kind, b.access, b.name, b.members, b.is_aliased);
 }
 template <typename Stream>
 void fields(Stream& s, SpecializationConstant& c) {

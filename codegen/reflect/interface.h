@@ -32,6 +32,7 @@ struct Binding {
   Access access = Access::read;
   std::string name;             // of the block or image
   std::vector<Member> members;  // of a buffer block whose members are all of fixed size; a problem buffer's fields
+  bool is_aliased = false;      // its bytes may be another binding's too
   friend bool operator==(const Binding&, const Binding&) = default;
 };
 

@@ -144,6 +144,7 @@ class InterfaceReader {
     binding.access = kind == BindingKind::uniform_buffer
                          ? Access::read
                          : access_of(compiler_.get_buffer_block_flags(resource.id), uses_[resource.id]);
+    binding.is_aliased = compiler_.has_decoration(resource.id, spv::DecorationAliased);
     binding.members = members_of(compiler_, compiler_.get_type(resource.base_type_id));
     interface_.bindings.push_back(std::move(binding));
   }
@@ -172,6 +173,7 @@ class InterfaceReader {
         append(errors_, fault(fmt::format("'{}' and '{}' share binding {} and are of two kinds", first.name, view.name,
                                           view.binding)));
       }
+      first.is_aliased &= view.is_aliased;
       if (first.access != view.access) first.access = Access::read_write;
     }
     interface_.bindings = std::move(joined);

@@ -89,13 +89,14 @@ std::vector<std::string_view> extensions_of(DType dtype, Storage storage) {
   return extensions;
 }
 
-std::string_view qualifier(Access access) {
+std::string qualifiers(Access access, bool shares_bytes) {
+  const std::string_view aliasing = shares_bytes ? "spirv_decorate(20) " : "restrict ";
   switch (access) {
-    case Access::read: return "readonly ";
-    case Access::write: return "writeonly ";
-    case Access::read_write: return "";
+    case Access::read: return fmt::format("readonly {}", aliasing);
+    case Access::write: return fmt::format("writeonly {}", aliasing);
+    case Access::read_write: break;
   }
-  return "";
+  return std::string(aliasing);
 }
 
 std::string camel_case(std::string_view name) {

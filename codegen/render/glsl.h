@@ -21,7 +21,12 @@ std::string_view image_format(DType dtype);                             // "rgba
 std::string_view image_type(DType dtype);                               // "iimage3D"
 std::vector<std::string_view> extensions_of(DType dtype, Storage storage);
 
-std::string_view qualifier(Access access);      // "readonly "; nothing where it is both
+// "readonly restrict "; of a buffer whose bytes may be another operand's too "readonly spirv_decorate(20) ", behind the
+// line that lets it be said. Leaving out `restrict` says nothing: SPIR-V takes two variables for apart unless both are
+// Aliased.
+std::string qualifiers(Access access, bool shares_bytes);
+constexpr std::string_view kSharedBytesExtension =
+    "#extension GL_EXT_spirv_intrinsics : require  // spirv_decorate(20): Aliased";
 std::string camel_case(std::string_view name);  // zero_point -> ZeroPoint
 
 // glsl_type, image_format, is_float, is_signed. The functions of a scope cannot fail: one that is given a value it

@@ -26,6 +26,7 @@ class PackedPrinter {
 
   std::string print() {
     out_.line("// {}: {}, {}", operand_.name, name(operand_.layout), order_text());
+    if (operand_.shares_bytes) out_.text(kSharedBytesExtension);
     declare_buffer("Buffer", "uint", "data");
     if (is_blocked() || is_transposed()) declare_buffer("Blocks", "uvec4", "blocks");
     if (is_strided() && is_written()) declare_buffer("Bytes", scalar_type(operand_.dtype), "bytes");
@@ -60,8 +61,9 @@ class PackedPrinter {
   }
 
   void declare_buffer(std::string_view suffix, std::string_view type, std::string_view member) {
-    out_.line("layout(set = 0, binding = {}, std430) {}restrict buffer {}{} {{ {} {}_{}[]; }};", operand_.binding,
-              qualifier(operand_.access), camel_case(operand_.name), suffix, type, operand_.name, member);
+    out_.line("layout(set = 0, binding = {}, std430) {}buffer {}{} {{ {} {}_{}[]; }};", operand_.binding,
+              qualifiers(operand_.access, operand_.shares_bytes), camel_case(operand_.name), suffix, type,
+              operand_.name, member);
   }
 
   // ---- addresses

@@ -33,6 +33,7 @@ struct PackedOperand {
   Layout layout = Layout::strided;
   std::string_view sides;     // the problem's field
   std::optional<Dim> across;  // without: no rows
+  bool shares_bytes = false;  // with another operand, perhaps
 };
 
 std::string print(const PackedOperand& operand);

@@ -62,8 +62,9 @@ class Printer {
       if (declaration.as != DeclareOperand::As::elements) {
         return failure(fmt::format("'{}' is a texture, which has no {}", operand.name.value, field_of(declaration.as)));
       }
-      return fmt::format("layout(set = 0, binding = {}, {}) uniform {}restrict {} {}_image;", declaration.operand,
-                         image_format(*dtype), qualifier(operand.access), image_type(*dtype), operand.name.value);
+      return fmt::format("layout(set = 0, binding = {}, {}) uniform {}{} {}_image;", declaration.operand,
+                         image_format(*dtype), qualifiers(operand.access, false), image_type(*dtype),
+                         operand.name.value);
     }
     const DType element = element_of(declaration.as, *dtype);
     const int64_t elements =
@@ -73,8 +74,10 @@ class Printer {
       return failure(fmt::format("a buffer holds elements by 1, 2 or 4, and '{}' is declared by {}", operand.name.value,
                                  elements));
     }
-    return fmt::format("layout(set = 0, binding = {}, std430) {}restrict buffer {}{} {{ {} {}_{}[]; }};",
-                       declaration.operand, qualifier(operand.access), camel_case(operand.name.value),
+    const bool shares_bytes = may_share_bytes(operand, spec_.operands);
+    return fmt::format("{}layout(set = 0, binding = {}, std430) {}buffer {}{} {{ {} {}_{}[]; }};",
+                       shares_bytes ? fmt::format("{}\n", kSharedBytesExtension) : "", declaration.operand,
+                       qualifiers(operand.access, shares_bytes), camel_case(operand.name.value),
                        block_of(declaration.as), *type, operand.name.value, field_of(declaration.as));
   }
 
@@ -86,7 +89,13 @@ class Printer {
     if (!dtype || bytes(*dtype) != 1 || !layout || info(*layout).storage != Storage::buffer) {
       return failure(fmt::format("operand '{}' is no buffer of i8 or u8 in a layout of buffers", name));
     }
-    PackedOperand described{name, declaration.operand, operand.access, *dtype, *layout, declaration.sides, {}};
+    PackedOperand described{.name = name,
+                            .binding = declaration.operand,
+                            .access = operand.access,
+                            .dtype = *dtype,
+                            .layout = *layout,
+                            .sides = declaration.sides,
+                            .shares_bytes = may_share_bytes(operand, spec_.operands)};
     if (!declaration.across) return render::print(described);
     const int64_t across = std::get<Integer>(expression::evaluate(*declaration.across, environment_)).value;
     if (across < 0 || across >= static_cast<int64_t>(Dim::batch) || across == packed(*layout)) {

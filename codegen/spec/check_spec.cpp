@@ -23,6 +23,7 @@ constexpr int64_t kLargestAxisValue = 0xffffffff;  // a specialization constant 
 constexpr size_t kMostOfAKind = 255;               // tables count operands in a byte, and keep one value for "none"
 constexpr uint64_t kMostProblemBytes = 16384;      // which every device takes as a uniform buffer
 constexpr size_t kMostSpecializations = 1024;      // combinations of their values: a kernel of each variant each
+constexpr ptrdiff_t kMostInPlace = 32;             // tables have a bit for each: OperandInfo::in_place
 constexpr std::string_view kIsNoOperand = "'none' is how a step passes no operand";  // of an operand or scratch
 
 std::string with_article(Type type) { return fmt::format("{} {}", type == Type::integer ? "an" : "a", name(type)); }
@@ -41,7 +42,10 @@ class DeclarationChecker {
     check_specializations();
     check_fit();
     for (const ProblemField& field : spec_.problem) check_words(field);
-    for (const Operand& operand : spec_.operands) check_operand(operand);
+    for (const Operand& operand : spec_.operands) {
+      check_operand(operand);
+      for (const auto& input : operand.in_place) check_in_place(operand, input);
+    }
     return std::move(errors_);
   }
 
@@ -252,6 +256,38 @@ class DeclarationChecker {
     if (dtype.word == name(DType::i8) || dtype.word == name(DType::u8)) return;
     report(layout.where, fmt::format("'{}' packs bytes, and '{}' is {}", layout.word, operand.name.value, dtype.word),
            "dtype i8 or u8");
+  }
+
+  void check_in_place(const Operand& output, const Located<std::string>& named) {
+    const auto input =
+        std::ranges::find_if(spec_.operands, [&](const Operand& one) { return one.name.value == named.value; });
+    if (input == spec_.operands.end()) {
+      std::vector<std::string> names;
+      for (const Operand& operand : spec_.operands) names.push_back(operand.name.value);
+      report(named.where, fmt::format("'{}' is no operand", named.value), fmt::format("one of {}", join_sorted(names)),
+             suggest(named.value, names));
+      return;
+    }
+    const std::string pair = fmt::format("'{}' in place of '{}'", output.name.value, named.value);
+    if (output.access != Access::write || input->access != Access::read)
+      report(named.where, pair, "an output in place of what is read");
+    if (input - spec_.operands.begin() >= kMostInPlace)
+      report(named.where, pair, fmt::format("one of the first {} operands", kMostInPlace));
+    if (!spec_.template_path || !spec_.recipes.empty())
+      report(named.where, pair, "a spec of kernels alone", "a later step of a recipe reads what an earlier one wrote");
+    if (!have_in_common(output.dtype, input->dtype))
+      report(named.where, pair, "two operands that may have the same dtype");
+    if (!may_be_buffer(output) || !may_be_buffer(*input)) report(named.where, pair, "two buffers");
+  }
+
+  bool have_in_common(const Choice& one, const Choice& other) const {
+    const std::vector<std::string> words = words_of(spec_, one);
+    return std::ranges::any_of(words_of(spec_, other),
+                               [&](const std::string& word) { return std::ranges::count(words, word) != 0; });
+  }
+
+  bool may_be_buffer(const Operand& operand) const {
+    return std::ranges::count(words_of(spec_, operand.storage), name(Storage::buffer)) != 0;
   }
 
   // `$x`: x is a parameter, and each of its values would do if it stood here itself.

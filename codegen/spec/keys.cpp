@@ -23,6 +23,8 @@ const std::array kOperandKeys = {
     Key{"layout", "a layout, or $parameter; strided in a buffer and any in a texture if unsaid", Form::one,
         Leaf::choice, false, layout_words()},
     Key{"optional", "whether the caller may leave it out", Form::one, Leaf::boolean},
+    Key{"in_place", "of an output: the inputs in whose bytes it may lie, where dtype, shape and layout are the same",
+        Form::list, Leaf::reference},
     Key{"shape", "its sides, as callers see them: [..., N, K]; or several such, of which it has one", Form::one,
         Leaf::shape},
     Key{"weight", "whether it is a weight: packed as the chosen kernel reads it, and kept", Form::one, Leaf::boolean},

@@ -182,6 +182,7 @@ class SpecParser {
     operand.dtype = choice(*value(node, "dtype"));
     operand.storage = storage ? choice(*storage) : Choice{std::string(name(Storage::buffer)), false, entry.key.where};
     if (layout) operand.layout = choice(*layout);
+    for (const YamlNode& input : items(node, "in_place")) operand.in_place.push_back(located(input));
     read_signature_of(node, operand);
     return operand;
   }

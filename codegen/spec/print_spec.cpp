@@ -124,10 +124,10 @@ class Printer {
   void print_declarations(const Spec& spec) {
     line("operands:");
     for (const Operand& operand : spec.operands) {
-      line("  {}: {{access: {}, dtype: {}, storage: {}{}{}{}}}", operand.name.value, name(operand.access),
+      line("  {}: {{access: {}, dtype: {}, storage: {}{}{}{}{}}}", operand.name.value, name(operand.access),
            to_text(operand.dtype), to_text(operand.storage),
            operand.layout ? ", layout: " + to_text(*operand.layout) : "", operand.is_optional ? ", optional: true" : "",
-           signature_of(operand));
+           operand.in_place.empty() ? "" : ", in_place: " + texts(operand.in_place), signature_of(operand));
     }
     if (!spec.attributes.empty()) line("attributes:");
     for (const Attribute& attribute : spec.attributes)

@@ -64,6 +64,8 @@ struct Operand {
   Choice dtype;
   Choice storage;                // default buffer
   std::optional<Choice> layout;  // default: strided in a buffer, any in a texture
+  // Of one that is written: those that are read in whose bytes it may lie, where dtype, shape and layout are the same.
+  std::vector<Located<std::string>> in_place;
 
   // What only callers know of it: signature.h.
   std::vector<ShapePattern> shapes;  // one of them
@@ -73,6 +75,15 @@ struct Operand {
   std::optional<Located<std::string>> like;         // the input where it lies unless the caller says
   std::string help;
 };
+
+inline bool may_lie_in(const Operand& output, const Operand& input) {
+  return std::ranges::find(output.in_place, input.name.value, &Located<std::string>::value) != output.in_place.end();
+}
+// Whether a kernel may have to do with two of its operands in the same bytes, of which this is one.
+inline bool may_share_bytes(const Operand& operand, const std::vector<Operand>& all) {
+  return !operand.in_place.empty() ||
+         std::ranges::any_of(all, [&](const Operand& output) { return may_lie_in(output, operand); });
+}
 
 // What a number may be: `[0, 2^119]`, `i8`, `positive`.
 struct Range {

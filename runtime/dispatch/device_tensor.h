@@ -34,6 +34,9 @@ namespace dispatch {
 // Whether a byte of one is a byte of the other.
 bool share_memory(const DeviceTensor::Memory& a, const DeviceTensor::Memory& b);
 
+// Whether they are the same bytes: from one beginning on, as many.
+bool are_same_memory(const DeviceTensor::Memory& a, const DeviceTensor::Memory& b);
+
 // Error: the tensor came from another allocator, so from another Executor; or it was moved from.
 Done check_is_from(const Allocator& allocator, const DeviceTensor::Memory& memory);
 

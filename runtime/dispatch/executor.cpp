@@ -58,6 +58,10 @@ bool dispatch::share_memory(const DeviceTensor::Memory& a, const DeviceTensor::M
   return whose_a == whose_b && a.offset < b.offset + b.tensor_bytes && b.offset < a.offset + a.tensor_bytes;
 }
 
+bool dispatch::are_same_memory(const DeviceTensor::Memory& a, const DeviceTensor::Memory& b) {
+  return share_memory(a, b) && a.offset == b.offset && a.tensor_bytes == b.tensor_bytes;
+}
+
 // ---- tensors and recordings -----------------------------------------------------------------------------------------
 
 const DeviceTensor::Memory& DeviceTensor::memory() const {

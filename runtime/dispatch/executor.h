@@ -19,7 +19,8 @@
 // A work is checked against what its choice was made for: as many operands, those that were present, each with the
 // dtype, shape, storage and layout that the Problem was filled from. A Choice that was made by hand, or for a Problem
 // without shapes, says less, and then its author answers for sizes. No operand that a work writes may be another of its
-// operands: kernels declare them `restrict`, and a recipe's later steps read what its first ones read.
+// operands, since kernels declare them `restrict`, and a recipe's later steps read what its first ones read; unless the
+// kernel has leave to write it in place of that one (OperandInfo::in_place): all of its bytes, seen alike.
 //
 // A buffer holds the tensor in its layout, rounded up to 16 bytes, so that kernels may read and write whole vec4s at
 // its end. Host tensors are row-major; upload(), write() and download() convert.

@@ -150,16 +150,26 @@ std::vector<bool> written_operands(const Choice& choice, size_t count) {
   return is_written;
 }
 
+// Whether the kernel of a work has leave to write `output` over `input`: all of its bytes, element over element.
+bool is_in_place(const Work& work, size_t output, size_t input) {
+  if (work.choice->recipe || !work.choice->launches.front().op->operands[output].may_lie_in(input)) return false;
+  const DeviceTensor &written = *work.operands[output], &read = *work.operands[input];
+  return written.storage() == Storage::buffer && written.dtype() == read.dtype() && written.shape() == read.shape() &&
+         written.layout() == read.layout() && are_same_memory(written.memory(), read.memory());
+}
+
 Done check_aliases(const Work& work) {
   const std::vector<bool> is_written = written_operands(*work.choice, work.operands.size());
   for (size_t a = 0; a < work.operands.size(); ++a) {
     for (size_t b = a + 1; b < work.operands.size(); ++b) {
       const bool share =
           work.operands[a] && work.operands[b] && share_memory(work.operands[a]->memory(), work.operands[b]->memory());
-      if (!share || !(is_written[a] || is_written[b])) continue;
-      return refused(fmt::format("{} and {} of '{}' share memory, and one is written", name_of(*work.choice, a),
-                                 name_of(*work.choice, b), work.choice->id),
-                     "allocate() a tensor for the output: kernels read their inputs while they write");
+      if (!share || !(is_written[a] || is_written[b]) || is_in_place(work, a, b) || is_in_place(work, b, a)) continue;
+      return refused(
+          fmt::format("{} and {} of '{}' share memory, and one is written", name_of(*work.choice, a),
+                      name_of(*work.choice, b), work.choice->id),
+          "allocate() a tensor for the output: kernels read their inputs while they write, unless their spec has the "
+          "output in an input's place, element over element");
     }
   }
   return std::monostate{};

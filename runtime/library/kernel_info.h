@@ -126,6 +126,10 @@ struct OperandInfo {
   // Of an operator that is made of recipes only, whose kernels may take more than it does: bit(DType) of each that it
   // takes. 0: what its own kernels take.
   uint32_t dtypes = 0;
+  // Of one that is written: a bit for each operand in whose bytes it may lie, where dtype, shape and layout are the
+  // same; no invocation of any kernel reads an element of it that another writes.
+  uint32_t in_place = 0;
+  constexpr bool may_lie_in(size_t operand) const { return operand < 32 && (in_place >> operand & 1u) != 0; }
 };
 
 struct KernelInfo {

@@ -3,7 +3,8 @@
 //
 // One choice of a call, run with suspicion: what it is to write is filled with one poison before a first run and with
 // another before a second, so that an element it leaves out, or a result that changes from run to run, shows as a
-// difference; and the guard words behind each output are looked at. Make the Executor with guard_bytes.
+// difference; and the guard words behind each output are looked at. Where the kernel may write an output in an input's
+// place, it does so in a third run, which must give the same bits. Make the Executor with guard_bytes.
 #pragma once
 
 #include "runtime/calls/registry.h"

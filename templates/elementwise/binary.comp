@@ -54,13 +54,13 @@ uvec4 combined_words(uvec4 a, uvec4 b) {
 
 $if flat == 1
 $include "lib/grid.glsl"
-layout(set = 0, binding = 0, std430) readonly restrict buffer InputBlocks { uvec4 input_blocks[]; };
-layout(set = 0, binding = 1, std430) readonly restrict buffer OtherBlocks { uvec4 other_blocks[]; };
-layout(set = 0, binding = 2, std430) writeonly restrict buffer OutputBlocks { uvec4 output_blocks[]; };
+${declare_words(input, 4)}
+${declare_words(other, 4)}
+${declare_words(output, 4)}
 
 void main() {
   const uint i = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
-  if (i < problem.flat_blocks) output_blocks[i] = combined_words(input_blocks[i], other_blocks[i]);
+  if (i < problem.flat_blocks) output_words[i] = combined_words(input_words[i], other_words[i]);
 }
 $else
 ${declare_packed(input, across(input_layout, output_layout))}

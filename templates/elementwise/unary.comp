@@ -13,13 +13,13 @@ ${declare_problem()}
 $include "lib/lookup.glsl"
 $if flat == 1
 $include "lib/grid.glsl"
-layout(set = 0, binding = 0, std430) readonly restrict buffer InputBlocks { uvec4 input_blocks[]; };
-layout(set = 0, binding = 1, std430) writeonly restrict buffer OutputBlocks { uvec4 output_blocks[]; };
+${declare_words(input, 4)}
+${declare_words(output, 4)}
 
 void main() {
   load_lookup_table();
   const uint i = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
-  if (i < problem.flat_blocks) output_blocks[i] = looked_up_words(input_blocks[i]);
+  if (i < problem.flat_blocks) output_words[i] = looked_up_words(input_words[i]);
 }
 $else
 ${declare_packed(input, across(input_layout, output_layout))}

@@ -110,15 +110,16 @@ vec4 operate_tame(vec4 x, vec4 y) {
   return problem.operation == kFusedOperationAdd ? sum : product;
 }
 
-// Of operands with one parameter each. Those of bytes are all loaded first, some twice where `end` comes early.
+// Of operands with one parameter each. Those of bytes are all loaded first, the first again where `end`
+// comes early.
 void make_simple_quads(uint first, uint end, Source source, Source other, Block block) {
 $if modules == own and bytes(input_dtype) == 1 and bytes(other_dtype) == 1 and bytes(output_dtype) == 1
   if (is_tame(source) && is_tame(other) && is_tame(problem.alpha) && block.is_short) {
     uint inputs[${items}], others[${items}];
     [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
-      const uint quad = min(first + i * ${workgroup}, end - 1u);
-      inputs[i] = input_words[quad];
-      others[i] = other_words[quad];
+      const uint quad = first + i * ${workgroup};
+      inputs[i] = input_words[quad < end ? quad : first];
+      others[i] = other_words[quad < end ? quad : first];
     }
     [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
       const uint quad = first + i * ${workgroup};

@@ -68,12 +68,16 @@ void make_quad(uint quad) {
 
 $include "lib/fused_bytes.glsl"
 
-// Of operands with one parameter each. Inputs of bytes are all loaded first, some twice where `end` comes early.
+// Of operands with one parameter each. Inputs of bytes are all loaded first, the first again where `end` comes
+// early.
 void make_simple_quads(uint first, uint end, Source source, Block block) {
 $if bytes(input_dtype) == 1 and bytes(output_dtype) == 1
   if (is_tame(source) && block.is_short) {
     uint inputs[${items}];
-    [[unroll]] for (uint i = 0u; i < ${items}; ++i) inputs[i] = input_words[min(first + i * ${workgroup}, end - 1u)];
+    [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
+      const uint quad = first + i * ${workgroup};
+      inputs[i] = input_words[quad < end ? quad : first];
+    }
     [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
       const uint quad = first + i * ${workgroup};
       const vec4 x = reals_the_short_way(unpack_${input_dtype}(inputs[i]), source);

@@ -43,7 +43,7 @@ template: elementwise/scale.comp
 operands:
   input:  {access: read, dtype: $dtype, storage: $storage}
   bias:   {access: read, dtype: f32, optional: true}
-  output: {access: write, dtype: $dtype, storage: $storage, layout: strided}
+  output: {access: write, dtype: $dtype, storage: $storage, layout: strided, in_place: [input]}
 problem:
   numel: u32
   alpha: f32
@@ -145,8 +145,8 @@ reflect::Member member(std::string name, uint32_t offset, reflect::Member::Kind 
   return {std::move(name), offset, 4 * count, count, kind};
 }
 
-reflect::Binding buffer(uint32_t binding, std::string name, Access access) {
-  return {0, binding, BindingKind::storage_buffer, access, std::move(name), {}};
+reflect::Binding buffer(uint32_t binding, std::string name, Access access, bool is_aliased = false) {
+  return {0, binding, BindingKind::storage_buffer, access, std::move(name), {}, is_aliased};
 }
 
 Kernel scale_kernel(const spec::Spec& spec, std::string id, std::string dtype, std::string mode, int vec, bool fused) {
@@ -154,7 +154,8 @@ Kernel scale_kernel(const spec::Spec& spec, std::string id, std::string dtype, s
   Kernel kernel;
   kernel.variant = {std::move(id), {Word{dtype}, Word{"buffer"}, Word{mode}, Integer(vec), fused}};
   kernel.module_digest = 0x123456789abcdef + static_cast<uint64_t>(vec);
-  kernel.interface.bindings = {buffer(0, "InputBuffer", Access::read), buffer(2, "OutputBuffer", Access::write)};
+  kernel.interface.bindings = {buffer(0, "InputBuffer", Access::read, true),
+                               buffer(2, "OutputBuffer", Access::write, true)};
   kernel.interface.push_constants = {member("numel", 0, Kind::u32), member("alpha", 4, Kind::f32),
                                      member("sizes", 16, Kind::i32, 4)};
   kernel.interface.push_constants_bytes = 32;
@@ -353,6 +354,11 @@ const BadKernel kBadKernels[] = {
     {"a uniform buffer", [](Kernel& k) { k.interface.bindings[0].kind = BindingKind::uniform_buffer; },
      "specs/scale.yaml: error: operand 'input' is bound as a uniform buffer\n"
      "  expected: a storage buffer or a storage image\n"
+     "  hint: use declare()\n"
+     "  in variant scale.f16.buffer.fast.vec4.fused\n"},
+    {"bytes that are said to be no other's", [](Kernel& k) { k.interface.bindings[0].is_aliased = false; },
+     "specs/scale.yaml: error: operand 'input' is declared as if its bytes were no other's, and the spec has something "
+     "in place\n"
      "  hint: use declare()\n"
      "  in variant scale.f16.buffer.fast.vec4.fused\n"},
     {"a workgroup that is not the axis of that name", [](Kernel& k) { k.resources[2].workgroup = {64, 1, 1}; },

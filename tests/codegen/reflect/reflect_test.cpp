@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -287,6 +288,22 @@ TEST(Translate, plain_modules_have_both_languages) {
   const auto hlsl = translate(spirv_of(tests::kTexture), Language::hlsl);
   ASSERT_TRUE(hlsl) << hlsl.error().reason;
   EXPECT_THAT(*hlsl, testing::HasSubstr("[numthreads(4, 4, 2)]"));
+}
+
+// Of a buffer that is seen as two types, both have to say so.
+TEST(Reflect, bytes_may_be_shared_where_every_view_is_aliased) {
+  constexpr std::string_view kHead = "#version 450\n#extension GL_EXT_spirv_intrinsics : require\n";
+  constexpr std::string_view kWords =
+      "layout(set = 0, binding = 0, std430) spirv_decorate(20) buffer W { uint words[]; };\n";
+  constexpr std::string_view kMain = "layout(local_size_x = 1) in;\nvoid main() { words[0] = uint(pairs[0].x); }\n";
+  for (const bool is_aliased : {true, false}) {
+    const std::string pairs = fmt::format("layout(set = 0, binding = 0, std430) {}buffer P {{ vec2 pairs[]; }};\n",
+                                          is_aliased ? "spirv_decorate(20) " : "restrict ");
+    const auto interface = reflect(spirv_of(fmt::format("{}{}{}{}", kHead, kWords, pairs, kMain)));
+    ASSERT_TRUE(interface) << to_text(interface.error(), {});
+    ASSERT_EQ(interface->bindings.size(), 1U);
+    EXPECT_EQ(interface->bindings[0].is_aliased, is_aliased);
+  }
 }
 
 TEST(Translate, a_large_problem_is_a_buffer_in_hlsl) {

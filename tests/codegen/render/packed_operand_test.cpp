@@ -54,6 +54,14 @@ uint x_load(uvec4 at) {
   return low | x_data[byte / 4u + 1u] << (8u * lanes);
 }
 uint x_element(uvec4 at) { return x_data[x_byte(at) / 4u] >> (8u * (x_byte(at) % 4u)) & 0xffu; })"},
+    // Whose bytes may be another operand's.
+    {{"x", 1, Access::read, DType::i8, Layout::packed_4c, "sides", std::nullopt, true}, R"(
+// x: packed_4c, blocks in the order [N][H][W][C/4] of [4 C]
+#extension GL_EXT_spirv_intrinsics : require  // spirv_decorate(20): Aliased
+layout(set = 0, binding = 1, std430) readonly spirv_decorate(20) buffer XBuffer { uint x_data[]; };
+uint x_word(uvec4 at) { return at.w * problem.x_strides[3] + at.y * problem.x_strides[1] + at.x * problem.x_strides[0] + at.z / 4u; }
+uint x_load(uvec4 at) { return x_data[x_word(at)]; }
+uint x_element(uvec4 at) { return x_data[x_word(at)] >> (8u * (at.z % 4u)) & 0xffu; })"},
     {{"x", 0, Access::write, DType::u8, Layout::strided, "x_sides", Dim::channels}, R"(
 // x: strided, blocks in the order [N][C][H][W] of bytes
 layout(set = 0, binding = 0, std430) writeonly restrict buffer XBuffer { uint x_data[]; };

@@ -197,6 +197,37 @@ TEST(Render, rows) {
   for (const Row& row : kRows) EXPECT_EQ(filled(row.text, row.id), row.expected) << row.name;
 }
 
+// The output's, and those of inputs in whose place it may be.
+TEST(Render, buffers_that_may_share_bytes_say_so) {
+  constexpr std::string_view kInPlace = R"yaml(
+operator: sample
+template: sample.comp
+operands:
+  input:  {access: read, dtype: f32}
+  other:  {access: read, dtype: f32}
+  output: {access: write, dtype: f32, in_place: [input]}
+grid: [1, 1, 1]
+)yaml";
+  const auto spec = spec::parse_spec(kInPlace, "specs/sample.yaml");
+  ASSERT_TRUE(spec) << to_text(spec.error(), {});
+  TemplateSet templates;
+  tests::add_template(templates, "sample.comp",
+                      "#version 450\n${declare(input)}\n${declare_words(other, 4)}\n${declare_words(output)}\n");
+  const auto parsed = parse_template(*spec, templates);
+  ASSERT_TRUE(parsed) << to_text(parsed.error(), {});
+  const auto result = render(*parsed, *spec, expand::expand(*spec, 1)->front());
+  ASSERT_TRUE(result) << to_text(result.error(), {});
+  EXPECT_EQ(
+      result->text,
+      "#version 450\n"
+      "#extension GL_EXT_spirv_intrinsics : require  // spirv_decorate(20): Aliased\n"
+      "layout(set = 0, binding = 0, std430) readonly spirv_decorate(20) buffer InputBuffer { float input_data[]; };\n"
+      "layout(set = 0, binding = 1, std430) readonly restrict buffer OtherWords { uvec4 other_words[]; };\n"
+      "#extension GL_EXT_spirv_intrinsics : require  // spirv_decorate(20): Aliased\n"
+      "layout(set = 0, binding = 2, std430) writeonly spirv_decorate(20) buffer OutputWords { uint output_words[]; "
+      "};\n");
+}
+
 // ---- whole texts ----------------------------------------------------------------------------------------------------
 
 TEST(Render, constants_are_declared_after_the_extensions) {

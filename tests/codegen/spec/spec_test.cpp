@@ -160,7 +160,7 @@ operands:
   weight: {access: read, dtype: i8, storage: buffer, layout: weight_q8_rows, shape: [N, K], weight: true}
   sums: {access: read, dtype: i32, storage: buffer, row_sums_of: weight}
   scales: {access: read, dtype: f32, storage: buffer, optional: true, shape: [[N], [N, G]]}
-  output: {access: write, dtype: $dtype, storage: buffer, shape: [...], like: input}
+  output: {access: write, dtype: $dtype, storage: buffer, in_place: [input], shape: [...], like: input}
 attributes:
   scale: {type: real, range: [2^-125, 0.5], unit: "volts"}
   count: {type: integer, range: i8, default: -3}
@@ -228,6 +228,11 @@ constexpr Mistake kMistakes[] = {
     {"shape: [N, K], weight", "shape: [..., K], weight", "weight 'weight' is neither a matrix nor a window"},
     {"row_sums_of: weight", "row_sums_of: input", "'input' is no weight"},
     {"row_sums_of: weight", "row_sums_of: wieght", "'wieght' is no operand"},
+    {"in_place: [input]", "in_place: [inptu]", "hint: did you mean 'input'?"},
+    {"in_place: [input]", "in_place: [output]", "expected: an output in place of what is read"},
+    {"in_place: [input]", "in_place: [weight]", "expected: two operands that may have the same dtype"},
+    {"shape: [N, K], weight: true", "shape: [N, K], weight: true, in_place: [input]", "'weight' in place of 'input'"},
+    {"template: \"op.comp\"\n", "", "'output' in place of 'input'\n  expected: a spec of kernels alone"},
     {"like: input", "like: output", "'output' is like 'output'"},
     {"like: input", "like: inptu", "hint: did you mean 'input'?"},
     {"[..., 3, K]", "[3, ..., K]", "'...' stands before all other sides"},

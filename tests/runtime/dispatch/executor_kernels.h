@@ -48,6 +48,17 @@ void main() {
   if (i < problem.count) data[i] += int(problem.value);
 })";
 
+// Element over element, which its output may do in place.
+inline constexpr std::string_view kIncrement = HEAD R"(
+#extension GL_EXT_spirv_intrinsics : require
+layout(local_size_x = 64) in;
+layout(std430, binding = 0) readonly spirv_decorate(20) buffer Input { int input_data[]; };
+layout(std430, binding = 1) writeonly spirv_decorate(20) buffer Output { int output_data[]; };
+void main() {
+  uint i = gl_GlobalInvocationID.x;
+  if (i < problem.count) output_data[i] = input_data[i] + int(problem.value);
+})";
+
 // Reads its mirror image: wrong unless everything before it is done.
 inline constexpr std::string_view kMirror = HEAD R"(
 layout(local_size_x = 64) in;
@@ -147,6 +158,9 @@ inline std::vector<Sketch> sketches() {
   all.push_back({.id = "double.f16", .glsl = kDoubleF16, .operands = in_out, .forms = both(DType::f16),
                  .bindings = {kReads0, kWrites1}, .push_constants = kCountPushed,
                  .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)});
+  all.push_back({.id = "increment.i32", .glsl = kIncrement,
+                 .operands = {{"input", Access::read, false}, {"output", Access::write, false, 0, 1u << 0}},
+                 .forms = both(DType::i32), .bindings = {kReads0, kWrites1}, .push_constants = kCountPushed});
   all.push_back({.id = "mirror.i32", .glsl = kMirror, .operands = in_out, .forms = both(DType::i32),
                  .bindings = {kReads0, kWrites1}, .push_constants = kCountPushed});
   all.push_back({.id = "negate.i8", .glsl = kNegateI8, .operands = in_out, .forms = both(DType::i8),

@@ -134,6 +134,32 @@ TEST_F(ChosenTest, ChoicesOfAnotherLibraryAreRefused) {
             "the choice 'copy.i32' is not whole: launch 1 is of operator 'copy' of another library");
 }
 
+// All of it, as one tensor or as two at one place of an arena; never a part, and nothing that is seen otherwise.
+TEST_F(ChosenTest, AnOutputMayTakeAnInputsPlaceWhereTheKernelHasLeave) {
+  const Choice increment = kit().choice("increment.i32", {2, 1, 1}, Count{100, 5});
+  const DeviceTensor tensor = upload(of(iota(100)));
+  run({{&increment, {&tensor, &tensor}}, {&increment, {&tensor, &tensor}}});
+  EXPECT_EQ(integers(tensor), iota(100, 10));
+
+  const DeviceTensor arena = allocate(DType::u8, {2048});
+  const auto at = [&](uint64_t offset, DType dtype, const Shape& shape) {
+    auto placed = executor().place(arena, offset, dtype, shape, Layout::strided);
+    EXPECT_TRUE(placed) << to_text(placed.error());
+    return *std::move(placed);
+  };
+  const DeviceTensor input = at(0, DType::i32, {100}), output = at(0, DType::i32, {100});
+  ASSERT_TRUE(executor().write(input, of(iota(100))));
+  run({{&increment, {&input, &output}}});
+  EXPECT_EQ(integers(output), iota(100, 5));
+  const DeviceTensor shifted = at(256, DType::i32, {100}), real = at(0, DType::f32, {100});
+  const DeviceTensor matrix = at(0, DType::i32, {10, 10});
+  constexpr std::string_view kShared =
+      "operand 'input' and operand 'output' of 'increment.i32' share memory, and one is written";
+  EXPECT_EQ(refusal({{&increment, {&input, &shifted}}}), kShared);
+  EXPECT_EQ(refusal({{&increment, {&input, &real}}}), kShared);
+  EXPECT_EQ(refusal({{&increment, {&input, &matrix}}}), kShared);
+}
+
 // Kernels declare their operands `restrict`, and a recipe's last step may read what its first one read.
 TEST_F(ChosenTest, WhatIsWrittenIsNoOtherOperand) {
   const Choice copy = kit().choice("copy.i32", {1, 1, 1}, Count{8, 0});
