@@ -16,7 +16,7 @@ constexpr OperandInfo kOperands[] = {
   {"other", Access::read, false},
   {"other_scale", Access::read, true},
   {"other_zero_point", Access::read, true},
-  {"output", Access::write, false},
+  {"output", Access::write, false, 0, 1u << 0 | 1u << 3},
   {"output_scale", Access::read, true},
   {"output_zero_point", Access::read, true},
 };

@@ -13,7 +13,7 @@ constexpr OperandInfo kOperands[] = {
   {"input", Access::read, false},
   {"input_scale", Access::read, true},
   {"input_zero_point", Access::read, true},
-  {"output", Access::write, false},
+  {"output", Access::write, false, 0, 1u << 0},
   {"output_scale", Access::read, true},
   {"output_zero_point", Access::read, true},
 };

@@ -13,7 +13,7 @@ constexpr OperandInfo kOperands[] = {
   {"input", Access::read, false},
   {"weight", Access::read, true},
   {"bias", Access::read, true},
-  {"output", Access::write, false},
+  {"output", Access::write, false, 0, 1u << 0},
 };
 
 constexpr FieldInfo kFields[] = {

@@ -13,7 +13,7 @@ namespace {
 constexpr OperandInfo kOperands[] = {
   {"input", Access::read, false},
   {"other", Access::read, false},
-  {"output", Access::write, false},
+  {"output", Access::write, false, 0, 1u << 0 | 1u << 1},
 };
 
 constexpr FieldInfo kFields[] = {
@@ -185,6 +185,7 @@ enum Interface : uint16_t {
   uses_66660699,
   uses_7dfa15dc,
   uses_864abf89,
+  uses_be41e95d,
   uses_d8e61237,
   uses_df1fa001,
 };
@@ -199,6 +200,7 @@ constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_66660699
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_7dfa15dc
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_864abf89
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_be41e95d
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_d8e61237
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_df1fa001
 };
@@ -208,7 +210,7 @@ constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
     {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat0", {packed_4c, packed_4c, packed_4c, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, packed_4c, 1}, uses_42bb1249},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, packed_4c, 1}, uses_be41e95d},
     {"q8ta_binary.packed_4c.packed_4c.packed_4c1w.flat0", {packed_4c, packed_4c, packed_4c1w, 0}, uses_df1fa001},
     {"q8ta_binary.packed_4c.packed_4c.packed_4w4c.flat0", {packed_4c, packed_4c, packed_4w4c, 0}, uses_66660699},
     {"q8ta_binary.packed_4c.packed_4c1w.packed_4c.flat0", {packed_4c, packed_4c1w, packed_4c, 0}, uses_df1fa001},
@@ -222,13 +224,13 @@ constexpr auto kRows = [] {
     {"q8ta_binary.packed_4c1w.packed_4c.packed_4w4c.flat0", {packed_4c1w, packed_4c, packed_4w4c, 0}, uses_66660699},
     {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c.flat0", {packed_4c1w, packed_4c1w, packed_4c, 0}, uses_df1fa001},
     {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat0", {packed_4c1w, packed_4c1w, packed_4c1w, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, packed_4c1w, 1}, uses_42bb1249},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, packed_4c1w, 1}, uses_be41e95d},
     {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4w4c.flat0", {packed_4c1w, packed_4c1w, packed_4w4c, 0}, uses_66660699},
     {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c.flat0", {packed_4c1w, packed_4w4c, packed_4c, 0}, uses_2d20159a},
     {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c1w.flat0", {packed_4c1w, packed_4w4c, packed_4c1w, 0}, uses_2d20159a},
     {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4w4c.flat0", {packed_4c1w, packed_4w4c, packed_4w4c, 0}, uses_d8e61237},
     {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, packed_4h4w, 0}, uses_42bb1249},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, packed_4h4w, 1}, uses_42bb1249},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, packed_4h4w, 1}, uses_be41e95d},
     {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4h4w, packed_4w, 0}, uses_0c76bb2c},
     {"q8ta_binary.packed_4h4w.packed_4h4w.strided.flat0", {packed_4h4w, packed_4h4w, strided, 0}, uses_08760936},
     {"q8ta_binary.packed_4h4w.packed_4w.packed_4h4w.flat0", {packed_4h4w, packed_4w, packed_4h4w, 0}, uses_03c77439},
@@ -242,7 +244,7 @@ constexpr auto kRows = [] {
     {"q8ta_binary.packed_4w.packed_4h4w.strided.flat0", {packed_4w, packed_4h4w, strided, 0}, uses_2056e506},
     {"q8ta_binary.packed_4w.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4w, packed_4h4w, 0}, uses_66660699},
     {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, packed_4w, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, packed_4w, 1}, uses_42bb1249},
+    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, packed_4w, 1}, uses_be41e95d},
     {"q8ta_binary.packed_4w.packed_4w.strided.flat0", {packed_4w, packed_4w, strided, 0}, uses_35928aa8},
     {"q8ta_binary.packed_4w.strided.packed_4h4w.flat0", {packed_4w, strided, packed_4h4w, 0}, uses_66660699},
     {"q8ta_binary.packed_4w.strided.packed_4w.flat0", {packed_4w, strided, packed_4w, 0}, uses_df1fa001},
@@ -256,7 +258,7 @@ constexpr auto kRows = [] {
     {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c.flat0", {packed_4w4c, packed_4w4c, packed_4c, 0}, uses_0c76bb2c},
     {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c1w.flat0", {packed_4w4c, packed_4w4c, packed_4c1w, 0}, uses_0c76bb2c},
     {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat0", {packed_4w4c, packed_4w4c, packed_4w4c, 0}, uses_42bb1249},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, packed_4w4c, 1}, uses_42bb1249},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, packed_4w4c, 1}, uses_be41e95d},
     {"q8ta_binary.strided.packed_4h4w.packed_4h4w.flat0", {strided, packed_4h4w, packed_4h4w, 0}, uses_d8e61237},
     {"q8ta_binary.strided.packed_4h4w.packed_4w.flat0", {strided, packed_4h4w, packed_4w, 0}, uses_2d20159a},
     {"q8ta_binary.strided.packed_4h4w.strided.flat0", {strided, packed_4h4w, strided, 0}, uses_2056e506},
@@ -266,7 +268,7 @@ constexpr auto kRows = [] {
     {"q8ta_binary.strided.strided.packed_4h4w.flat0", {strided, strided, packed_4h4w, 0}, uses_66660699},
     {"q8ta_binary.strided.strided.packed_4w.flat0", {strided, strided, packed_4w, 0}, uses_df1fa001},
     {"q8ta_binary.strided.strided.strided.flat0", {strided, strided, strided, 0}, uses_35928aa8},
-    {"q8ta_binary.strided.strided.strided.flat1", {strided, strided, strided, 1}, uses_42bb1249},
+    {"q8ta_binary.strided.strided.strided.flat1", {strided, strided, strided, 1}, uses_be41e95d},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -11,7 +11,7 @@ namespace {
 
 constexpr OperandInfo kOperands[] = {
   {"input", Access::read, false},
-  {"output", Access::write, false},
+  {"output", Access::write, false, 0, 1u << 0},
 };
 
 constexpr FieldInfo kFields[] = {
@@ -141,6 +141,7 @@ constexpr InterfaceInfo binds_21ab3457 = {
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_80acd23f[] = {256, 256};
 enum Interface : uint16_t {
+  uses_1f1826a4,
   uses_335a9ab4,
   uses_3ce0eb1c,
   uses_6571a429,
@@ -149,6 +150,7 @@ enum Interface : uint16_t {
   uses_ec0f0b07,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_1f1826a4
   {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_335a9ab4
   {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_3ce0eb1c
   {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_6571a429
@@ -162,7 +164,7 @@ constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
     {"q8ta_unary.packed_4c.packed_4c.flat0", {packed_4c, packed_4c, 0}, uses_b029c3f6},
-    {"q8ta_unary.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, 1}, uses_ec0f0b07},
+    {"q8ta_unary.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, 1}, uses_1f1826a4},
     {"q8ta_unary.packed_4c.packed_4c1w.flat0", {packed_4c, packed_4c1w, 0}, uses_b029c3f6},
     {"q8ta_unary.packed_4c.packed_4h4w.flat0", {packed_4c, packed_4h4w, 0}, uses_6571a429},
     {"q8ta_unary.packed_4c.packed_4w.flat0", {packed_4c, packed_4w, 0}, uses_b029c3f6},
@@ -170,7 +172,7 @@ constexpr auto kRows = [] {
     {"q8ta_unary.packed_4c.strided.flat0", {packed_4c, strided, 0}, uses_3ce0eb1c},
     {"q8ta_unary.packed_4c1w.packed_4c.flat0", {packed_4c1w, packed_4c, 0}, uses_b029c3f6},
     {"q8ta_unary.packed_4c1w.packed_4c1w.flat0", {packed_4c1w, packed_4c1w, 0}, uses_b029c3f6},
-    {"q8ta_unary.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, 1}, uses_ec0f0b07},
+    {"q8ta_unary.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, 1}, uses_1f1826a4},
     {"q8ta_unary.packed_4c1w.packed_4h4w.flat0", {packed_4c1w, packed_4h4w, 0}, uses_6571a429},
     {"q8ta_unary.packed_4c1w.packed_4w.flat0", {packed_4c1w, packed_4w, 0}, uses_b029c3f6},
     {"q8ta_unary.packed_4c1w.packed_4w4c.flat0", {packed_4c1w, packed_4w4c, 0}, uses_6571a429},
@@ -178,7 +180,7 @@ constexpr auto kRows = [] {
     {"q8ta_unary.packed_4h4w.packed_4c.flat0", {packed_4h4w, packed_4c, 0}, uses_a0bf5189},
     {"q8ta_unary.packed_4h4w.packed_4c1w.flat0", {packed_4h4w, packed_4c1w, 0}, uses_a0bf5189},
     {"q8ta_unary.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, 0}, uses_ec0f0b07},
-    {"q8ta_unary.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, 1}, uses_ec0f0b07},
+    {"q8ta_unary.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, 1}, uses_1f1826a4},
     {"q8ta_unary.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4w, 0}, uses_a0bf5189},
     {"q8ta_unary.packed_4h4w.packed_4w4c.flat0", {packed_4h4w, packed_4w4c, 0}, uses_ec0f0b07},
     {"q8ta_unary.packed_4h4w.strided.flat0", {packed_4h4w, strided, 0}, uses_335a9ab4},
@@ -186,7 +188,7 @@ constexpr auto kRows = [] {
     {"q8ta_unary.packed_4w.packed_4c1w.flat0", {packed_4w, packed_4c1w, 0}, uses_b029c3f6},
     {"q8ta_unary.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4h4w, 0}, uses_6571a429},
     {"q8ta_unary.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, 0}, uses_b029c3f6},
-    {"q8ta_unary.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, 1}, uses_ec0f0b07},
+    {"q8ta_unary.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, 1}, uses_1f1826a4},
     {"q8ta_unary.packed_4w.packed_4w4c.flat0", {packed_4w, packed_4w4c, 0}, uses_6571a429},
     {"q8ta_unary.packed_4w.strided.flat0", {packed_4w, strided, 0}, uses_3ce0eb1c},
     {"q8ta_unary.packed_4w4c.packed_4c.flat0", {packed_4w4c, packed_4c, 0}, uses_a0bf5189},
@@ -194,7 +196,7 @@ constexpr auto kRows = [] {
     {"q8ta_unary.packed_4w4c.packed_4h4w.flat0", {packed_4w4c, packed_4h4w, 0}, uses_ec0f0b07},
     {"q8ta_unary.packed_4w4c.packed_4w.flat0", {packed_4w4c, packed_4w, 0}, uses_a0bf5189},
     {"q8ta_unary.packed_4w4c.packed_4w4c.flat0", {packed_4w4c, packed_4w4c, 0}, uses_ec0f0b07},
-    {"q8ta_unary.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, 1}, uses_ec0f0b07},
+    {"q8ta_unary.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, 1}, uses_1f1826a4},
     {"q8ta_unary.packed_4w4c.strided.flat0", {packed_4w4c, strided, 0}, uses_335a9ab4},
     {"q8ta_unary.strided.packed_4c.flat0", {strided, packed_4c, 0}, uses_b029c3f6},
     {"q8ta_unary.strided.packed_4c1w.flat0", {strided, packed_4c1w, 0}, uses_b029c3f6},
@@ -202,7 +204,7 @@ constexpr auto kRows = [] {
     {"q8ta_unary.strided.packed_4w.flat0", {strided, packed_4w, 0}, uses_b029c3f6},
     {"q8ta_unary.strided.packed_4w4c.flat0", {strided, packed_4w4c, 0}, uses_6571a429},
     {"q8ta_unary.strided.strided.flat0", {strided, strided, 0}, uses_3ce0eb1c},
-    {"q8ta_unary.strided.strided.flat1", {strided, strided, 1}, uses_ec0f0b07},
+    {"q8ta_unary.strided.strided.flat1", {strided, strided, 1}, uses_1f1826a4},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

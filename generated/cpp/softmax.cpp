@@ -11,7 +11,7 @@ namespace {
 
 constexpr OperandInfo kOperands[] = {
   {"input", Access::read, false},
-  {"output", Access::write, false},
+  {"output", Access::write, false, 0, 1u << 0},
 };
 
 constexpr FieldInfo kFields[] = {
