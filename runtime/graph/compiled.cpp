@@ -22,7 +22,7 @@ namespace qgen::graph {
 namespace {
 
 constexpr std::array<char, 8> kMagic{'Q', 'G', 'E', 'N', 'M', 'O', 'D', 'L'};
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr size_t kAlignment = 64;
 
 struct Header {

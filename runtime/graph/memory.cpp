@@ -70,7 +70,7 @@ class Arena {
 
 MemoryPlan plan_memory(std::span<const Lifetime> tensors, uint64_t alignment) {
   std::vector<Lifetime> rounded(tensors.begin(), tensors.end());
-  for (Lifetime& tensor : rounded) tensor.bytes = (tensor.bytes + alignment - 1) / alignment * alignment;
+  for (Lifetime& tensor : rounded) tensor.bytes = aligned(tensor.bytes, alignment);
   std::vector<uint32_t> order(rounded.size());
   std::iota(order.begin(), order.end(), 0u);
   std::ranges::stable_sort(order, std::greater(), [&](uint32_t tensor) { return rounded[tensor].bytes; });

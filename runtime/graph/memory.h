@@ -30,6 +30,10 @@ struct MemoryPlan {
   uint64_t naive = 0;             // each tensor in memory of its own
 };
 
+constexpr uint64_t aligned(uint64_t bytes, uint64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
 // Sizes are rounded up to the alignment first.
 MemoryPlan plan_memory(std::span<const Lifetime> tensors, uint64_t alignment);
 

@@ -94,8 +94,8 @@ class Collector {
                   .module = module};
     for (size_t i = 0; i < op.operands.size(); ++i) {
       const OperandInfo& operand = op.operands[i];
-      kernel.operands.push_back(
-          {std::string(operand.name), operand.access, operand.is_optional, op.form(launch.kernel->parameters, i)});
+      kernel.operands.push_back({std::string(operand.name), operand.access, operand.is_optional, operand.in_place,
+                                 op.form(launch.kernel->parameters, i)});
     }
     const uint32_t* values = op.specialization(launch.specialization);
     kernel.specialization.assign(values, values + op.specialization_names.size());
@@ -159,7 +159,7 @@ struct OwnKernels::Table {
   explicit Table(const Kernel& kernel)
       : name("model:" + kernel.id), specialization_names(kernel.specialization.size()) {
     for (const Operand& operand : kernel.operands)
-      operands.push_back({operand.name, operand.access, operand.is_optional});
+      operands.push_back({operand.name, operand.access, operand.is_optional, 0, operand.in_place});
     std::ranges::copy(kernel.workgroup, workgroup[0]);
     interface = {.bindings = kernel.bindings,
                  .push_constants = kernel.push_constants,

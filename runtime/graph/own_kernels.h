@@ -29,6 +29,7 @@ class OwnKernels {
     std::string name;
     Access access = Access::read;
     bool is_optional = false;
+    uint32_t in_place = 0;  // OperandInfo::in_place
     OperandForm form{};
   };
   struct Kernel {

@@ -34,6 +34,7 @@ Json json_of(const OwnKernels::Operand& operand) {
   return {{"name", operand.name},
           {"access", static_cast<int>(operand.access)},
           {"is_optional", operand.is_optional},
+          {"in_place", operand.in_place},
           {"dtype", name(operand.form.dtype)},
           {"storage", name(operand.form.storage)},
           {"layouts", layout_names(operand.form.layouts)}};
@@ -118,12 +119,13 @@ FeatureMask features_of(HeadReader& reader, const json::Value& value) {
 }
 
 OwnKernels::Operand operand_of(HeadReader& reader, const json::Value& value) {
-  const Keys keys(reader, value, {"name", "access", "is_optional", "dtype", "storage", "layouts"});
+  const Keys keys(reader, value, {"name", "access", "is_optional", "in_place", "dtype", "storage", "layouts"});
   const auto storage = find_storage(reader.text(keys["storage"]));
   if (!storage) reader.fail("it names a storage that this version has not");
   return {reader.text(keys["name"]),
           Access{reader.number<uint8_t>(keys["access"], kLastAccess)},
           reader.flag(keys["is_optional"]),
+          reader.number<uint32_t>(keys["in_place"]),
           {reader.dtype(keys["dtype"]), storage.value_or(Storage::buffer), layouts_of(reader, keys["layouts"])}};
 }
 

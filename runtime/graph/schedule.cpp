@@ -287,7 +287,8 @@ class Scheduler {
     return tensor;
   }
 
-  void place() {
+  // Of roots; of tensors that are none, nothing.
+  std::vector<Lifetime> lifetimes_of_tensors() const {
     const auto count = static_cast<uint32_t>(result_.tensors.size());
     const auto end = static_cast<uint32_t>(result_.steps.size());
     std::vector<Lifetime> lifetimes(count, {.first = end, .last = 0});
@@ -312,13 +313,67 @@ class Scheduler {
       lifetimes[i].bytes = buffer_bytes(value.dtype, value.shape, result_.tensors[i].layout);
       lifetimes[i].first = std::min(lifetimes[i].first, lifetimes[i].last);
     }
-    for (uint32_t i = 0; i < end; ++i) {
+    return lifetimes;
+  }
+
+  bool lie_alike_in_place(uint32_t a, uint32_t b) const {
+    const PlacedValue &one = result_.tensors[a], &other = result_.tensors[b];
+    const TensorDesc &value = result_.values[one.value], &other_value = result_.values[other.value];
+    return value.dtype == other_value.dtype && value.shape == other_value.shape && one.layout == other.layout;
+  }
+
+  // Whether a step may write an operand in the bytes of another, whose tensor nobody needs after it: the kernel has
+  // leave, for whatever operand of the step lies in these bytes.
+  bool may_be_in_place(const Step& step, size_t output, size_t input) const {
+    const auto is_tensor = [&](size_t i) { return step.operands[i].kind == Source::Kind::tensor; };
+    if (step.choice->recipe || !is_tensor(output) || !is_tensor(input)) return false;
+    const OperandInfo& written = step.choice->launches.front().op->operands[output];
+    if (!written.may_lie_in(input)) return false;
+    const uint32_t root = root_of(step.operands[input].index);
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      if (i == output || !is_tensor(i) || root_of(step.operands[i].index) != root) continue;
+      if (!written.may_lie_in(i) || !lie_alike_in_place(step.operands[output].index, step.operands[i].index))
+        return false;
+    }
+    return true;
+  }
+
+  // Gives the bytes that this saves where nothing else is shared. Inputs of the graph stay apart: whoever wrote them may
+  // look at them.
+  uint64_t put_outputs_in_place() {
+    uint64_t saved = 0;
+    std::vector<Lifetime> lifetimes = lifetimes_of_tensors();
+    std::vector<bool> is_input(result_.tensors.size());
+    for (const uint32_t input : result_.inputs) is_input[root_of(input)] = true;
+    for (uint32_t i = 0; i < result_.steps.size(); ++i) {
+      const Step& step = result_.steps[i];
+      for (size_t output = 0; output < step.operands.size(); ++output) {
+        for (size_t input = 0; input < step.operands.size(); ++input) {
+          if (!may_be_in_place(step, output, input)) continue;
+          const uint32_t root = root_of(step.operands[input].index), written = step.operands[output].index;
+          if (is_input[root] || root_of(written) != written || lifetimes[root].last != i) continue;
+          result_.tensors[written].alias_of = root;
+          lifetimes[root].last = lifetimes[written].last;
+          saved += aligned(lifetimes[written].bytes, kTensorAlignment);
+          break;
+        }
+      }
+    }
+    return saved;
+  }
+
+  void place() {
+    const uint64_t saved = put_outputs_in_place();
+    const auto count = static_cast<uint32_t>(result_.tensors.size());
+    std::vector<Lifetime> lifetimes = lifetimes_of_tensors();
+    for (uint32_t i = 0; i < result_.steps.size(); ++i) {
       if (const uint64_t needed = scratch_bytes(*result_.steps[i].choice)) {
         result_.steps[i].scratch = static_cast<uint32_t>(lifetimes.size());
         lifetimes.push_back({needed, i, i});
       }
     }
     result_.memory = plan_memory(lifetimes, kTensorAlignment);
+    result_.memory.naive += saved;
     for (uint32_t i = 0; i < count; ++i) result_.memory.offsets[i] = result_.memory.offsets[root_of(i)];
   }
 

@@ -28,7 +28,9 @@ namespace qgen::graph {
 struct PlacedValue {
   ValueId value = 0;
   Layout layout = Layout::strided;
-  uint32_t alias_of = kNone;  // of a reshape that moves nothing: the tensor whose memory it is
+  // The tensor whose memory it is: of a reshape that moves nothing, its input; of an output in place, the input that
+  // nobody reads any more.
+  uint32_t alias_of = kNone;
 
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 };

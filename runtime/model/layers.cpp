@@ -186,13 +186,14 @@ std::string dot_of(const graph::Graph& graph, const Schedule& schedule, const st
     text += fmt::format("  input{} [label=\"{}\", shape=ellipse];\n", i,
                         escaped(graph.values[schedule.tensors[schedule.inputs[i]].value].name));
   }
-  const auto root_of = [&](uint32_t tensor) {
-    while (schedule.tensors[tensor].alias_of != graph::PlacedValue::kNone) tensor = schedule.tensors[tensor].alias_of;
-    return tensor;
+  // Of a reshape, who writes what it reshapes.
+  const auto writer_of = [&](uint32_t tensor) {
+    while (writer[tensor].empty()) tensor = schedule.tensors[tensor].alias_of;
+    return writer[tensor];
   };
   const auto edge = [&](uint32_t tensor, const std::string& to) {
     const graph::PlacedValue& placed = schedule.tensors[tensor];
-    text += fmt::format("  {} -> {} [label=\"{}\\n{}\"];\n", writer[root_of(tensor)], to,
+    text += fmt::format("  {} -> {} [label=\"{}\\n{}\"];\n", writer_of(tensor), to,
                         sides_text(schedule.values[placed.value].shape), name(placed.layout));
   };
   for (size_t i = 0; i < layers.size(); ++i) {

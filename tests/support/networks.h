@@ -36,6 +36,14 @@ class Network {
     }
     return graph.add(std::move(node));
   }
+  graph::ValueId unary(graph::ValueId x, std::string_view op) {
+    return graph.add({.op = std::string(op), .inputs = {{"input", x}}, .attributes = scales()});
+  }
+  graph::ValueId sum(graph::ValueId a, graph::ValueId b) {
+    graph::Node node{.op = "q8ta_add", .inputs = {{"input", a}, {"other", b}}, .attributes = scales()};
+    node.attributes.emplace("other_scale", kScale);
+    return graph.add(std::move(node));
+  }
   // Twice as large.
   graph::ValueId transposed_convolution(graph::ValueId x, int64_t channels, int64_t outputs) {
     graph::Node node{.op = "q8ta_conv2d_transposed", .inputs = {{"input", x}}, .attributes = scales()};
@@ -116,6 +124,20 @@ inline graph::Graph joined_network(int64_t batch) {
   const graph::ValueId bottom = net.convolution(top, 8, 12, 3, 2);
   const graph::ValueId both = net.joined(net.transposed_convolution(bottom, 12, 6), top);
   net.graph.add_output("classes", net.real(net.convolution(both, 14, 4, 1, 1)));
+  return std::move(net.graph);
+}
+
+// Functions of elements, one after the other, of values that are needed again and of those that are not.
+inline graph::Graph elementwise_network(int64_t batch) {
+  Network net(4);
+  const graph::ValueId image = net.graph.add_input("image", DType::i8, {batch, 3, 8, 5});
+  const graph::ValueId once = net.unary(image, "q8ta_hardswish");
+  const graph::ValueId twice = net.unary(once, "q8ta_sigmoid");
+  const graph::ValueId sum = net.sum(twice, once);
+  const graph::ValueId doubled = net.sum(sum, sum);
+  const graph::ValueId kept = net.unary(net.reshaped(doubled, {0, 8, 15}), "q8ta_relu");
+  net.graph.add_output("kept", kept);
+  net.graph.add_output("last", net.unary(kept, "q8ta_hardswish"));
   return std::move(net.graph);
 }
 

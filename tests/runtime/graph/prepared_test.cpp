@@ -161,6 +161,36 @@ TEST_F(PreparedTest, SharesMemory) {
   EXPECT_LT(memory.bytes, memory.naive);
 }
 
+// An output lies where an input did that nobody reads any more, through a reshape too; not where the input is read
+// again, or is the graph's.
+TEST_F(PreparedTest, FunctionsOfElementsAreInPlace) {
+  const Graph graph = testing::elementwise_network(2);
+  Model model = model_of(graph);
+  const Tensors inputs{{"image", Random(6).integers(DType::i8, {2, 3, 8, 5}, -128, 127)}};
+  const auto outputs = model.run(inputs);
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  expect_reference(graph, inputs, *outputs);
+
+  const auto prepared = model.prepare({});
+  ASSERT_TRUE(prepared) << to_text(prepared.error());
+  const Schedule& schedule = (*prepared)->schedule();
+  std::map<std::string, bool> is_in_place;
+  for (const Step& step : schedule.steps) {
+    const auto at = [&](size_t operand) { return schedule.memory.offsets[step.operands[operand].index]; };
+    is_in_place[step.name] = at(0) == at(step.operands.size() - 1);
+  }
+  EXPECT_EQ(is_in_place, (std::map<std::string, bool>{{"q8ta_hardswish_0", false},  // of the graph's input
+                                                      {"q8ta_sigmoid_1", false},    // of what is read again
+                                                      {"q8ta_add_2", true},
+                                                      {"q8ta_add_3", true},  // of one tensor twice
+                                                      {"q8ta_relu_5", true},
+                                                      {"q8ta_hardswish_6", false}}));  // of an output
+  // Seven tensors of 240 bytes each, in the memory of the two that live at once.
+  EXPECT_EQ(schedule.memory.bytes, 2 * kTensorAlignment);
+  EXPECT_EQ(schedule.memory.lower_bound, 2 * kTensorAlignment);
+  EXPECT_EQ(schedule.memory.naive, 7 * kTensorAlignment);
+}
+
 TEST_F(PreparedTest, TimesEachStep) {
   Model model = model_of(residual_network(1));
   const auto prepared = model.prepare({});
