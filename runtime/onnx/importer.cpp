@@ -224,6 +224,11 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   if (node.op == "Add") {
     if (auto biased = add_bias(node, arguments)) return *std::move(biased);
   }
+  if (node.op == "Mul" || node.op == "Add" || node.op == "Sub") {
+    auto layer = scaled_or_shifted(node, arguments);
+    if (!layer) return layer.error();
+    if (*layer) return **std::move(layer);
+  }
   return operation(node.op, node, arguments);
 }
 

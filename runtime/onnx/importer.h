@@ -93,7 +93,13 @@ class Importer {
   Expected<Known> apply(const Node& node, const Known& input, const Function& function);
   // The sum of a layer without a bias and a constant is the layer with one; nullopt: it is something else.
   std::optional<Known> add_bias(const Node& node, Arguments arguments);
-  // Of a convolution that waits for it a part, else a product and a sum with a constant for each channel.
+  // Of a constant that has one element for each channel of a layer, or one for all, its elements, one for each. Channels
+  // are second in images and last in rows of a linear layer. nullopt: it is something else.
+  static std::optional<std::vector<float>> of_channels(const Pending& layer, const Known& constant);
+  // A Mul, Add or Sub of a layer that waits for it and such a constant is the layer with another weight and bias;
+  // nullopt: it is something else.
+  Expected<std::optional<Known>> scaled_or_shifted(const Node& node, Arguments arguments);
+  // Of a layer that waits for it a part, else a product and a sum with a constant for each channel.
   Expected<Known> batch_normalization(const Node& node, Arguments arguments);
   Expected<Known> max_pool(const Node& node, Arguments arguments);
   Expected<Known> depth_to_space(const Node& node, Arguments arguments);

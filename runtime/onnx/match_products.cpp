@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "runtime/onnx/match.h"
 
 namespace qgen::onnx::matching {
@@ -137,11 +140,27 @@ struct Factor {
   bool is_transposed;
 };
 
+// Matrices that a Transpose turned over, as they lay before it; nullopt: none did. Who else reads its result still does.
+std::optional<Real> before_turning(const Builder& builder, const Real& real) {
+  const auto& nodes = builder.graph.nodes;
+  const auto writer = std::find_if(nodes.rbegin(), nodes.rend(), [&](const graph::Node& node) {
+    return std::ranges::find(node.outputs, real.value, &graph::Port::value) != node.outputs.end();
+  });
+  if (writer == nodes.rend() || writer->op != "permute") return std::nullopt;
+  const auto& order = std::get<std::vector<int64_t>>(writer->attributes.find("permutation")->second);
+  std::vector<int64_t> turned(order.size());
+  std::iota(turned.begin(), turned.end(), 0);
+  if (turned.size() < 2) return std::nullopt;
+  std::swap(turned.back(), turned[turned.size() - 2]);
+  return order == turned ? std::optional(Real{writer->inputs.front().value, real.dtype}) : std::nullopt;
+}
+
 Expected<Factor> second_factor(Builder& builder, const Known& known, bool is_transposed, DType dtype) {
   const TensorPtr constant = known.tensor();
   if (!constant || constant->shape.size() != 2 || is_transposed || !is_real(constant->type)) {
     const auto real = builder.real_of(known, dtype);
     if (!real) return real.error();
+    if (const auto before = before_turning(builder, *real)) return Factor{*before, !is_transposed};
     return Factor{*real, is_transposed};
   }
   if (Done spent = builder.spend(2 * constant->size()); !spent) return spent.error();
@@ -180,7 +199,7 @@ Expected<Pending> matmul(Builder& builder, const Node& node, Arguments arguments
 
   Pending pending{.name = node.name, .takes_bias = true, .shape = *std::move(shape)};
   pending.operands.push_back({"input", *first, arguments[0]->shape});
-  pending.operands.push_back({"other", second->real, arguments[1]->shape});
+  pending.operands.push_back({"other", second->real, builder.shapes[second->real.value]});
   pending.attributes.insert_or_assign("transpose_other", AttributeValue(second->is_transposed));
   if (!at(arguments, 2)) return pending;
   const Number columns = pending.shape.back();

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// BatchNormalization with constants is factor * x + offset, with both for each channel. Of a convolution that nothing
-// else reads it becomes a part: the factor of the scales of its weight, a sign of the integers, the offset of the bias.
-// Else it is a product and a sum.
+// BatchNormalization with constants is factor * x + offset, with both for each channel, and so is a product or a sum with
+// a constant. Of a convolution or a linear layer that nothing else reads it becomes a part: the factor of the scales of
+// its weight, a sign of the integers, the offset of the bias. Else it is a product and a sum.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "runtime/onnx/importer.h"
 
@@ -46,10 +47,10 @@ Expected<Channelwise> channelwise_of(const Node& node, Arguments arguments) {
 
 std::vector<float> rounded(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
-// ---- of a convolution -----------------------------------------------------------------------------------------------
+// ---- of a layer -----------------------------------------------------------------------------------------------------
 
-// Which channel of the result an element of the weight is of. The weight is [channels, I, taps...], or of a transposed
-// convolution [groups * I, channels / groups, taps...].
+// Which channel of the result an element of the weight is of. The weight is [channels, I, taps...], of a linear layer
+// without taps, or of a transposed convolution [groups * I, channels / groups, taps...].
 class ChannelOf {
  public:
   ChannelOf(const Shape& weight, int64_t groups, bool is_transposed)
@@ -106,21 +107,25 @@ std::optional<HostTensor> with_offsets(const HostTensor* bias, const Channelwise
 // The layer with them; nullopt: it is none, or has no place for them.
 Expected<std::optional<Pending>> folded(Builder& builder, const Pending& layer, const Channelwise& channelwise,
                                         const std::string& name) {
-  const bool is_transposed = layer.pattern->op == "ConvTranspose";
-  if ((!is_transposed && layer.pattern->op != "Conv") || layer.function || layer.reshaped)
-    return std::optional<Pending>();
+  const bool is_transposed = layer.pattern->op == "ConvTranspose", is_conv = layer.pattern->op == "Conv";
+  const bool is_layer = is_transposed || is_conv || is_linear(layer);
+  if (!is_layer || layer.function || layer.reshaped) return std::optional<Pending>();
   const auto constant_at = [&](std::string_view operand) -> const HostTensor* {
     const auto found = std::ranges::find(layer.constants, operand, &graph::Port::operand);
     return found == layer.constants.end() ? nullptr : builder.graph.values[found->value].data.get();
   };
   const HostTensor *weight = constant_at("weight"), *scales = constant_at("weight_scales");
-  if (!weight || !scales) return std::optional<Pending>();
+  // Scales of groups of a channel come with integers of four bits, whose signs may not turn as those of bytes do.
+  if (!weight || !scales || scales->shape != Shape{std::ssize(channelwise.factors)}) return std::optional<Pending>();
   if (Done spent = builder.spend(element_count(weight->shape)); !spent) return spent.error();
-  const int64_t groups = std::get<int64_t>(layer.attributes.find("groups")->second);
+  const int64_t groups = is_transposed ? std::get<int64_t>(layer.attributes.find("groups")->second) : 1;
   const auto& factors = channelwise.factors;
   auto signed_weight = with_signs(*weight, factors, ChannelOf(weight->shape, groups, is_transposed));
   auto factored = with_factors(*scales, factors);
-  auto bias = with_offsets(constant_at("bias"), channelwise);
+  const HostTensor* bias_before = constant_at("bias");
+  const bool has_bias =
+      bias_before || std::ranges::any_of(channelwise.offsets, [](double offset) { return offset != 0; });
+  auto bias = with_offsets(bias_before, channelwise);
   if (!signed_weight || !factored || !bias) return std::optional<Pending>();
 
   Pending result = layer;
@@ -129,11 +134,50 @@ Expected<std::optional<Pending>> folded(Builder& builder, const Pending& layer, 
   if (signed_weight->data != weight->data)
     result.constants.front().value = builder.constant(name + " weight", *std::move(signed_weight));
   result.constants.push_back({"weight_scales", builder.constant(name + " weight_scales", *std::move(factored))});
-  result.constants.push_back({"bias", builder.constant(name + " bias", *std::move(bias))});
+  if (has_bias) result.constants.push_back({"bias", builder.constant(name + " bias", *std::move(bias))});
   return std::optional(std::move(result));
 }
 
 }  // namespace
+
+std::optional<std::vector<float>> Importer::of_channels(const Pending& layer, const Known& constant) {
+  if (layer.shape.empty()) return std::nullopt;
+  const size_t from_end = is_linear(layer) ? 1 : layer.shape.size() - 1;
+  const auto shape = known_shape(constant.shape);
+  if (!shape || shape->size() > layer.shape.size() || from_end == 0) return std::nullopt;
+  const Number channels = layer.shape[layer.shape.size() - from_end];
+  const int64_t count = element_count(*shape);
+  const bool is_one_each =
+      shape->size() >= from_end && Number{(*shape)[shape->size() - from_end]} == channels && count == channels.value;
+  if (channels.is_symbol || (!is_one_each && count != 1)) return std::nullopt;
+  HostTensor reals;
+  if (const TensorPtr tensor = constant.tensor(); tensor && is_real(tensor->type)) {
+    reals = reals_of(*tensor, DType::f32);
+  } else if (const auto* integers = constant.as<QuantizedConstant>()) {
+    reals = dequantized(*integers);
+  } else {
+    return std::nullopt;
+  }
+  const auto values = reals.as<float>();
+  if (is_one_each) return std::vector<float>(values.begin(), values.end());
+  return std::vector<float>(static_cast<size_t>(channels.value), values[0]);
+}
+
+Expected<std::optional<Known>> Importer::scaled_or_shifted(const Node& node, Arguments arguments) {
+  for (size_t i = 0; i < 2 && arguments.size() == 2; ++i) {
+    const auto* waiting = arguments[i] ? arguments[i]->as<PendingPtr>() : nullptr;
+    const auto constants = waiting && arguments[1 - i] ? of_channels(**waiting, *arguments[1 - i]) : std::nullopt;
+    if (!constants) continue;
+    Channelwise channelwise{std::vector<double>(constants->size(), 1), std::vector<double>(constants->size(), 0)};
+    (node.op == "Mul" ? channelwise.factors : channelwise.offsets).assign(constants->begin(), constants->end());
+    if (node.op == "Sub" && i == 0) std::ranges::transform(*constants, channelwise.offsets.begin(), std::negate());
+    if (node.op == "Sub" && i == 1) std::ranges::fill(channelwise.factors, -1.0);
+    auto layer = folded(builder_, **waiting, channelwise, node.name);
+    if (!layer) return layer.error();
+    if (*layer) return std::optional(Known{std::make_shared<Pending>(**std::move(layer)), arguments[i]->shape});
+  }
+  return std::optional<Known>();
+}
 
 Expected<Known> Importer::batch_normalization(const Node& node, Arguments arguments) {
   const auto channelwise = channelwise_of(node, arguments);

@@ -57,6 +57,10 @@ std::string_view lacking(std::string_view op);
 // The operation as the first row that fits has it. `op` is a float operation: that of the node, or what an
 // operator-oriented node stands for.
 Expected<Pending> match(Builder& builder, std::string_view op, const Node& node, Arguments arguments);
+// Whether its rows go through a matrix: channels are then last.
+inline bool is_linear(const Pending& pending) {
+  return pending.pattern->op == "MatMul" || pending.pattern->op == "Gemm";
+}
 // The view itself, as an operation that does nothing.
 Pending identity(const View& view, const Dims& shape);
 bool is_identity(const Pending& pending);

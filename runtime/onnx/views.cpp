@@ -83,26 +83,12 @@ std::optional<Known> Importer::add_bias(const Node& node, Arguments arguments) {
     const Pending& layer = **waiting;
     const bool has_bias = std::ranges::find(layer.constants, "bias", &graph::Port::operand) != layer.constants.end();
     if (!layer.takes_bias || has_bias || layer.function || layer.reshaped) continue;
-    // Channels are second in images and last in rows of a linear layer.
-    const bool is_linear = layer.pattern->op == "MatMul" || layer.pattern->op == "Gemm";
-    const size_t from_end = is_linear ? 1 : layer.shape.size() - 1;
-    const Number channels = layer.shape[layer.shape.size() - from_end];
-    const auto shape = known_shape(other->shape);
-    const bool fits = shape && shape->size() >= from_end && shape->size() <= layer.shape.size() &&
-                      Number{(*shape)[shape->size() - from_end]} == channels && element_count(*shape) == channels.value;
-    if (!fits) continue;
-    HostTensor reals;
-    if (const TensorPtr tensor = other->tensor(); tensor && is_real(tensor->type)) {
-      reals = reals_of(*tensor, DType::f32);
-    } else if (const auto* constant = other->as<QuantizedConstant>()) {
-      reals = dequantized(*constant);
-    } else {
-      continue;
-    }
+    const auto reals = of_channels(layer, *other);
+    if (!reals) continue;
     auto biased = std::make_shared<Pending>(layer);
-    reals.shape = {channels.value};
     biased->name += " + " + node.name;
-    biased->constants.push_back({"bias", builder_.constant(node.name + " bias", std::move(reals))});
+    biased->constants.push_back(
+        {"bias", builder_.constant(node.name + " bias", make_tensor<float>(DType::f32, {std::ssize(*reals)}, *reals))});
     return Known{std::move(biased), arguments[i]->shape};
   }
   return std::nullopt;

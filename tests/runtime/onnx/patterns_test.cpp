@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "tests/runtime/onnx/compared.h"
 
 namespace qgen::onnx::testing {
@@ -377,6 +380,111 @@ TEST(Normalization, IsNoPartOfALayerWithoutAPlaceForIt) {
   EXPECT_EQ(imported_operators(tiny), apart);
 }
 
+// ---- products and sums with a constant behind a layer ------------------------------------------------------------------
+
+struct Rows : ModelBuilder {
+  std::string x = view(input("x", {-1, 5, 8}), 0.05f, 3);
+};
+
+TEST(Scaled, BehindAConvolutionIsAPartOfIt) {
+  for (const bool has_bias : {false, true}) {
+    Normalized m;
+    std::vector<std::string> inputs{m.x, m.weight({4, 4, 3, 3})};
+    if (has_bias) inputs.push_back(m.reals({4}, {1, -2, 0.5f, 3}));
+    const std::string scaled = m.node("Mul", {m.node("Conv", std::move(inputs)), m.reals({4, 1, 1}, {0.5f, -1, 0, 2})});
+    const std::string moved = m.node("Add", {m.reals({1, 4, 1, 1}, {0.1f, 0, -0.2f, 1}), scaled});
+    m.output(m.view(m.node("Relu", {m.node("Sub", {moved, m.scalar(0.5f)})}), 0.05f, -128));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_dequantize");
+    compare(m, {2, 4, 6, 6}, 0.05f);
+  }
+  Normalized transposed;
+  const std::string layer =
+      transposed.node("ConvTranspose", {transposed.x, transposed.weight({4, 2, 3, 2}, 1)}, {{"group", int64_t{2}}});
+  transposed.output(
+      transposed.view(transposed.node("Mul", {transposed.reals({4, 1, 1}, {0.5f, -1, 0.25f, 2}), layer}), 0.05f, -10));
+  EXPECT_EQ(imported_operators(transposed), "q8ta_quantize q8ta_conv2d_transposed q8ta_dequantize");
+  compare(transposed, {2, 4, 6, 6}, 0.05f);
+}
+
+TEST(Scaled, BehindALinearLayerIsAPartOfIt) {
+  for (const bool quantizes : {true, false}) {
+    Rows m;
+    const std::string scaled =
+        m.node("Mul", {m.node("MatMul", {m.x, m.weight({8, 6}, 1)}), m.reals({6}, {1, -2, 0.5f, 3, 0, -0.25f})});
+    const std::string turned = m.node("Sub", {m.reals({1, 6}, {1, 0, -1, 0.5f, 2, 0}), scaled});
+    const std::string y = m.node("Mul", {turned, m.scalar(0.5f)});
+    m.output(quantizes ? m.view(y, 0.05f, 2) : y);
+    EXPECT_EQ(imported_operators(m), quantizes ? "q8ta_quantize q8ta_linear q8ta_dequantize" : "linear_q8ta_q8csw");
+    compare(m, {2, 5, 8}, quantizes ? 0.05f : 1e-3f);
+  }
+}
+
+// The scale takes the constant's magnitude, rounded once, and without a sum there is no bias.
+TEST(Scaled, IsTheFactorOfTheScales) {
+  Normalized m;
+  const std::string layer = m.node("Conv", {m.x, m.bytes({2, 4, 1, 1}, {1, 2, 3, 4, -5, 6, 7, -127})});
+  m.output(m.view(m.node("Mul", {layer, m.reals({2, 1, 1}, {0.3f, -3})}), 0.05f, 0));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  const graph::Node& made = node_of(*imported, "q8ta_conv2d");
+  EXPECT_FALSE(reads(made, "bias"));
+  const auto constant = [&](std::string_view operand) -> const HostTensor& {
+    const auto port = std::ranges::find(made.inputs, operand, &graph::Port::operand);
+    return *imported->graph.values[port->value].data;
+  };
+  EXPECT_THAT(constant("weight").as<int8_t>(), ElementsAre(1, 2, 3, 4, 5, -6, -7, 127));
+  EXPECT_THAT(constant("weight_scales").as<float>(), ElementsAre(0.02f * 0.3f, 0.02f * 3));
+}
+
+TEST(Scaled, ElsewhereStaysApart) {
+  const std::string apart = "conv2d_q8ta_q8csw fused_mul";
+  const auto operators_with = [](const Shape& shape, std::vector<float> values) {
+    Normalized m;
+    m.output(m.node("Mul", {m.conv(m.x, {4, 4, 1, 1}), m.reals(shape, std::move(values))}));
+    return imported_operators(m);
+  };
+  // Of columns, rows, pixels and more than there is, of which some have as many elements as there are channels.
+  EXPECT_EQ(operators_with({6}, {1, 2, 3, 4, 5, 6}), apart);
+  EXPECT_EQ(operators_with({6, 1}, {1, 2, 3, 4, 5, 6}), apart);
+  EXPECT_EQ(operators_with({1, 1, 1, 6}, {1, 2, 3, 4, 5, 6}), apart);
+  EXPECT_EQ(operators_with({1, 4, 1, 6}, std::vector<float>(24, 2)), apart);
+  EXPECT_EQ(operators_with({1, 1, 4, 1, 1}, {1, 2, 3, 4}), apart);
+  Rows rows;
+  rows.output(
+      rows.node("Mul", {rows.node("MatMul", {rows.x, rows.weight({8, 5}, 1)}), rows.reals({5, 1}, {1, 2, 3, 4, 5})}));
+  EXPECT_EQ(imported_operators(rows), "linear_q8ta_q8csw fused_mul");
+  compare(rows, {2, 5, 8}, 1e-3f);
+  // Scales are finite and normal.
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float bad : {1e-38f, -kInfinity, std::nanf("")})
+    EXPECT_EQ(operators_with({4, 1, 1}, {1, bad, 1, 1}), apart) << bad;
+
+  Normalized quantized;
+  quantized.output(quantized.node("Mul", {quantized.view(quantized.conv(quantized.x, {4, 4, 1, 1}), 0.1f, 0),
+                                          quantized.reals({4, 1, 1}, {1, 2, 3, 4})}));
+  EXPECT_EQ(imported_operators(quantized), "q8ta_quantize q8ta_conv2d fused_mul");
+  Normalized function;
+  function.output(function.node("Mul", {function.node("Relu", {function.conv(function.x, {4, 4, 1, 1})}),
+                                        function.reals({4, 1, 1}, {1, 2, 3, 4})}));
+  EXPECT_EQ(imported_operators(function), apart);
+  Normalized shared;
+  const std::string layer = shared.conv(shared.x, {4, 4, 1, 1});
+  shared.output(shared.node("Mul", {layer, shared.reals({4, 1, 1}, {1, 2, 3, 4})}));
+  shared.output(layer);
+  EXPECT_EQ(imported_operators(shared), apart);
+  Normalized computed;
+  computed.output(
+      computed.node("Mul", {computed.conv(computed.x, {4, 4, 1, 1}), computed.input("factors", {4, 1, 1})}));
+  EXPECT_EQ(imported_operators(computed), apart);
+  ModelBuilder nibbles;
+  const std::string codes = nibbles.random_integers(ElementType::i4, {8, 6}, -8, 7);
+  const std::string weight =
+      nibbles.node("DequantizeLinear", {codes, nibbles.reals({6}, {1, 2, 3, 4, 5, 6})}, {{"axis", int64_t{1}}});
+  nibbles.output(
+      nibbles.node("Mul", {nibbles.node("MatMul", {nibbles.input("x", {-1, 5, 8}), weight}), nibbles.scalar(-1)}));
+  EXPECT_EQ(imported_operators(nibbles), "linear_q4gsw fused_mul");
+}
+
 TEST(Normalization, ByWhatIsReadIsRefused) {
   Normalized training;
   training.output(training.normalize(training.x));
@@ -591,10 +699,6 @@ TEST(Windows, PixelShuffle) {
 
 // ---- linear layers --------------------------------------------------------------------------------------------------
 
-struct Rows : ModelBuilder {
-  std::string x = view(input("x", {-1, 5, 8}), 0.05f, 3);
-};
-
 TEST(Linear, MatMulWithAndWithoutAQuantization) {
   for (const bool quantizes : {true, false}) {
     Rows m;
@@ -775,10 +879,36 @@ TEST(Matmul, OtherFunctionsStandBehindIt) {
 
 TEST(Matmul, OfTwoActivations) {
   Reals m;
-  const std::string turned = m.node("Transpose", {m.x}, {{"perm", Pads{0, 2, 1}}});
-  m.output(m.node("MatMul", {m.x, turned}));
-  EXPECT_EQ(imported_operators(m), "permute matmul");
+  m.output(m.node("MatMul", {m.x, m.node("Reshape", {m.node("Sigmoid", {m.x}), m.list({0, 8, 5})})}));
+  EXPECT_FALSE(attribute_of<bool>(node_of(*m.import(), "matmul"), "transpose_other"));
   compare(m, {2, 5, 8}, 1e-3f);
+}
+
+// A Transpose of the last two dimensions is an attribute of the product; who else reads its result has it as before.
+TEST(Matmul, ByMatricesThatAreTurnedOver) {
+  for (const bool is_shared : {false, true}) {
+    Reals m;
+    const std::string turned = m.node("Transpose", {m.node("Sigmoid", {m.x})}, {{"perm", Pads{0, 2, 1}}});
+    m.output(m.node("MatMul", {m.x, turned}));
+    if (is_shared) m.output(turned);
+    EXPECT_EQ(imported_operators(m), is_shared ? "fused_sigmoid permute matmul" : "fused_sigmoid matmul");
+    EXPECT_TRUE(attribute_of<bool>(node_of(*m.import(), "matmul"), "transpose_other"));
+    compare(m, {2, 5, 8}, 1e-3f);
+  }
+  ModelBuilder twice;
+  const std::string x = twice.input("x", {-1, 8});
+  const std::string turned = twice.node("Transpose", {twice.node("Sigmoid", {x})}, {{"perm", Pads{1, 0}}});
+  twice.output(twice.node("Gemm", {twice.node("MatMul", {x, turned}), turned}, {{"transB", int64_t{1}}}));
+  EXPECT_EQ(imported_operators(twice), "fused_sigmoid matmul matmul");
+}
+
+TEST(Matmul, OtherDimensionsThatMoveStay) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {3, 3, 3});
+  m.output(m.node("MatMul", {x, m.node("Transpose", {m.node("Sigmoid", {x})}, {{"perm", Pads{2, 1, 0}}})}));
+  EXPECT_EQ(imported_operators(m), "fused_sigmoid permute matmul");
+  EXPECT_FALSE(attribute_of<bool>(node_of(*m.import(), "matmul"), "transpose_other"));
+  compare(m, {3, 3, 3}, 1e-3f);
 }
 
 TEST(Matmul, OfHalves) {
