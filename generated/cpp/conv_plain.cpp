@@ -156,15 +156,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"begin_us", "word_us", "begin_ops", "word_ops", "grouped_word_ops"};
-constexpr double kFitValues[] = {2, 0.245, 700, 170, 1500};
+constexpr std::string_view kFitNames[] = {
+  "begin_us", "word_us", "begin_ops", "word_ops", "grouped_word_ops", "cpu_begin_ops", "cpu_word_ops",
+};
+constexpr double kFitValues[] = {2, 0.245, 700, 170, 1500, 2550, 160};
 
 struct Fit {
-  double begin_us, word_us, begin_ops, word_ops, grouped_word_ops;
+  double begin_us, word_us, begin_ops, word_ops, grouped_word_ops, cpu_begin_ops, cpu_word_ops;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -176,9 +178,10 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + Real(fit.begin_us)
       + max(row_words * Real(fit.word_us),
       Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4)
-      * (Real(fit.begin_ops)
-      + row_words * choose(Integer(problem.products) == 1, Real(fit.word_ops), Real(fit.grouped_word_ops)))
-      / Real(device.f32_ops_per_us));
+      * (choose(device.is_cpu, Real(fit.cpu_begin_ops), Real(fit.begin_ops))
+      + row_words
+      * choose(Integer(problem.products) != 1, Real(fit.grouped_word_ops),
+      choose(device.is_cpu, Real(fit.cpu_word_ops), Real(fit.word_ops)))) / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
