@@ -207,7 +207,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 constexpr std::string_view kFitNames[] = {
   "begin_us", "lone_step_us", "lone_invocations", "step_us", "product_ops", "cache_speed", "output_ops", "row_us",
 };
-constexpr double kFitValues[] = {0.9, 0.04, 130, 0.06, 0.1, 2.8, 180, 1.25e-05};
+constexpr double kFitValues[] = {0.04, 0.044, 27, 0.095, 0.27, 4.4, 45, 1.57e-05};
 
 struct Fit {
   double begin_us, lone_step_us, lone_invocations, step_us, product_ops, cache_speed, output_ops, row_us;
