@@ -274,17 +274,6 @@ struct TimeBook::State {
   Answers answers;
   std::vector<std::shared_ptr<const Table>> tables;
 
-  // Of an operator's choices, by id: asked of the library once each.
-  using Digests = std::map<std::string, std::optional<uint64_t>, std::less<>>;
-  std::unordered_map<const OperatorInfo*, Digests> digests;
-
-  bool counts(const OperatorInfo& op, const TimedKernel& row) {
-    Digests& of_operator = digests[&op];
-    auto known = of_operator.find(row.kernel);
-    if (known == of_operator.end()) known = of_operator.emplace(row.kernel, digest_of(op, row.kernel, *library)).first;
-    return known->second == row.digest;
-  }
-
   void parse(Measured& measured) const {
     std::call_once(measured.is_parsed, [&] {
       if (auto problem = problem_of(measured.key, *library)) measured.problem = *std::move(problem);
@@ -387,11 +376,16 @@ TimeBook& TimeBook::operator=(TimeBook&&) noexcept = default;
 TimeBook::~TimeBook() = default;
 
 size_t TimeBook::add(const DeviceProfile& device, std::span<const TimedKernel> rows) {
+  struct Kernel {
+    std::optional<uint64_t> digest;  // as the library has it
+    uint32_t place;                  // of Table::kernels
+  };
   auto table = std::make_shared<Table>();
   table->device = device;
   size_t count = 0;
-  std::unordered_map<std::string_view, uint32_t> kernels;  // their places
-  std::string_view problem;                                // most rows are of the one before
+  // Asked of the library once each.
+  std::unordered_map<const OperatorInfo*, std::unordered_map<std::string_view, Kernel>> kernels;
+  std::string_view problem;  // most rows are of the one before
   const OperatorInfo* op = nullptr;
   Measured* measured = nullptr;
   for (const TimedKernel& row : rows) {
@@ -400,11 +394,16 @@ size_t TimeBook::add(const DeviceProfile& device, std::span<const TimedKernel> r
       op = state_->library->find(operator_of(problem));
       measured = nullptr;
     }
-    if (!op || !state_->counts(*op, row)) continue;
+    if (!op) continue;
+    const auto [known, is_new] = kernels[op].try_emplace(row.kernel);
+    Kernel& kernel = known->second;
+    if (is_new) {
+      kernel = {digest_of(*op, row.kernel, *state_->library), static_cast<uint32_t>(table->kernels.size())};
+      table->kernels.emplace_back(row.kernel);
+    }
+    if (kernel.digest != row.digest) continue;
     if (!measured) measured = &table->of(problem);
-    const auto [kernel, is_new] = kernels.try_emplace(row.kernel, static_cast<uint32_t>(kernels.size()));
-    if (is_new) table->kernels.emplace_back(row.kernel);
-    measured->rows.push_back({kernel->second, table->origin_of(row.date, row.is_cold), row.us});
+    measured->rows.push_back({kernel.place, table->origin_of(row.date, row.is_cold), row.us});
     ++count;
   }
   table->finish();

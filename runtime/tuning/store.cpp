@@ -294,8 +294,13 @@ Expected<std::vector<TunedRow>> Store::rows(const DeviceKey& device) {
   if (result != SQLITE_DONE) return state_->error("cannot read");
 
   std::vector<OfProblem*> by_key;
-  for (auto& [number, problem] : problems) by_key.push_back(&problem);
+  size_t count = 0;
+  for (auto& [number, problem] : problems) {
+    by_key.push_back(&problem);
+    count += problem.rows.size();
+  }
   std::ranges::sort(by_key, {}, &OfProblem::key);
+  rows.reserve(count);
   for (OfProblem* problem : by_key) {
     for (TunedRow* row : newest_of(problem->rows)) rows.push_back(std::move(*row));
   }
