@@ -203,7 +203,7 @@ struct CostTerms {
   Real term1;
   Real term2;
   Real term3;
-  Real term5;
+  Real lone_times;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -214,6 +214,7 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
+  const Real lone_times = max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup));
   const Real fetches = rows * Integer(specialization.step) / (Real(8.0) * Integer(specialization.subgroups_workgroup));
   return {rows, columns, specialization.step,
       Real(fit.step_us)
@@ -221,8 +222,7 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f32_ops_per_us)
       + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
       Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
-      1 + Real(fit.crowded) * max(Real(0.0), fetches - 2),
-      max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup))};
+      1 + Real(fit.crowded) * max(Real(0.0), fetches - 2), lone_times};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
@@ -236,11 +236,12 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Integer tiles = row_tiles * column_tiles;
     const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
     const Real product_us = steps * kernel.term1 + kernel.term2;
+    const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
     const Real tile_us = (product_us
         + steps * Integer(kernel.step) * Integer(device.compute_units) * kernel.rows * Real(fit.unit_ops) / 4
         / Real(device.f32_ops_per_us)) * kernel.term3;
     *to++ = term4
-        + max(Real(fit.begin_us) + steps * Real(fit.lone_step_us) + tile_us * kernel.term5,
+        + max(lone_wait_us + kernel.lone_times * tile_us,
         (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
         + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)
         * tile_us);

@@ -257,7 +257,7 @@ struct CostTerms {
   Integer step;
   Real term1;
   Real term2;
-  Real term4;
+  Real lone_times;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -268,13 +268,13 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
+  const Real lone_times = max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup));
   return {rows, columns, specialization.step,
       Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f32_ops_per_us)
       + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
-      Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
-      max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup))};
+      Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us), lone_times};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
@@ -289,8 +289,9 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Integer tiles = row_tiles * column_tiles;
     const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
     const Real product_us = steps * kernel.term1 + kernel.term2;
+    const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
     *to++ = term3
-        + max(Real(fit.begin_us) + steps * Real(fit.lone_step_us) + product_us * kernel.term4,
+        + max(lone_wait_us + kernel.lone_times * product_us,
         (ceil_div(tiles * Integer(problem.batches) * Integer(problem.slices), Integer(device.compute_units))
         + max(Real(1.0),
         tiles * Integer(problem.batches) * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units)))

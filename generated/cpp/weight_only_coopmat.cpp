@@ -226,7 +226,7 @@ struct CostTerms {
   Real term2;
   Integer term3;
   Real term5;
-  Real term6;
+  Real lone_times;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -237,6 +237,7 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
+  const Real lone_times = max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup));
   return {rows, columns, specialization.step,
       Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
@@ -244,8 +245,7 @@ CostTerms cost_terms(const SelectionScope& scope) {
       + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
       Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
       parameters.form == Layout::weight_q4_rows,
-      choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0)),
-      max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup))};
+      choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0)), lone_times};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
@@ -259,10 +259,11 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Integer tiles = row_tiles * column_tiles;
     const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
     const Real product_us = steps * kernel.term1 + kernel.term2;
+    const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
     const Real tile_us = product_us
         + choose((kernel.term3 != 0), Integer(problem.slice_k) * kernel.columns * Real(fit.row_us), Real(0.0));
     *to++ = Real(device.launch_us) + term4 * kernel.term5 / Real(device.bytes_per_us)
-        + max(Real(fit.begin_us) + steps * Real(fit.lone_step_us) + tile_us * kernel.term6,
+        + max(lone_wait_us + kernel.lone_times * tile_us,
         (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
         + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)
         * tile_us);

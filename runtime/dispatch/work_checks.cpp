@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runtime/dispatch/device_tensor.h"
+#include "runtime/dispatch/in_place.h"
 
 namespace qgen::dispatch {
 namespace {
@@ -154,8 +155,7 @@ std::vector<bool> written_operands(const Choice& choice, size_t count) {
 bool is_in_place(const Work& work, size_t output, size_t input) {
   if (work.choice->recipe || !work.choice->launches.front().op->operands[output].may_lie_in(input)) return false;
   const DeviceTensor &written = *work.operands[output], &read = *work.operands[input];
-  return written.storage() == Storage::buffer && written.dtype() == read.dtype() && written.shape() == read.shape() &&
-         written.layout() == read.layout() && are_same_memory(written.memory(), read.memory());
+  return lie_alike(written, read) && are_same_memory(written.memory(), read.memory());
 }
 
 Done check_aliases(const Work& work) {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "runtime/dispatch/in_place.h"
+
 namespace qgen::measure {
 namespace {
 
@@ -58,11 +60,6 @@ Done check_same(const Tensors& first, const Tensors& second, std::string_view of
   return std::monostate{};
 }
 
-bool are_alike(const DeviceTensor& a, const DeviceTensor& b) {
-  return a.dtype() == b.dtype() && a.shape() == b.shape() && a.storage() == Storage::buffer &&
-         b.storage() == Storage::buffer && a.layout() == b.layout();
-}
-
 // The work once more with an output in a copy of an input, which must change nothing.
 Done try_in_place(Executor& executor, const Work& work, size_t output, size_t input, const Tensors& apart) {
   const OperandInfo& written = work.choice->launches.front().op->operands[output];
@@ -92,7 +89,7 @@ Done try_in_place(Executor& executor, const Work& work, const Tensors& apart) {
   for (size_t output = 0; output < operands.size(); ++output) {
     for (size_t input = 0; input < operands.size(); ++input) {
       const DeviceTensor *written = work.operands[output], *read = work.operands[input];
-      if (!written || !read || !operands[output].may_lie_in(input) || !are_alike(*written, *read)) continue;
+      if (!written || !read || !operands[output].may_lie_in(input) || !lie_alike(*written, *read)) continue;
       if (Done same = try_in_place(executor, work, output, input, apart); !same) return same;
     }
   }

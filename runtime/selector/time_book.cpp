@@ -387,15 +387,17 @@ size_t TimeBook::add(const DeviceProfile& device, std::span<const TimedKernel> r
   std::unordered_map<const OperatorInfo*, std::unordered_map<std::string_view, Kernel>> kernels;
   std::string_view problem;  // most rows are of the one before
   const OperatorInfo* op = nullptr;
+  std::unordered_map<std::string_view, Kernel>* of_operator = nullptr;
   Measured* measured = nullptr;
   for (const TimedKernel& row : rows) {
     if (row.problem != problem) {
       problem = row.problem;
       op = state_->library->find(operator_of(problem));
+      of_operator = &kernels[op];
       measured = nullptr;
     }
     if (!op) continue;
-    const auto [known, is_new] = kernels[op].try_emplace(row.kernel);
+    const auto [known, is_new] = of_operator->try_emplace(row.kernel);
     Kernel& kernel = known->second;
     if (is_new) {
       kernel = {digest_of(*op, row.kernel, *state_->library), static_cast<uint32_t>(table->kernels.size())};
