@@ -33,7 +33,7 @@ struct DeclareProblem {};
 struct DeclareOperand {
   size_t operand = 0;
   std::optional<expression::Expression> elements;
-  enum class As : uint8_t { elements, words, bits } as = As::elements;  // what memory is seen as
+  enum class As : uint8_t { elements, words, vectors, bits } as = As::elements;  // what memory is seen as
 };
 struct DeclarePacked {
   size_t operand = 0;

@@ -15,8 +15,9 @@ namespace {
 using expression::Expression;
 using expression::Type;
 
-constexpr std::array<std::string_view, 7> kNames = {
-    "declare", "declare_bits", "declare_packed", "declare_problem", "declare_words", "extensions", "local_size"};
+constexpr std::array<std::string_view, 8> kNames = {"declare",         "declare_bits",    "declare_packed",
+                                                    "declare_problem", "declare_vectors", "declare_words",
+                                                    "extensions",      "local_size"};
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
 
@@ -52,6 +53,7 @@ class DeclarationParser {
     if (name_ == "declare_problem") return takes(0, 0) ? Result<Declaration>(DeclareProblem{}) : errors_;
     if (name_ == "declare") return takes(1, 2) ? operand(DeclareOperand::As::elements) : errors_;
     if (name_ == "declare_words") return takes(1, 2) ? operand(DeclareOperand::As::words) : errors_;
+    if (name_ == "declare_vectors") return takes(1, 1) ? operand(DeclareOperand::As::vectors) : errors_;
     if (name_ == "declare_bits") return takes(1, 2) ? operand(DeclareOperand::As::bits) : errors_;
     if (name_ == "declare_packed") return takes(1, 2) ? packed_operand() : errors_;
     return takes(1, 3) ? local_size() : errors_;

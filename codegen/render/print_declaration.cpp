@@ -67,8 +67,10 @@ class Printer {
                          operand.name.value);
     }
     const DType element = element_of(declaration.as, *dtype);
-    const int64_t elements =
-        declaration.elements ? std::get<Integer>(expression::evaluate(*declaration.elements, environment_)).value : 1;
+    const int64_t elements = declaration.as == DeclareOperand::As::vectors ? 4
+                             : declaration.elements
+                                 ? std::get<Integer>(expression::evaluate(*declaration.elements, environment_)).value
+                                 : 1;
     const auto type = elements == 3 ? std::nullopt : vector_type(element, elements);
     if (!type) {
       return failure(fmt::format("a buffer holds elements by 1, 2 or 4, and '{}' is declared by {}", operand.name.value,
@@ -140,7 +142,8 @@ class Printer {
   static DType element_of(DeclareOperand::As as, DType dtype) {
     switch (as) {
       case DeclareOperand::As::elements: return dtype;
-      case DeclareOperand::As::words: return DType::u32;
+      case DeclareOperand::As::words:
+      case DeclareOperand::As::vectors: return DType::u32;
       case DeclareOperand::As::bits: return bytes(dtype) == 1 ? DType::u8 : bytes(dtype) == 2 ? DType::u16 : DType::u32;
     }
     return dtype;
@@ -149,6 +152,7 @@ class Printer {
     switch (as) {
       case DeclareOperand::As::elements: return "Buffer";
       case DeclareOperand::As::words: return "Words";
+      case DeclareOperand::As::vectors: return "Vectors";
       case DeclareOperand::As::bits: return "Bits";
     }
     return "";
@@ -157,6 +161,7 @@ class Printer {
     switch (as) {
       case DeclareOperand::As::elements: return "data";
       case DeclareOperand::As::words: return "words";
+      case DeclareOperand::As::vectors: return "vectors";
       case DeclareOperand::As::bits: return "bits";
     }
     return "";

@@ -57,6 +57,13 @@ uvec4 load_weight(uint column, uint vector, uint end) {
 $if output_dtype != i32
 $include "lib/tile_columns.glsl"
 $end
+$if output_dtype == i8
+$if output_layout == packed_4c and direction == forward
+$include "lib/row_vectors.glsl"
+$else
+$include "lib/no_vectors.glsl"
+$end
+$end
 $include "lib/int8_matrix_product.glsl"
 
 void main() {

@@ -73,8 +73,8 @@ void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
 vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
 
 $include "lib/product_outputs.glsl"
-$include "lib/plain_strips.glsl"
 $include "lib/matrix_strips.glsl"
+$include "lib/plain_strips.glsl"
 
 void main() {
   const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);

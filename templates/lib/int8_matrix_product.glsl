@@ -42,12 +42,12 @@ void put_block(uint i, uint j, uint word) {
 
 ivec4 sums_at(uint word) { return ivec4(tile_vector(word)); }
 
+$include "lib/matrix_strips.glsl"
 $if output_dtype == i8
 $include "lib/int8_strips.glsl"
 $else
 $include "lib/plain_strips.glsl"
 $end
-$include "lib/matrix_strips.glsl"
 
 // Vectors begin to end of the rows and columns from `tile` on; rows of outputs are stored `row_offset` further on.
 void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {

@@ -1,64 +1,143 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Strips of lib/matrix_strips.glsl that become int8, four in a word. An invocation takes each step with all its words of a
-// strip before the next step, so that they wait for memory together: a loop over words would wait for each. A strip's
-// residual is fetched before its sums are put down. The includer says
+// Outputs in int8 of the strips of lib/matrix_strips.glsl. The includer says
 //
 //   residual_at(row, column)          four bytes of it
 //   store_bytes(row, column, word)
+//   have_vectors()                    whether there are also, for every sixteenth column,
+//   residual_vector(row, column)
+//   store_vector(row, column, vector)
+//
+// There are two ways. The straight one has no branches, so that loads, sums and stores of several words go on together;
+// layers take it that have neither a table nor odd columns, where a strip is four words for each invocation. The other
+// does everything.
 const uint kStripInvocations = kInvocations / kSubgroups;
 const uint kStripOutputs = ${matrix.m}u * kStripVectors;  // in words
+
+uint short_word(ivec4 taken, Columns columns, bool is_exact) {
+  return pack_i8(short_outputs(short_sums(taken, columns, is_exact), columns));
+}
+
+// ---- the straight way -----------------------------------------------------------------------------------------------
+
+// An invocation has four neighbouring words of a row, of the same columns in all strips of a pair.
+const uint kGap = 1u;  // the two halves of a row begin in different banks, as the rows do
+const uint kRunsOfRow = kStripVectors / 4u;
+const bool kAreRuns = kStripOutputs == 4u * kStripInvocations;
+
+uvec2 run_place() {
+  return uvec2(gl_SubgroupInvocationID / kRunsOfRow, gl_SubgroupInvocationID % kRunsOfRow * 16u);
+}
+
+uint run_word(uint i) {
+  const uint vector = run_place().y / 4u + i;
+  return first_strip_word() + strip_word(run_place().x, vector + vector / ${matrix.n / 4}u * kGap);
+}
+
+Columns run_columns[4];
+
+// Whether all columns of the pair have the short way.
+bool begin_runs(uvec2 corner, uint pair) {
+  const uint column = strip_corner(corner, uvec2(0u, pair)).y + run_place().y;
+  bool is_short = true;
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+    run_columns[i] = tile_columns_at(column + 4u * i);
+    is_short = is_short && run_columns[i].is_short;
+  }
+  return subgroupAll(is_short);
+}
+
+// A strip's residual is fetched before its sums are put down.
+void store_runs(uvec2 corner, uint pair, uint row_offset, bool is_exact, bool has_residual) {
+  [[unroll]] for (uint row = 0u; row < ${blocks.m}; ++row) {
+    const uvec2 strip = uvec2(row, pair);
+    const uvec2 place = strip_corner(corner, strip) + run_place();
+    const bool is_stored = is_output(place.x, place.y);
+    uvec4 residual = uvec4(0u);
+    if (has_residual && is_stored) residual = residual_vector(place.x + row_offset, place.y);
+    put_strip(strip, kGap);
+    uvec4 words;
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+      words[i] = short_word(sums_at(run_word(i)), run_columns[i], is_exact);
+      if (has_residual) words[i] = with_residual(words[i], residual[i]);
+    }
+    if (is_stored) store_vector(place.x + row_offset, place.y, words);
+  }
+}
+
+// ---- the way of everything ------------------------------------------------------------------------------------------
+
+// An invocation has words of the same columns in several rows. It takes each step with all of them before the next step,
+// so that they wait for memory together: a loop over words would wait for each.
 const uint kShare = (kStripOutputs + kStripInvocations - 1u) / kStripInvocations;
 
-uint strip_place(uint i) { return gl_SubgroupInvocationID + i * kStripInvocations; }
+uint word_row(uint i) { return (gl_SubgroupInvocationID + i * kStripInvocations) / kStripVectors; }
 
-bool is_output_of_strip(uint i, uvec2 corner) {
-  return strip_place(i) < kStripOutputs && is_output(corner.x + strip_place(i) / kStripVectors, corner.y);
+uint sums_word(uint i) {
+  return first_strip_word() + strip_word(word_row(i) % ${matrix.m}u, gl_SubgroupInvocationID % kStripVectors);
 }
 
-uint strip_residual[kShare];
-void begin_strip(uvec2 corner, uint row_offset) {
-  if (problem.has_residual == 0u) return;
-  [[unroll]] for (uint i = 0u; i < kShare; ++i) {
-    const uint row = corner.x + strip_place(i) / kStripVectors + row_offset;
-    strip_residual[i] = is_output_of_strip(i, corner) ? residual_at(row, corner.y) : 0u;
-  }
-}
-
-// The long way is a loop, which leaves its words where the sums were.
-void store_long_words(uint first, Columns columns) {
-  for (uint at = gl_SubgroupInvocationID; at < kStripOutputs; at += kStripInvocations) {
-    const uint word = first + strip_word(at);
-    tile_words[word].x = pack_i8(long_outputs(sums_at(word), columns));
-  }
-}
-
-void store_strip(uint first, uvec2 corner, uint row_offset, Columns columns) {
-  uint words[kShare];
+void store_words(uvec2 corner, uint pair, uint row_offset) {
+  const uint column = strip_corner(corner, uvec2(0u, pair)).y + gl_SubgroupInvocationID % kStripVectors * 4u;
+  const Columns columns = tile_columns_at(column);
   const bool is_short = subgroupAll(columns.is_short);
-  if (!is_short) store_long_words(first, columns);
-  ivec4 sums[kShare];
-  [[unroll]] for (uint i = 0u; i < kShare; ++i) sums[i] = sums_at(first + strip_word(strip_place(i) % kStripOutputs));
-  if (!is_short) {
-    [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = uint(sums[i].x);
-  } else if (problem.k <= kExactDepth) {
-    [[unroll]] for (uint i = 0u; i < kShare; ++i) {
-      words[i] = pack_i8(short_outputs(short_sums(sums[i], columns, true), columns));
+  uint words[kShare], residual[kShare];
+  for (uint row = 0u; row < ${blocks.m}; ++row) {
+    const uint first_row = strip_corner(corner, uvec2(row, pair)).x;
+    if (problem.has_residual != 0u) {
+      [[unroll]] for (uint i = 0u; i < kShare; ++i) {
+        residual[i] = 0u;
+        if (word_row(i) < ${matrix.m}u && is_output(first_row + word_row(i), column)) {
+          residual[i] = residual_at(first_row + word_row(i) + row_offset, column);
+        }
+      }
     }
-  } else {
+    put_strip(uvec2(row, pair), 0u);
+    if (!is_short) {  // a loop, which leaves its words where the sums were
+      for (uint i = 0u; i < kShare; ++i) {
+        if (word_row(i) >= ${matrix.m}u) break;
+        tile_words[sums_word(i)].x = pack_i8(long_outputs(sums_at(sums_word(i)), columns));
+      }
+    }
+    ivec4 taken[kShare];
+    [[unroll]] for (uint i = 0u; i < kShare; ++i) taken[i] = sums_at(sums_word(i));
+    if (!is_short) {
+      [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = uint(taken[i].x);
+    } else if (problem.k <= kExactDepth) {
+      [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = short_word(taken[i], columns, true);
+    } else {
+      [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = short_word(taken[i], columns, false);
+    }
+    if (problem.has_table != 0u) {
+      [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = by_table(words[i]);
+    }
+    if (problem.has_residual != 0u) {
+      [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = with_residual(words[i], residual[i]);
+    }
     [[unroll]] for (uint i = 0u; i < kShare; ++i) {
-      words[i] = pack_i8(short_outputs(short_sums(sums[i], columns, false), columns));
+      if (word_row(i) < ${matrix.m}u && is_output(first_row + word_row(i), column)) {
+        store_bytes(first_row + word_row(i) + row_offset, column, words[i]);
+      }
     }
   }
-  if (problem.has_table != 0u) {
-    [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = by_table(words[i]);
-  }
-  if (problem.has_residual != 0u) {
-    [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = with_residual(words[i], strip_residual[i]);
-  }
-  [[unroll]] for (uint i = 0u; i < kShare; ++i) {
-    const uint row = corner.x + strip_place(i) / kStripVectors + row_offset;
-    if (is_output_of_strip(i, corner)) store_bytes(row, corner.y, words[i]);
+}
+
+void store_sums(uvec2 corner, uint row_offset) {
+  [[dont_unroll]] for (uint pair = 0u; pair < kPairs; ++pair) {
+    const bool is_exact = problem.k <= kExactDepth;
+    if (!kAreRuns || !have_vectors() || problem.has_table != 0u || !begin_runs(corner, pair)) {
+      store_words(corner, pair, row_offset);
+    } else if (problem.has_residual == 0u) {
+      if (is_exact) {
+        store_runs(corner, pair, row_offset, true, false);
+      } else {
+        store_runs(corner, pair, row_offset, false, false);
+      }
+    } else if (is_exact) {
+      store_runs(corner, pair, row_offset, true, true);
+    } else {
+      store_runs(corner, pair, row_offset, false, true);
+    }
   }
 }

@@ -14,7 +14,7 @@ $if output_dtype == i8
 $include "lib/int8_outputs.glsl"
 ${declare_words(output)}
 
-$if output_layout != strided
+// Of rows in whole words.
 uint word_at(uint row, uint column) {
 $if output_layout == packed_4h4w
   // Rows of all matrices, each padded to a multiple of four.
@@ -24,13 +24,12 @@ $else
   return row * ceil_div4(problem.n) + column / 4u;
 $end
 }
-$end
 
 // Four bytes of the residual that are added to the outputs from (row, column) on.
 uint residual_at(uint row, uint column) {
 $if output_layout == strided
+  if (problem.n % 4u == 0u) return residual_word(word_at(row, column));
   const uint at = row * problem.n + column;
-  if (problem.n % 4u == 0u) return residual_word(at / 4u);
   uint residual = 0u;
   for (uint lane = 0u; lane < min(problem.n - column, 4u); ++lane) residual |= residual_byte(at + lane) << (8u * lane);
   return residual;
@@ -41,11 +40,11 @@ $end
 
 void store_bytes(uint row, uint column, uint word) {
 $if output_layout == strided
-  const uint at = row * problem.n + column;
   if (problem.n % 4u == 0u) {
-    output_words[at / 4u] = word;
+    output_words[word_at(row, column)] = word;
     return;
   }
+  const uint at = row * problem.n + column;
   const ivec4 stored = unpack_i8(word);
   for (uint lane = 0u; lane < min(problem.n - column, 4u); ++lane) output_data[at + lane] = int8_t(stored[lane]);
 $else

@@ -8,47 +8,35 @@
 //   sums_at(word)               four sums from there
 //   is_output(row, column)      whether there is one
 //   Columns, tile_columns_at(n) what the outputs of four columns from n on have in common
-//   begin_strip(corner, row_offset)                     before a strip is stored; `corner`: its first row, and the first
-//                                                       of the four columns that this invocation keeps to
-//   store_strip(first, corner, row_offset, columns)     stores what becomes of the sums from word `first` on
 //
-// lib/plain_strips.glsl and lib/int8_strips.glsl have the last two.
-const uint kStrips = ${blocks.m} * ${blocks.n} / 2u;
+// and next includes lib/plain_strips.glsl or lib/int8_strips.glsl, which say
+//
+//   store_sums(corner, row_offset)      the outputs from `corner` on, this subgroup's first; rows `row_offset` further on
+//
+// Each subgroup has its own part of the shared memory, and puts its strips there in turn: those of a pair of columns of
+// matrices follow one another. `strip` is which row of matrices, and which pair.
+const uint kPairs = ${blocks.n} / 2u;
 
-// The strips of the same columns follow one another.
-uint strip_row(uint strip) { return strip % ${blocks.m}; }
-uint strip_pair(uint strip) { return strip / ${blocks.m} * 2u; }
+// The first row and column of a strip in the outputs.
+uvec2 strip_corner(uvec2 corner, uvec2 strip) { return corner + strip * uvec2(${matrix.m}u, 2u * ${matrix.n}u); }
 
-uvec2 strip_corner(uvec2 corner, uint strip) {
-  return corner + uvec2(strip_row(strip) * ${matrix.m}u,
-                        strip_pair(strip) * ${matrix.n}u + gl_SubgroupInvocationID % kStripVectors * 4u);
-}
+uint first_strip_word() { return gl_SubgroupID * kStripWords; }
 
 // Nothing but the strips goes from invocation to invocation: outputs need not wait.
 void subgroup_meets() {
   controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
 }
 
-// Each subgroup has its own part of the shared memory, and puts the strips of its rows of matrices there in turn. That
-// is a loop, although which matrix is meant must be a constant, so that what follows is in the pipeline once. `corner`
-// is the subgroup's in the outputs.
-void store_sums(uvec2 corner, uint row_offset) {
-  const uint first = gl_SubgroupID * kStripWords;
-  Columns columns;
-  begin_strip(strip_corner(corner, 0u), row_offset);
-  for (uint strip = 0u; strip < kStrips; ++strip) {
-    subgroup_meets();
-    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
-      [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
-        if (i == strip_row(strip) && j - j % 2u == strip_pair(strip)) {
-          put_block(i, j, first + j % 2u * ${matrix.n / 4}u * kWords);
-        }
+// Puts the sums of a strip down, with `gap` vectors of padding between its two matrices. Which matrix is meant must be
+// a constant, also where `strip` is none.
+void put_strip(uvec2 strip, uint gap) {
+  subgroup_meets();
+  [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
+    [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
+      if (i == strip.x && j / 2u == strip.y) {
+        put_block(i, j, first_strip_word() + j % 2u * (${matrix.n / 4}u + gap) * kWords);
       }
     }
-    subgroup_meets();
-    const uvec2 place = strip_corner(corner, strip);
-    if (strip_row(strip) == 0u) columns = tile_columns_at(place.y);
-    store_strip(first, place, row_offset, columns);
-    if (strip + 1u < kStrips) begin_strip(strip_corner(corner, strip + 1u), row_offset);
   }
+  subgroup_meets();
 }

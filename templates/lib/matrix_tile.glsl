@@ -25,8 +25,8 @@ const uint kStripPitch = (kStripVectors + 2u) * kWords;  // rows begin in differ
 const uint kStripWords = ${matrix.m}u * kStripPitch;
 const uint kStripsWords = kSubgroups * kStripWords;
 
-// Where the at-th four sums of a strip lie in it.
-uint strip_word(uint at) { return at / kStripVectors * kStripPitch + at % kStripVectors * kWords; }
+// Where four sums of a strip lie in it.
+uint strip_word(uint row, uint vector) { return row * kStripPitch + vector * kWords; }
 
 shared ${glsl_type(u32, min(16, matrix.k) / 4)} tile_words[kTileWords > kStripsWords ? kTileWords : kStripsWords];
 

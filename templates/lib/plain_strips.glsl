@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Strips of lib/matrix_strips.glsl, four sums after four. The includer says
+// Outputs of the strips of lib/matrix_strips.glsl, four sums after four, in a loop: what follows is in the pipeline
+// once. The includer says
 //
 //   store_outputs(row, column, sums, columns)
-void begin_strip(uvec2 corner, uint row_offset) {}
-
-void store_strip(uint first, uvec2 corner, uint row_offset, Columns columns) {
-  for (uint at = gl_SubgroupInvocationID; at < ${matrix.m}u * kStripVectors; at += gl_SubgroupSize) {
-    const uint row = corner.x + at / kStripVectors;
-    if (is_output(row, corner.y)) store_outputs(row + row_offset, corner.y, sums_at(first + strip_word(at)), columns);
+void store_sums(uvec2 corner, uint row_offset) {
+  Columns columns;
+  for (uint strip = 0u; strip < kPairs * ${blocks.m}; ++strip) {
+    const uvec2 at = uvec2(strip % ${blocks.m}, strip / ${blocks.m});
+    put_strip(at, 0u);
+    const uvec2 place = strip_corner(corner, at) + uvec2(0u, gl_SubgroupInvocationID % kStripVectors * 4u);
+    if (at.x == 0u) columns = tile_columns_at(place.y);
+    for (uint i = gl_SubgroupInvocationID; i < ${matrix.m}u * kStripVectors; i += gl_SubgroupSize) {
+      const uint row = i / kStripVectors;
+      const uint word = first_strip_word() + strip_word(row, i % kStripVectors);
+      if (is_output(place.x + row, place.y)) store_outputs(place.x + row + row_offset, place.y, sums_at(word), columns);
+    }
   }
 }

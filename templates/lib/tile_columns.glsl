@@ -6,24 +6,29 @@
 //
 //   load_columns(first)            before a barrier
 //   tile_columns_at(column)        four columns, of which the tile's first is `first`
-shared float column_scale[kColumns];
-shared float column_bias[kColumns];
-shared int column_correction[kColumns];
+shared vec4 column_scale[kColumns / 4u];
+shared vec4 column_bias[kColumns / 4u];
+shared ivec4 column_correction[kColumns / 4u];
 uint first_column;
 
 void load_columns(uint first) {
   first_column = first;
   [[dont_unroll]] for (uint i = gl_LocalInvocationIndex; i < kColumns; i += kInvocations) {
     const Column column = column_at(first + i);
-    column_scale[i] = column.scale;
-    column_bias[i] = column.bias;
-    column_correction[i] = column.correction;
+    column_scale[i / 4u][i % 4u] = column.scale;
+    column_bias[i / 4u][i % 4u] = column.bias;
+    column_correction[i / 4u][i % 4u] = column.correction;
   }
 }
 
-Column tile_column(uint i) { return Column(column_scale[i], column_bias[i], column_correction[i]); }
-
 Columns tile_columns_at(uint column) {
-  const uint i = column - first_column;
-  return joined(tile_column(i), tile_column(i + 1u), tile_column(i + 2u), tile_column(i + 3u));
+  const uint i = (column - first_column) / 4u;
+  Columns columns;
+  columns.scale = column_scale[i];
+  columns.bias = column_bias[i];
+  columns.correction = column_correction[i];
+$if output_dtype == i8
+  columns.is_short = have_short_way(columns);
+$end
+  return columns;
 }

@@ -50,6 +50,13 @@ void next_step() {}
 $if output_dtype != i32
 $include "lib/tile_columns.glsl"
 $end
+$if output_dtype == i8
+$if output_layout == packed_4h4w
+$include "lib/no_vectors.glsl"
+$else
+$include "lib/row_vectors.glsl"
+$end
+$end
 $include "lib/product_outputs.glsl"
 $include "lib/int8_matrix_product.glsl"
 

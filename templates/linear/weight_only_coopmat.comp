@@ -151,8 +151,8 @@ $end
 }
 
 $include "lib/product_outputs.glsl"
-$include "lib/plain_strips.glsl"
 $include "lib/matrix_strips.glsl"
+$include "lib/plain_strips.glsl"
 
 void main() {
   const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);

@@ -212,7 +212,8 @@ grid: [1, 1, 1]
   ASSERT_TRUE(spec) << to_text(spec.error(), {});
   TemplateSet templates;
   tests::add_template(templates, "sample.comp",
-                      "#version 450\n${declare(input)}\n${declare_words(other, 4)}\n${declare_words(output)}\n");
+                      "#version 450\n${declare(input)}\n${declare_words(other, 4)}\n${declare_words(output)}\n"
+                      "${declare_vectors(other)}\n${declare_vectors(output)}\n");
   const auto parsed = parse_template(*spec, templates);
   ASSERT_TRUE(parsed) << to_text(parsed.error(), {});
   const auto result = render(*parsed, *spec, expand::expand(*spec, 1)->front());
@@ -225,7 +226,11 @@ grid: [1, 1, 1]
       "layout(set = 0, binding = 1, std430) readonly restrict buffer OtherWords { uvec4 other_words[]; };\n"
       "#extension GL_EXT_spirv_intrinsics : require  // spirv_decorate(20): Aliased\n"
       "layout(set = 0, binding = 2, std430) writeonly spirv_decorate(20) buffer OutputWords { uint output_words[]; "
-      "};\n");
+      "};\n"
+      "layout(set = 0, binding = 1, std430) readonly restrict buffer OtherVectors { uvec4 other_vectors[]; };\n"
+      "#extension GL_EXT_spirv_intrinsics : require  // spirv_decorate(20): Aliased\n"
+      "layout(set = 0, binding = 2, std430) writeonly spirv_decorate(20) buffer OutputVectors { uvec4 "
+      "output_vectors[]; };\n");
 }
 
 // ---- whole texts ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Of bytes that lie in the order of a row's outputs, sixteen at a time (lib/int8_strips.glsl), where rows are whole
+// numbers of these. The includer says word_at(row, column).
+${declare_vectors(output)}
+${declare_vectors(residual)}
+bool have_vectors() { return problem.n % 16u == 0u; }
+uvec4 residual_vector(uint row, uint column) { return residual_vectors[word_at(row, column) / 4u]; }
+void store_vector(uint row, uint column, uvec4 vector) { output_vectors[word_at(row, column) / 4u] = vector; }
