@@ -19,12 +19,12 @@ void set_parameters(graph::Node& node, std::string_view port, const PerTensor& p
   node.attributes.insert_or_assign(fmt::format("{}_zero_point", port), AttributeValue(int64_t{parameters.zero_point}));
 }
 
+}  // namespace
+
 void set_bounds(graph::Node& node, const IntegerRange& range) {
   node.attributes.insert_or_assign("quant_min", AttributeValue(range.min));
   node.attributes.insert_or_assign("quant_max", AttributeValue(range.max));
 }
-
-}  // namespace
 
 Done Builder::spend(int64_t elements) {
   budget -= elements;

@@ -17,6 +17,9 @@ struct Note {
   std::string reason;
 };
 
+// Attributes quant_min and quant_max.
+void set_bounds(graph::Node& node, const IntegerRange& range);
+
 class Builder {
  public:
   graph::Graph graph;

@@ -81,18 +81,20 @@ Done Importer::add_input(const ValueInfo& input) {
   if (input.type == ElementType::f32 || input.type == ElementType::f16) {
     const DType dtype = *dtype_of(input.type);
     known.what = Real{builder_.input(input.name, dtype, shape), dtype};
-  } else if (input.type == ElementType::i8) {
-    known.what = Codes{builder_.input(input.name, DType::i8, shape), false};
-  } else if (input.type == ElementType::u8) {
-    known.what = Codes{shifted(builder_.input(input.name, DType::u8, shape), input.name, DType::u8), true};
+  } else if (input.type == ElementType::i8 || input.type == ElementType::i4) {
+    known.what = Codes{builder_.input(input.name, DType::i8, shape), input.type};
+  } else if (input.type == ElementType::u8 || input.type == ElementType::u4) {
+    const ValueId bytes = builder_.input(input.name, DType::u8, shape);
+    known.what = Codes{shifted(bytes, input.name, DType::u8, shift_of(input.type)), input.type};
   } else {
-    return refuse(fmt::format("is of {}, and inputs are of float32, float16, int8 or uint8", name(input.type)));
+    return refuse(
+        fmt::format("is of {}, and inputs are of float32, float16, and integers of 8 and 4 bits", name(input.type)));
   }
   known_.insert_or_assign(input.name, std::move(known));
   return std::monostate{};
 }
 
-ValueId Importer::shifted(ValueId value, const std::string& name, DType from) {
+ValueId Importer::shifted(ValueId value, const std::string& name, DType from, int32_t shift) {
   const auto zero_point = [&](std::string_view operand, int32_t zero) {
     return graph::Port{fmt::format("{}_zero_point", operand),
                        builder_.constant(fmt::format("{} {}_zero_point", name, operand),
@@ -105,7 +107,7 @@ ValueId Importer::shifted(ValueId value, const std::string& name, DType from) {
                    .op = "requantize",
                    .inputs = {{"input", value}, {"input_scale", scale}, {"output_scale", scale}},
                    .attributes = {{"output_dtype", std::string(to_signed ? "i8" : "u8")}}};
-  node.inputs.push_back(zero_point(to_signed ? "output" : "input", -128));
+  if (shift != 0) node.inputs.push_back(zero_point(to_signed ? "output" : "input", -shift));
   const Dims shape = builder_.shapes[value];
   return builder_.add(std::move(node), shape);
 }
@@ -114,12 +116,14 @@ Done Importer::add_output(const ValueInfo& output) {
   const auto known = find(output.name);
   if (!known) return known.error();
   if (const auto* codes = (*known)->as<Codes>()) {
+    const bool is_unsigned = codes->type == ElementType::u8 || codes->type == ElementType::u4;
+    const int32_t shift = shift_of(codes->type);
     builder_.graph.add_output(output.name,
-                              codes->is_unsigned ? shifted(codes->value, output.name, DType::i8) : codes->value);
+                              is_unsigned ? shifted(codes->value, output.name, DType::i8, shift) : codes->value);
     return std::monostate{};
   }
   if (const auto* zero = (*known)->as<DynamicZeroPoint>()) {
-    builder_.graph.add_output(output.name, shifted(zero->value, output.name, DType::i8));
+    builder_.graph.add_output(output.name, shifted(zero->value, output.name, DType::i8, 128));
     return std::monostate{};
   }
   const bool is_constant = (*known)->tensor() || (*known)->as<Numbers>() || (*known)->as<QuantizedConstant>();
@@ -207,6 +211,9 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   auto shape = output_shape_of_view(builder_, node, arguments);
   if (!shape) return shape.error();
   if (*shape) return seen_as(node, *arguments[0], **shape);
+  auto integers = of_codes(node, arguments);
+  if (!integers) return integers.error();
+  if (*integers) return **std::move(integers);
   auto function = function_at(node, arguments);
   if (!function) return function.error();
   if (*function && (arguments.empty() || !arguments[0])) return refused("it has no input");

@@ -8,6 +8,7 @@
 //   importer.cpp               inputs, outputs, and which way a node goes
 //   quantize_nodes.cpp         QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear
 //   quantized_operators.cpp    QLinearConv and others, which say their own quantization
+//   integers.cpp               what computes with integers that stand for no reals
 //   views.cpp                  what waits with an operation, and pools
 //   normalization.cpp          BatchNormalization
 //   movements.cpp              what puts elements elsewhere
@@ -41,8 +42,8 @@ class Importer {
   int64_t constant_elements() const;
   static Error about(const Node& node, Error error);
   Done add_input(const ValueInfo& input);
-  // Unsigned bytes as signed ones that are 128 less, or the reverse: of a scale of 1 either way.
-  ValueId shifted(ValueId value, const std::string& name, DType from);
+  // Unsigned bytes as signed ones that are `shift` less, or the reverse: of a scale of 1 either way.
+  ValueId shifted(ValueId value, const std::string& name, DType from, int32_t shift);
   Done add_output(const ValueInfo& output);
   // Reals that are integers, as those.
   ValueId as_integers(ValueId value, const std::string& name);
@@ -59,6 +60,8 @@ class Importer {
 
   // ---- quantization --------------------------------------------------------------------------------------------------
 
+  // Of a constant, or of codes; of another value any.
+  static ElementType type_of(const Known& integers);
   Expected<Parameters> parameters_at(const Node& node, Arguments arguments, ElementType type);
   Expected<Known> quantize(const Node& node, Arguments arguments);
   Expected<Known> quantized_to(const Node& node, const Known& input, const Parameters& parameters);
@@ -85,6 +88,13 @@ class Importer {
   // Integers as the reals of a scale of 1; a Dynamic operand, if the zero point is found while the model runs.
   Expected<Known> whole(const Node& node, Arguments arguments, size_t index);
   Expected<Known> of_integers(const Node& node, Arguments arguments);
+
+  // ---- integers that nothing dequantizes ----------------------------------------------------------------------------
+
+  // Add, Sub, Mul, Max, Min, Clip and Cast, as the reals of a scale of 1, which are exact; nullopt: the node does
+  // something else, or its inputs are no such integers.
+  Expected<std::optional<Known>> of_codes(const Node& node, Arguments arguments);
+  Expected<Known> greatest_or_least(const Node& node, const std::vector<Known>& operands, const PerTensor& output);
 
   // ---- views, functions and pools --------------------------------------------------------------------------
 

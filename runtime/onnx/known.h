@@ -27,7 +27,7 @@ using graph::ValueId;
 // Bytes in the graph, i8 always.
 struct Codes {
   ValueId value = 0;
-  bool is_unsigned = false;  // to the model: each is 128 more
+  ElementType type = ElementType::i8;  // to the model, whose integers are shift_of(type) more
 };
 // Bytes as the reals that they stand for.
 struct View {

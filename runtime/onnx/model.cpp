@@ -43,6 +43,18 @@ T attribute_or(const Node& node, std::string_view attribute, T otherwise) {
 
 }  // namespace
 
+ElementType element_type(int64_t number) {
+  // In the order of the schema; what came after 4 bits is of no use here.
+  constexpr ElementType kOther = ElementType::other;
+  constexpr ElementType kByNumber[] = {
+      kOther,           ElementType::f32,  ElementType::u8,  ElementType::i8,  ElementType::u16,
+      ElementType::i16, ElementType::i32,  ElementType::i64, kOther,           ElementType::boolean,
+      ElementType::f16, ElementType::f64,  ElementType::u32, ElementType::u64, kOther,
+      kOther,           ElementType::bf16, kOther,           kOther,           kOther,
+      kOther,           ElementType::u4,   ElementType::i4};
+  return number >= 0 && number < std::ssize(kByNumber) ? kByNumber[number] : kOther;
+}
+
 std::string_view name(ElementType type) { return row(type).name; }
 int64_t bytes(ElementType type) { return row(type).bytes; }
 bool is_real(ElementType type) { return row(type).is_real; }

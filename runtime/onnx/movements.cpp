@@ -259,7 +259,7 @@ Expected<Known> Importer::pad(const Node& node, Arguments arguments) {
       elements = Elements{real->value, Known{*real, input.shape}};
     }
   } else if (const auto* codes = elements->like.as<Codes>()) {
-    value -= codes->is_unsigned ? 128 : 0;
+    value -= shift_of(codes->type);
   }
   return moved(node.name, *elements, "pad", {{"before", before}, {"after", after}, {"mode", mode}, {"value", value}},
                shape);

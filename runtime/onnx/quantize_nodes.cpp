@@ -18,9 +18,14 @@ Expected<Parameters> Importer::parameters_at(const Node& node, Arguments argumen
   return parameters_of(node, scale, zero, type, known_shape(arguments[0]->shape));
 }
 
+ElementType Importer::type_of(const Known& integers) {
+  const auto* codes = integers.as<Codes>();
+  return integers.tensor() ? integers.tensor()->type : codes ? codes->type : ElementType::i8;
+}
+
 Expected<Known> Importer::quantize(const Node& node, Arguments arguments) {
-  ElementType type = ElementType::u8;
-  if (node.integer("output_dtype", 0) == 3) type = ElementType::i8;
+  const int64_t said = node.integer("output_dtype", 0);
+  const ElementType type = said == 0 ? ElementType::u8 : element_type(said);
   auto parameters = parameters_at(node, arguments, type);
   if (!parameters) return parameters.error();
   const Known& input = *arguments[0];
@@ -30,16 +35,18 @@ Expected<Known> Importer::quantize(const Node& node, Arguments arguments) {
     if (!codes) return codes.error();
     return Known{*std::move(codes), input.shape};
   }
-  if (!parameters->is_per_tensor() && is_byte(parameters->type)) return quantize_channels(node, input, *parameters);
+  if (!parameters->is_per_tensor() && is_code(parameters->type)) return quantize_channels(node, input, *parameters);
   return quantized_to(node, input, *parameters);
 }
 
 Expected<Known> Importer::quantized_to(const Node& node, const Known& input, const Parameters& parameters) {
   const auto output = per_tensor_of(parameters);
   if (!output) return unsupported(output.error().message);
-  const auto codes = builder_.quantized(input, *output, node.name);
+  auto codes = builder_.quantized(input, *output, node.name);
   if (!codes) return codes.error();
-  return Known{Codes{*codes, is_unsigned_byte(parameters.type)}, builder_.shapes[*codes]};
+  if (is_nibble(parameters.type))
+    codes = builder_.requantized(*codes, *output, *output, node.name + " bounds", range_of(parameters.type));
+  return Known{Codes{*codes, parameters.type}, builder_.shapes[*codes]};
 }
 
 Expected<Known> Importer::quantize_channels(const Node& node, const Known& input, const Parameters& parameters) {
@@ -47,12 +54,13 @@ Expected<Known> Importer::quantize_channels(const Node& node, const Known& input
   if (!real) return real.error();
   graph::Node quantize{.name = node.name, .op = "quantize_affine", .inputs = {{"input", real->value}}};
   for (graph::Port& port : channel_parameters(node.name, parameters)) quantize.inputs.push_back(std::move(port));
-  return Known{Codes{builder_.add(std::move(quantize), input.shape), is_unsigned_byte(parameters.type)}, input.shape};
+  if (is_nibble(parameters.type)) set_bounds(quantize, *range_of(parameters.type));
+  return Known{Codes{builder_.add(std::move(quantize), input.shape), parameters.type}, input.shape};
 }
 
 std::vector<graph::Port> Importer::channel_parameters(const std::string& name, const Parameters& parameters) {
   std::vector<int32_t> zeros = parameters.zero_points;
-  for (int32_t& zero : zeros) zero -= is_unsigned_byte(parameters.type) ? 128 : 0;
+  for (int32_t& zero : zeros) zero -= shift_of(parameters.type);
   const std::span<const float> scales = parameters.scales;
   return {{"scale", builder_.constant(name + " scale", make_tensor(DType::f32, parameters.shape, scales))},
           {"zero_point",
@@ -60,9 +68,8 @@ std::vector<graph::Port> Importer::channel_parameters(const std::string& name, c
 }
 
 Expected<Known> Importer::dequantize(const Node& node, Arguments arguments) {
-  const auto* codes = arguments.empty() || !arguments[0] ? nullptr : arguments[0]->as<Codes>();
-  const TensorPtr constant = tensor_at(arguments, 0);
-  const ElementType type = constant ? constant->type : codes && codes->is_unsigned ? ElementType::u8 : ElementType::i8;
+  if (arguments.empty() || !arguments[0]) return refused("it has no input");
+  const ElementType type = type_of(*arguments[0]);
   auto parameters = parameters_at(node, arguments, type);
   if (!parameters) return parameters.error();
   return view_of(*arguments[0], *std::move(parameters), type);
@@ -83,7 +90,7 @@ Expected<Known> Importer::view_of(const Known& input, Parameters parameters, Ele
 
 Known Importer::dequantize_channels(const Known& input, const Codes& codes, const Parameters& parameters) {
   const std::string name = fmt::format("dequantize {}", builder_.graph.values[codes.value].name);
-  builder_.note(name, "what reads it runs in reals: it has a scale for each channel, and activations have one for all");
+  builder_.note(name, "what reads it runs in reals: it has several scales, and activations have one for all");
   graph::Node dequantize{.name = name, .op = "dequantize_affine", .inputs = {{"input", codes.value}}};
   for (graph::Port& port : channel_parameters(name, parameters)) dequantize.inputs.push_back(std::move(port));
   return Known{Real{builder_.add(std::move(dequantize), input.shape)}, input.shape};
@@ -110,7 +117,7 @@ Done Importer::quantize_dynamically(const Node& node) {
                     .inputs = {{"input", real->value}, {"scale", parameters[0]}, {"zero_point", parameters[1]}}},
                    shape);
   const Known results[] = {
-      {Codes{codes, true}, shape}, {Real{parameters[0]}, {}}, {DynamicZeroPoint{parameters[1]}, {}}};
+      {Codes{codes, ElementType::u8}, shape}, {Real{parameters[0]}, {}}, {DynamicZeroPoint{parameters[1]}, {}}};
   for (size_t i = 0; i < std::min(std::size(results), node.outputs.size()); ++i) {
     if (!node.outputs[i].empty()) known_.insert_or_assign(node.outputs[i], results[i]);
   }

@@ -18,31 +18,24 @@ namespace qgen::onnx {
 bool is_byte(ElementType type) { return type == ElementType::i8 || type == ElementType::u8; }
 bool is_nibble(ElementType type) { return type == ElementType::i4 || type == ElementType::u4; }
 bool is_unsigned_byte(ElementType type) { return type == ElementType::u8; }
+bool is_code(ElementType type) { return is_byte(type) || is_nibble(type); }
+int32_t shift_of(ElementType type) { return is_unsigned_byte(type) ? 128 : 0; }
+
+std::optional<IntegerRange> range_of(ElementType type) {
+  if (type == ElementType::i4) return IntegerRange{-8, 7};
+  if (type == ElementType::u4) return IntegerRange{0, 15};
+  const auto dtype = dtype_of(type);
+  return dtype && dtype != DType::u32 ? qgen::range_of(*dtype) : std::nullopt;
+}
 
 // ---- parameters -----------------------------------------------------------------------------------------------------
 
 namespace {
 
-struct Range {
-  int64_t min, max;
-};
-std::optional<Range> range_of_integers(ElementType type) {
-  switch (type) {
-    case ElementType::i4: return Range{-8, 7};
-    case ElementType::u4: return Range{0, 15};
-    case ElementType::i8: return Range{-128, 127};
-    case ElementType::u8: return Range{0, 255};
-    case ElementType::i16: return Range{-32768, 32767};
-    case ElementType::u16: return Range{0, 65535};
-    case ElementType::i32: return Range{INT32_MIN, INT32_MAX};
-    default: return std::nullopt;
-  }
-}
-
 Expected<Parameters> read_parameters(const TensorPtr& scale, const TensorPtr& zero_point, ElementType type) {
   if (!scale || !is_real(scale->type)) return refused("its scale is no constant of reals");
   Parameters result{.shape = scale->shape, .type = zero_point ? zero_point->type : type};
-  const auto range = range_of_integers(result.type);
+  const auto range = range_of(result.type);
   if (!range) return refused(fmt::format("its integers are of {}", name(result.type)));
   if (zero_point && zero_point->size() != scale->size() && zero_point->size() != 1)
     return refused(fmt::format("it has {} scales and {} zero points", scale->size(), zero_point->size()));
@@ -102,13 +95,13 @@ Expected<Parameters> parameters_of(const Node& node, const TensorPtr& scale, con
 }
 
 Expected<PerTensor> per_tensor_of(const Parameters& parameters) {
-  if (!parameters.is_per_tensor()) return refused("it has a scale for each channel, and activations have one for all");
-  if (!is_byte(parameters.type))
-    return refused(fmt::format("its integers are of {}, and activations of int8 or uint8", name(parameters.type)));
+  if (!parameters.is_per_tensor()) return refused("it has several scales, and activations have one for all");
+  if (!is_code(parameters.type))
+    return refused(fmt::format("its integers are of {}, and activations of 8 or 4 bits", name(parameters.type)));
   const float scale = parameters.scales.front();
   if (scale < kLeastScale || scale > kLargestScale)
     return refused(fmt::format("its scale is {}, and can be 2^-125 to 2^119", scale));
-  return PerTensor{scale, parameters.zero_points.front() - (is_unsigned_byte(parameters.type) ? 128 : 0)};
+  return PerTensor{scale, parameters.zero_points.front() - shift_of(parameters.type)};
 }
 
 // ---- constants ------------------------------------------------------------------------------------------------------
@@ -135,7 +128,7 @@ std::vector<int64_t> parameter_indices(const Shape& data, const Parameters& para
 }  // namespace
 
 Expected<TensorPtr> quantized(const Tensor& reals, const Parameters& parameters) {
-  const auto range = range_of_integers(parameters.type);
+  const auto range = range_of(parameters.type);
   if (!range || bytes(parameters.type) != 1)
     return refused(fmt::format("constants are not quantized to {}", name(parameters.type)));
   Tensor codes{reals.name, parameters.type, reals.shape, {}};

@@ -5,6 +5,8 @@
 // signed bytes; an unsigned byte is the signed one that is 128 less, with a zero point that is 128 less, which leaves
 // every real what it was.
 //
+// Integers of four bits are bytes as they are.
+//
 //   QuantizedConstant weight = ...;           // of DequantizeLinear(constant): int8 [K, N], scales [1, N]
 //   weight = transposed(weight, {1, 0});      // [N, K], scales [N, 1]
 //   dequantized(weight)                       // the reals that it stands for
@@ -36,7 +38,7 @@ Expected<Parameters> parameters_of(const Node& node, const TensorPtr& scale, con
 Expected<Parameters> parameters_along(size_t axis, size_t rank, const TensorPtr& scale, const TensorPtr& zero_point,
                                       ElementType type);
 
-// Of a tensor of bytes, as operators take it. Errors: several scales, integers that are no bytes, a scale outside
+// Of a tensor of bytes, as operators take it. Errors: several scales, integers of more than a byte, a scale outside
 // 2^-125 to 2^119.
 Expected<PerTensor> per_tensor_of(const Parameters& parameters);
 
@@ -69,5 +71,10 @@ HostTensor signed_codes(const Tensor& codes);
 bool is_byte(ElementType type);
 bool is_nibble(ElementType type);
 bool is_unsigned_byte(ElementType type);
+bool is_code(ElementType type);  // of 8 or 4 bits: the graph has it as a signed byte
+// How much less that byte is.
+int32_t shift_of(ElementType type);
+// The least and the greatest; nullopt: it is no type of integers that are quantized to.
+std::optional<IntegerRange> range_of(ElementType type);
 
 }  // namespace qgen::onnx

@@ -35,10 +35,7 @@ Expected<Known> Importer::operand_of(const QuantizedOperator& row, size_t first,
   const TensorPtr scale = tensor_at(arguments, first + 1), zero = tensor_at(arguments, first + 2);
   if (!input || !scale || (first + 2 < arguments.size() && arguments[first + 2] && !zero))
     return unsupported(fmt::format("input {} is missing, or its scale or zero point is no constant", first));
-  const auto* codes = input->as<Codes>();
-  const ElementType type = input->tensor()               ? input->tensor()->type
-                           : codes && codes->is_unsigned ? ElementType::u8
-                                                         : ElementType::i8;
+  const ElementType type = type_of(*input);
   const size_t rank = input->shape.size();
   const bool is_turned = node.integer("transB", 0) != 0;
   const bool is_last = row.weight_axis == WeightAxis::last || (row.weight_axis == WeightAxis::of_gemm && !is_turned);
@@ -147,9 +144,8 @@ Expected<Known> Importer::matmul_nbits(const Node& node, Arguments arguments) {
 Expected<Known> Importer::whole(const Node& node, Arguments arguments, size_t index) {
   const Known* input = index < arguments.size() ? arguments[index] : nullptr;
   if (!input) return refused(fmt::format("it has no input {}", index));
-  const auto* codes = input->as<Codes>();
-  const TensorPtr constant = input->tensor(), zero = tensor_at(arguments, index + 2);
-  const ElementType type = constant ? constant->type : codes && codes->is_unsigned ? ElementType::u8 : ElementType::i8;
+  const TensorPtr zero = tensor_at(arguments, index + 2);
+  const ElementType type = type_of(*input);
   if (index + 2 < arguments.size() && arguments[index + 2] && !zero)
     return unsupported("its zero point is no constant", "of MatMulInteger it may come from DynamicQuantizeLinear");
   const bool is_columns = node.op == "MatMulInteger" && index == 1;

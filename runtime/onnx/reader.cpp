@@ -23,35 +23,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
-// TensorProto.DataType by number: those that came after the schema was compiled are numbers to it.
-ElementType type_of(int32_t number) {
-  constexpr ElementType other = ElementType::other;
-  constexpr ElementType kTypes[] = {other,
-                                    ElementType::f32,
-                                    ElementType::u8,
-                                    ElementType::i8,
-                                    ElementType::u16,
-                                    ElementType::i16,
-                                    ElementType::i32,
-                                    ElementType::i64,
-                                    other,
-                                    ElementType::boolean,
-                                    ElementType::f16,
-                                    ElementType::f64,
-                                    ElementType::u32,
-                                    ElementType::u64,
-                                    other,
-                                    other,
-                                    ElementType::bf16,
-                                    other,
-                                    other,
-                                    other,
-                                    other,
-                                    ElementType::u4,
-                                    ElementType::i4};
-  return number >= 0 && number < std::ssize(kTypes) ? kTypes[number] : other;
-}
-
 bool is_nibbles(ElementType type) { return type == ElementType::i4 || type == ElementType::u4; }
 
 // Two a byte, the first in the low half.
@@ -137,7 +108,7 @@ class Reader {
     ValueInfo info{.name = proto.name()};
     if (!proto.type().has_tensor_type()) return info;
     const auto& tensor = proto.type().tensor_type();
-    info.type = type_of(tensor.elem_type());
+    info.type = element_type(tensor.elem_type());
     if (!tensor.has_shape()) return info;
     info.shape.emplace();
     for (const auto& side : tensor.shape().dim()) {
@@ -153,7 +124,7 @@ class Reader {
     const auto refuse = [&](const std::string& fault) {
       return refused(fmt::format("tensor '{}': {}", proto.name(), fault));
     };
-    Tensor result{.name = proto.name(), .type = type_of(proto.data_type())};
+    Tensor result{.name = proto.name(), .type = element_type(proto.data_type())};
     if (result.type == ElementType::other)
       return refuse(fmt::format("data type {} is not supported", proto.data_type()));
     result.shape.assign(proto.dims().begin(), proto.dims().end());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// ONNX's own node tests of quantization and of 8-bit operators (write_onnx_node_tests.py), from file to answer on the
-// device. docs/onnx.md has a table of those that are refused, or differ at a tie, and is held to it.
+// ONNX's own node tests of quantization and of 8-bit operators (write_onnx_node_tests.py), and ours of four bits
+// (write_four_bit_node_tests.py), from file to answer on the device. docs/onnx.md has a table of those that are refused, or
+// differ at a tie, and is held to it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,15 +19,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path folder_of_node_tests() { return fs::path(tests::source_folder()) / "tests/runtime/graph/onnx_node_tests"; }
+constexpr const char* kOfOnnx = "onnx_node_tests";
+constexpr const char* kOfFourBits = "four_bit_node_tests";
 
-std::vector<std::string> names_of_node_tests() {
-  std::vector<std::string> names;
+std::vector<fs::path> node_tests(const char* folder) {
+  std::vector<fs::path> folders;
   std::error_code none;  // without the sources there are no tests
-  for (const auto& entry : fs::directory_iterator(folder_of_node_tests(), none))
-    names.push_back(entry.path().filename().string());
-  std::ranges::sort(names);
-  return names;
+  for (const auto& entry :
+       fs::directory_iterator(tests::source_folder() / fs::path("tests/runtime/graph") / folder, none))
+    folders.push_back(entry.path());
+  std::ranges::sort(folders);
+  return folders;
 }
 
 // The tensors of NAME.ROLE.npy.
@@ -55,7 +58,7 @@ Outcome documented(const std::string& name) {
   return Outcome::equal;
 }
 
-class OnnxNodeTest : public testing::ShippedTest, public ::testing::WithParamInterface<std::string> {
+class OnnxNodeTest : public testing::ShippedTest, public ::testing::WithParamInterface<fs::path> {
  protected:
   Expected<Tensors> run(const fs::path& folder) {
     auto imported = onnx::import_model(folder / "model.onnx", {.constants = tensors_of(folder, "constant")});
@@ -67,8 +70,8 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OnnxNodeTest);
 
 // Reals by ONNX's own tolerance; of integers each.
 TEST_P(OnnxNodeTest, IsWhatTheDocumentSays) {
-  const fs::path folder = folder_of_node_tests() / GetParam();
-  const Outcome outcome = documented(GetParam());
+  const fs::path& folder = GetParam();
+  const Outcome outcome = documented(folder.filename().string());
   const auto outputs = run(folder);
   if (outcome == Outcome::refused) {
     ASSERT_FALSE(outputs) << "docs/onnx.md says that it is refused";
@@ -95,8 +98,9 @@ TEST_P(OnnxNodeTest, IsWhatTheDocumentSays) {
   EXPECT_EQ(different > 0, outcome == Outcome::at_a_tie);
 }
 
-INSTANTIATE_TEST_SUITE_P(Onnx, OnnxNodeTest, ::testing::ValuesIn(names_of_node_tests()),
-                         [](const auto& test) { return test.param; });
+std::string name_of(const ::testing::TestParamInfo<fs::path>& test) { return test.param.filename().string(); }
+INSTANTIATE_TEST_SUITE_P(Onnx, OnnxNodeTest, ::testing::ValuesIn(node_tests(kOfOnnx)), name_of);
+INSTANTIATE_TEST_SUITE_P(FourBits, OnnxNodeTest, ::testing::ValuesIn(node_tests(kOfFourBits)), name_of);
 
 }  // namespace
 }  // namespace qgen::graph

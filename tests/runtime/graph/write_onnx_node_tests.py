@@ -6,7 +6,7 @@
     tests/runtime/graph/write_onnx_node_tests.py tests/runtime/graph/onnx_node_tests
 
 Debian's python3-onnx 1.12 generates them; it is needed here, and not to run them. A folder a test: model.onnx, its
-inputs as NAME.input.npy, what must come out as NAME.output.npy. Weights, scales and zero points, which those tests have as
+inputs as NAME.input.npy, what must come out as NAME.output.npy. Weights, scales, zero points and bounds, which those tests have as
 inputs, are NAME.constant.npy: an importer has to know them.
 """
 
@@ -17,7 +17,8 @@ import numpy as np
 from onnx import TensorProto
 
 BYTES = {TensorProto.UINT8, TensorProto.INT8}
-QUANTIZATION = {"QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger"}
+HAVE_CONSTANTS = {"QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger",
+                  "Clip"}
 
 
 def cases():
@@ -40,7 +41,7 @@ def main():
         (place / "model.onnx").write_bytes(case.model.SerializeToString())
         inputs, outputs = case.data_sets[0]
         for i, (value, array) in enumerate(zip(graph.input, inputs)):
-            is_constant = i > 0 and graph.node[0].op_type in QUANTIZATION
+            is_constant = i > 0 and graph.node[0].op_type in HAVE_CONSTANTS
             np.save(place / f"{value.name}.{'constant' if is_constant else 'input'}.npy", array)
         for value, array in zip(graph.output, outputs):
             np.save(place / f"{value.name}.output.npy", array)

@@ -70,8 +70,10 @@ class FloatJudge {
 
   Floats quantize(const Node& node) {
     Floats x = in(node, 0);
-    const bool is_signed = node.has_input(2) && types_[node.inputs[2]] == ElementType::i8;
-    const double low = is_signed ? -128 : 0, high = low + 255;
+    const ElementType type = node.has_input(2) ? types_[node.inputs[2]] : ElementType::u8;
+    const bool is_signed = type == ElementType::i8 || type == ElementType::i4;
+    const double values = type == ElementType::i4 || type == ElementType::u4 ? 16 : 256;
+    const double low = is_signed ? -values / 2 : 0, high = low + values - 1;
     for (size_t i = 0; i < x.values.size(); ++i) {
       const double zero = node.has_input(2) ? parameter(node, 2, x, i) : 0;
       const double q = std::nearbyint(rounded(x.values[i]) / rounded(parameter(node, 1, x, i)));
