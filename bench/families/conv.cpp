@@ -82,21 +82,27 @@ void add_forward(std::vector<Row>& rows, const Convolution& c, std::string_view 
   rows.push_back(convolution("q8ta_conv2d", c, c.outputs, c.channels / c.groups, places_of(c), layout));
 }
 
-// Of reals: computed in int8, and with a weight of int8 alone.
+// Of reals: a weight is [rows, columns, taps, taps], as above.
+Row convolution_of_reals(std::string op, const Convolution& c, int rows, int columns, double places,
+                         std::string_view dtype) {
+  const bool is_int8 = op.ends_with("q8csw");
+  Texts shapes = {fmt::format("input={}x{}x{}x{}:{}", c.images, c.channels, c.height, c.width, dtype),
+                  fmt::format("weight={}x{}x{}x{}:{}", rows, columns, c.taps, c.taps, is_int8 ? "i8" : dtype)};
+  if (is_int8) shapes.push_back(fmt::format("weight_scales={}:f32=0.01", c.outputs));
+  shapes.push_back(fmt::format("bias={}:f32", c.outputs));
+  const runner::RequestText request{.shapes = shapes,
+                                    .attributes = attributes_of(c, op == "conv2d_q8ta_q8csw" ? kInput : Texts{})};
+  return {std::move(op),
+          fmt::format("{}.{}", text(c), dtype),
+          {request},
+          Way{request, ".plain("},
+          2.0 * rows * columns * c.taps * c.taps * places};
+}
+
+// Computed in int8, with a weight of int8 alone, and without integers.
 void add_forward_of_reals(std::vector<Row>& rows, const Convolution& c, std::string_view dtype) {
-  const int columns = c.channels / c.groups;
-  for (const std::string op : {"conv2d_q8ta_q8csw", "conv2d_q8csw"}) {
-    const runner::RequestText request{
-        .shapes = {fmt::format("input={}x{}x{}x{}:{}", c.images, c.channels, c.height, c.width, dtype),
-                   fmt::format("weight={}x{}x{}x{}:i8", c.outputs, columns, c.taps, c.taps),
-                   fmt::format("weight_scales={}:f32=0.01", c.outputs), fmt::format("bias={}:f32", c.outputs)},
-        .attributes = attributes_of(c, op == "conv2d_q8csw" ? Texts{} : kInput)};
-    rows.push_back({op,
-                    fmt::format("{}.{}", text(c), dtype),
-                    {request},
-                    Way{request, ".plain("},
-                    2.0 * c.outputs * columns * c.taps * c.taps * places_of(c)});
-  }
+  for (const std::string op : {"conv2d_q8ta_q8csw", "conv2d_q8csw", "conv2d"})
+    rows.push_back(convolution_of_reals(op, c, c.outputs, c.channels / c.groups, places_of(c), dtype));
 }
 
 // The last layers of blocks of residual networks, with what q8ta_add would add behind them.
@@ -116,6 +122,10 @@ void add_transposed(std::vector<Row>& rows, const Convolution& c, std::string_vi
   const double places = 1.0 * c.images * c.height * c.width;
   rows.push_back(convolution("q8ta_conv2d_transposed", c, c.channels, c.outputs / c.groups, places, layout));
 }
+void add_transposed_of_reals(std::vector<Row>& rows, const Convolution& c, std::string_view dtype) {
+  const double places = 1.0 * c.images * c.height * c.width;
+  rows.push_back(convolution_of_reals("conv2d_transposed", c, c.channels, c.outputs / c.groups, places, dtype));
+}
 
 void add_convolutions(std::vector<Row>& rows) {
   for (const std::string_view layout : {"packed_4c", "packed_4w4c", "packed_4c1w"}) {
@@ -125,6 +135,9 @@ void add_convolutions(std::vector<Row>& rows) {
   for (const Convolution& c : kLayersOfImages) {
     add_forward(rows, c, "packed_4c");
     for (const std::string_view dtype : {"f32", "f16"}) add_forward_of_reals(rows, c, dtype);
+  }
+  for (const Convolution& c : kTransposed) {
+    for (const std::string_view dtype : {"f32", "f16"}) add_transposed_of_reals(rows, c, dtype);
   }
   for (const Convolution& c : kSmallConvolutions) add_forward(rows, c, "packed_4c");
   for (const Convolution& c : kResidualLayers) {
@@ -146,6 +159,8 @@ Family conv_family() {
         "1x64x128x128.64.3x3s1p1.g64.packed_4c.packed_4c"}},
       {"conv2d_q8ta_q8csw", {"32x256x14x14.256.3x3s1p1.f32", "1x64x128x128.64.3x3s1p1.g64.f16"}},
       {"conv2d_q8csw", {"32x256x14x14.256.3x3s1p1.f32", "32x256x14x14.256.3x3s1p1.f16"}},
+      {"conv2d", {"32x256x14x14.256.3x3s1p1.f32", "32x256x14x14.256.3x3s1p1.f16", "1x64x128x128.64.3x3s1p1.g64.f16"}},
+      {"conv2d_transposed", {"1x128x32x32.64.3x3s2p1.f16"}},
       {"q8ta_conv2d_transposed", {"1x128x32x32.64.3x3s2p1.packed_4c.packed_4c"}},
   };
   return family;

@@ -71,6 +71,19 @@ inline graph::Var concat(graph::Builder& net,
   return net.add(node, "output");
 }
 
+inline graph::Var conv2d(graph::Builder& net,
+                         const Conv2dInputs<graph::InGraph>& inputs,
+                         const Conv2dAttributes& attributes = {}) {
+  graph::NodeOf node("conv2d");
+  node.inputs({{"input", inputs.input}, {"weight", inputs.weight}, {"bias", inputs.bias}});
+  node.attributes({
+    {"stride", graph::said(attributes.stride)}, {"padding", graph::said(attributes.padding)},
+    {"dilation", graph::said(attributes.dilation)}, {"groups", graph::said(attributes.groups)},
+    {"activation", graph::said(words::kActivation, attributes.activation)},
+  });
+  return net.add(node, "output");
+}
+
 inline graph::Var conv2d_q8csw(graph::Builder& net,
                                const Conv2dQ8cswInputs<graph::InGraph>& inputs,
                                const Conv2dQ8cswAttributes& attributes = {}) {
@@ -98,6 +111,20 @@ inline graph::Var conv2d_q8ta_q8csw(graph::Builder& net,
     {"dilation", graph::said(attributes.dilation)}, {"groups", graph::said(attributes.groups)},
     {"input_scale", graph::said(attributes.input_scale)},
     {"input_zero_point", graph::said(attributes.input_zero_point)},
+    {"activation", graph::said(words::kActivation, attributes.activation)},
+  });
+  return net.add(node, "output");
+}
+
+inline graph::Var conv2d_transposed(graph::Builder& net,
+                                    const Conv2dTransposedInputs<graph::InGraph>& inputs,
+                                    const Conv2dTransposedAttributes& attributes = {}) {
+  graph::NodeOf node("conv2d_transposed");
+  node.inputs({{"input", inputs.input}, {"weight", inputs.weight}, {"bias", inputs.bias}});
+  node.attributes({
+    {"stride", graph::said(attributes.stride)}, {"padding", graph::said(attributes.padding)},
+    {"dilation", graph::said(attributes.dilation)}, {"groups", graph::said(attributes.groups)},
+    {"output_padding", graph::said(attributes.output_padding)},
     {"activation", graph::said(words::kActivation, attributes.activation)},
   });
   return net.add(node, "output");

@@ -28,8 +28,8 @@ constexpr FieldInfo kFields[] = {
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
   {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 6},
-  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, other_strides), 6},
+  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, input_batch_strides), 6},
+  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, other_batch_strides), 6},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -69,8 +69,8 @@ void matmul_gemv_problem(const SelectionScope& scope, void* step_problem) {
   to.activation = problem.activation;
   to.batch_rank = problem.batch_rank;
   to.batch_sizes = problem.batch_sizes;
-  to.input_strides = problem.input_strides;
-  to.other_strides = problem.other_strides;
+  to.input_batch_strides = problem.input_batch_strides;
+  to.other_batch_strides = problem.other_batch_strides;
 }
 
 constexpr StepInfo gemv_steps[] = {
@@ -93,8 +93,8 @@ void matmul_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   to.activation = problem.activation;
   to.batch_rank = problem.batch_rank;
   to.batch_sizes = problem.batch_sizes;
-  to.input_strides = problem.input_strides;
-  to.other_strides = problem.other_strides;
+  to.input_batch_strides = problem.input_batch_strides;
+  to.other_batch_strides = problem.other_batch_strides;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64));
 }
@@ -148,8 +148,8 @@ void matrices_split_4_matmul_coopmat_problem(const SelectionScope& scope, void* 
   to.activation = problem.activation;
   to.batch_rank = problem.batch_rank;
   to.batch_sizes = problem.batch_sizes;
-  to.input_strides = problem.input_strides;
-  to.other_strides = problem.other_strides;
+  to.input_batch_strides = problem.input_batch_strides;
+  to.other_batch_strides = problem.other_batch_strides;
   table::set(to.slices, Integer(4));
   table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 256));
 }
@@ -194,8 +194,8 @@ void matmul_plain_problem(const SelectionScope& scope, void* step_problem) {
   to.activation = problem.activation;
   to.batch_rank = problem.batch_rank;
   to.batch_sizes = problem.batch_sizes;
-  to.input_strides = problem.input_strides;
-  to.other_strides = problem.other_strides;
+  to.input_batch_strides = problem.input_batch_strides;
+  to.other_batch_strides = problem.other_batch_strides;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -218,8 +218,8 @@ void matmul_tiled_problem(const SelectionScope& scope, void* step_problem) {
   to.activation = problem.activation;
   to.batch_rank = problem.batch_rank;
   to.batch_sizes = problem.batch_sizes;
-  to.input_strides = problem.input_strides;
-  to.other_strides = problem.other_strides;
+  to.input_batch_strides = problem.input_batch_strides;
+  to.other_batch_strides = problem.other_batch_strides;
   table::set(to.slices, Integer(1));
   to.slice_k = problem.k;
 }
@@ -273,8 +273,8 @@ void tiled_split_16_matmul_tiled_problem(const SelectionScope& scope, void* step
   to.activation = problem.activation;
   to.batch_rank = problem.batch_rank;
   to.batch_sizes = problem.batch_sizes;
-  to.input_strides = problem.input_strides;
-  to.other_strides = problem.other_strides;
+  to.input_batch_strides = problem.input_batch_strides;
+  to.other_batch_strides = problem.other_batch_strides;
   table::set(to.slices, Integer(16));
   table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 256));
 }
@@ -330,8 +330,8 @@ void tiled_split_4_matmul_tiled_problem(const SelectionScope& scope, void* step_
   to.activation = problem.activation;
   to.batch_rank = problem.batch_rank;
   to.batch_sizes = problem.batch_sizes;
-  to.input_strides = problem.input_strides;
-  to.other_strides = problem.other_strides;
+  to.input_batch_strides = problem.input_batch_strides;
+  to.other_batch_strides = problem.other_batch_strides;
   table::set(to.slices, Integer(4));
   table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 64));
 }

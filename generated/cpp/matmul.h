@@ -51,8 +51,8 @@ struct Problem {
   Required<words::Activation> activation;
   Required<uint32_t> batch_rank;
   Required<std::array<uint32_t, 6>> batch_sizes;
-  Required<std::array<uint32_t, 6>> input_strides;
-  Required<std::array<uint32_t, 6>> other_strides;
+  Required<std::array<uint32_t, 6>> input_batch_strides;
+  Required<std::array<uint32_t, 6>> other_batch_strides;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -51,8 +51,8 @@ struct Problem {
   Required<words::Activation> activation;
   Required<uint32_t> batch_rank;
   Required<std::array<uint32_t, 6>> batch_sizes;
-  Required<std::array<uint32_t, 6>> input_strides;
-  Required<std::array<uint32_t, 6>> other_strides;
+  Required<std::array<uint32_t, 6>> input_batch_strides;
+  Required<std::array<uint32_t, 6>> other_batch_strides;
   Required<uint32_t> slices;
   Required<uint32_t> slice_k;
 
@@ -98,8 +98,8 @@ struct PushConstants {
   uint32_t activation;
   uint32_t batch_rank;
   uint32_t batch_sizes[6];
-  uint32_t input_strides[6];
-  uint32_t other_strides[6];
+  uint32_t input_batch_strides[6];
+  uint32_t other_batch_strides[6];
   uint32_t slices;
   uint32_t slice_k;
 };
@@ -113,8 +113,8 @@ static_assert(offsetof(PushConstants, has_bias) == 24);
 static_assert(offsetof(PushConstants, activation) == 28);
 static_assert(offsetof(PushConstants, batch_rank) == 32);
 static_assert(offsetof(PushConstants, batch_sizes) == 36);
-static_assert(offsetof(PushConstants, input_strides) == 60);
-static_assert(offsetof(PushConstants, other_strides) == 84);
+static_assert(offsetof(PushConstants, input_batch_strides) == 60);
+static_assert(offsetof(PushConstants, other_batch_strides) == 84);
 static_assert(offsetof(PushConstants, slices) == 108);
 static_assert(offsetof(PushConstants, slice_k) == 112);
 static_assert(sizeof(PushConstants) == 116);

@@ -27,8 +27,8 @@ constexpr FieldInfo kFields[] = {
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
   {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 6},
-  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, other_strides), 6},
+  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, input_batch_strides), 6},
+  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, other_batch_strides), 6},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -274,29 +274,29 @@ constexpr uint32_t shared_bytes_a5c1e070[] = {
   1024, 256, 1024,
 };
 enum Interface : uint16_t {
-  uses_7abd2a53,
-  uses_94abb743,
-  uses_a3bb3504,
-  uses_b2a26179,
-  uses_eaa0a20a,
+  uses_5706986d,
+  uses_69b6d34a,
+  uses_a8441b6c,
+  uses_b6e86fe6,
+  uses_f04f57c4,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a4ff2839, bit(Feature::storage_buffer_16bit)},  // uses_7abd2a53
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_94abb743
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a4ff2839},  // uses_a3bb3504
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_b2a26179
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals)},  // uses_eaa0a20a
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a4ff2839, bit(Feature::storage_buffer_16bit)},  // uses_5706986d
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_69b6d34a
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals)},  // uses_a8441b6c
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_b6e86fe6
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a4ff2839},  // uses_f04f57c4
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"matmul_gemv.f16.f16.shared.bits", {f16, f16, Reduce::shared, Halves::bits}, uses_7abd2a53},
-    {"matmul_gemv.f16.f16.subgroup.bits", {f16, f16, Reduce::subgroup, Halves::bits}, uses_94abb743},
-    {"matmul_gemv.f16.f16.subgroup.native", {f16, f16, Reduce::subgroup, Halves::native}, uses_eaa0a20a},
-    {"matmul_gemv.f32.f32.shared.bits", {f32, f32, Reduce::shared, Halves::bits}, uses_a3bb3504},
-    {"matmul_gemv.f32.f32.subgroup.bits", {f32, f32, Reduce::subgroup, Halves::bits}, uses_b2a26179},
+    {"matmul_gemv.f16.f16.shared.bits", {f16, f16, Reduce::shared, Halves::bits}, uses_5706986d},
+    {"matmul_gemv.f16.f16.subgroup.bits", {f16, f16, Reduce::subgroup, Halves::bits}, uses_b6e86fe6},
+    {"matmul_gemv.f16.f16.subgroup.native", {f16, f16, Reduce::subgroup, Halves::native}, uses_a8441b6c},
+    {"matmul_gemv.f32.f32.shared.bits", {f32, f32, Reduce::shared, Halves::bits}, uses_f04f57c4},
+    {"matmul_gemv.f32.f32.subgroup.bits", {f32, f32, Reduce::subgroup, Halves::bits}, uses_69b6d34a},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

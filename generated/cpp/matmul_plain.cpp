@@ -26,8 +26,8 @@ constexpr FieldInfo kFields[] = {
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
   {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 6},
-  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, other_strides), 6},
+  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, input_batch_strides), 6},
+  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, other_batch_strides), 6},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -144,20 +144,20 @@ constexpr InterfaceInfo binds_6f8a235a = {
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
-  uses_e741d877,
-  uses_f0777c1a,
+  uses_02883f4c,
+  uses_e32846f0,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_6f8a235a, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_e741d877
-  {&binds_6f8a235a, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_f0777c1a
+  {&binds_6f8a235a, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_02883f4c
+  {&binds_6f8a235a, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_e32846f0
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"matmul_plain.f16.f16", {f16, f16}, uses_e741d877},
-    {"matmul_plain.f32.f32", {f32, f32}, uses_f0777c1a},
+    {"matmul_plain.f16.f16", {f16, f16}, uses_02883f4c},
+    {"matmul_plain.f32.f32", {f32, f32}, uses_e32846f0},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -26,8 +26,8 @@ constexpr FieldInfo kFields[] = {
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   table::data({"batch_rank", FieldInfo::Kind::u32, offsetof(Problem, batch_rank), 1}),
   {"batch_sizes", FieldInfo::Kind::u32, offsetof(Problem, batch_sizes), 6},
-  {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 6},
-  {"other_strides", FieldInfo::Kind::u32, offsetof(Problem, other_strides), 6},
+  {"input_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, input_batch_strides), 6},
+  {"other_batch_strides", FieldInfo::Kind::u32, offsetof(Problem, other_batch_strides), 6},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
 };
@@ -138,6 +138,7 @@ constexpr InterfaceInfo binds_58fa973f = {
 };
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
 constexpr uint32_t shared_bytes_21fd66e3[] = {16896};
+constexpr uint32_t shared_bytes_8a197589[] = {8704};
 constexpr BindingInfo bindings_cffcf8af[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::other, Access::read),
@@ -149,40 +150,39 @@ constexpr InterfaceInfo binds_a32463c2 = {
     .push_constants = push_constants_911dcf6e,
     .push_constants_bytes = sizeof(PushConstants),
 };
-constexpr uint32_t shared_bytes_8a197589[] = {8704};
 enum Interface : uint16_t {
-  uses_01aea9c5,
-  uses_03f933b3,
-  uses_2941f946,
-  uses_46709da4,
-  uses_9acf0526,
-  uses_b50e8971,
-  uses_ca421297,
-  uses_dba7cec3,
+  uses_0bfdc7af,
+  uses_209e0cce,
+  uses_3968832f,
+  uses_6cb446d3,
+  uses_761d71af,
+  uses_8b76e230,
+  uses_b4579fb8,
+  uses_cb265629,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_58fa973f, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_01aea9c5
-  {&binds_a32463c2, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_03f933b3
-  {&binds_a32463c2, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_2941f946
-  {&binds_a32463c2, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_46709da4
-  {&binds_58fa973f, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_9acf0526
-  {&binds_58fa973f, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_b50e8971
-  {&binds_a32463c2, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_ca421297
-  {&binds_58fa973f, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_dba7cec3
+  {&binds_58fa973f, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_0bfdc7af
+  {&binds_58fa973f, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_209e0cce
+  {&binds_a32463c2, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_3968832f
+  {&binds_58fa973f, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_6cb446d3
+  {&binds_a32463c2, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_761d71af
+  {&binds_a32463c2, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_8b76e230
+  {&binds_a32463c2, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_b4579fb8
+  {&binds_58fa973f, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_cb265629
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"matmul_tiled.f16.f16.whole.side4", {f16, f16, Stage::whole, 4}, uses_ca421297},
-    {"matmul_tiled.f16.f16.whole.side8", {f16, f16, Stage::whole, 8}, uses_03f933b3},
-    {"matmul_tiled.f16.f32.slice.side4", {f16, f32, Stage::slice, 4}, uses_b50e8971},
-    {"matmul_tiled.f16.f32.slice.side8", {f16, f32, Stage::slice, 8}, uses_9acf0526},
-    {"matmul_tiled.f32.f32.slice.side4", {f32, f32, Stage::slice, 4}, uses_dba7cec3},
-    {"matmul_tiled.f32.f32.slice.side8", {f32, f32, Stage::slice, 8}, uses_01aea9c5},
-    {"matmul_tiled.f32.f32.whole.side4", {f32, f32, Stage::whole, 4}, uses_46709da4},
-    {"matmul_tiled.f32.f32.whole.side8", {f32, f32, Stage::whole, 8}, uses_2941f946},
+    {"matmul_tiled.f16.f16.whole.side4", {f16, f16, Stage::whole, 4}, uses_b4579fb8},
+    {"matmul_tiled.f16.f16.whole.side8", {f16, f16, Stage::whole, 8}, uses_8b76e230},
+    {"matmul_tiled.f16.f32.slice.side4", {f16, f32, Stage::slice, 4}, uses_cb265629},
+    {"matmul_tiled.f16.f32.slice.side8", {f16, f32, Stage::slice, 8}, uses_6cb446d3},
+    {"matmul_tiled.f32.f32.slice.side4", {f32, f32, Stage::slice, 4}, uses_209e0cce},
+    {"matmul_tiled.f32.f32.slice.side8", {f32, f32, Stage::slice, 8}, uses_0bfdc7af},
+    {"matmul_tiled.f32.f32.whole.side4", {f32, f32, Stage::whole, 4}, uses_3968832f},
+    {"matmul_tiled.f32.f32.whole.side8", {f32, f32, Stage::whole, 8}, uses_761d71af},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -10,14 +10,18 @@
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
 #include "concat.h"
+#include "conv2d.h"
 #include "conv2d_q8csw.h"
 #include "conv2d_q8ta_q8csw.h"
+#include "conv2d_transposed.h"
 #include "conv_coopmat.h"
 #include "conv_depthwise.h"
 #include "conv_finish.h"
 #include "conv_plain.h"
+#include "conv_planes_finish.h"
 #include "conv_quantize.h"
 #include "conv_real_coopmat.h"
+#include "conv_real_direct.h"
 #include "conv_real_finish.h"
 #include "conv_real_plain.h"
 #include "conv_tile.h"
@@ -76,6 +80,7 @@
 #include "softmax.h"
 #include "strided_copy.h"
 #include "sum_slices.h"
+#include "unfold.h"
 #include "weight_only_backward_plain.h"
 #include "weight_only_backward_tiled.h"
 #include "weight_only_coopmat.h"
@@ -92,15 +97,19 @@ namespace choose_qparams_affine { constexpr uint32_t kFirstModule = bmm_tiled::k
 namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qparams_affine::kFirstModule + choose_qparams_affine::kVariants; }
 namespace choose_qparams_partial { constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants; }
 namespace concat { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
-namespace conv2d_q8csw { constexpr uint32_t kFirstModule = concat::kFirstModule + concat::kVariants; }
+namespace conv2d { constexpr uint32_t kFirstModule = concat::kFirstModule + concat::kVariants; }
+namespace conv2d_q8csw { constexpr uint32_t kFirstModule = conv2d::kFirstModule + conv2d::kVariants; }
 namespace conv2d_q8ta_q8csw { constexpr uint32_t kFirstModule = conv2d_q8csw::kFirstModule + conv2d_q8csw::kVariants; }
-namespace conv_coopmat { constexpr uint32_t kFirstModule = conv2d_q8ta_q8csw::kFirstModule + conv2d_q8ta_q8csw::kVariants; }
+namespace conv2d_transposed { constexpr uint32_t kFirstModule = conv2d_q8ta_q8csw::kFirstModule + conv2d_q8ta_q8csw::kVariants; }
+namespace conv_coopmat { constexpr uint32_t kFirstModule = conv2d_transposed::kFirstModule + conv2d_transposed::kVariants; }
 namespace conv_depthwise { constexpr uint32_t kFirstModule = conv_coopmat::kFirstModule + conv_coopmat::kVariants; }
 namespace conv_finish { constexpr uint32_t kFirstModule = conv_depthwise::kFirstModule + conv_depthwise::kVariants; }
 namespace conv_plain { constexpr uint32_t kFirstModule = conv_finish::kFirstModule + conv_finish::kVariants; }
-namespace conv_quantize { constexpr uint32_t kFirstModule = conv_plain::kFirstModule + conv_plain::kVariants; }
+namespace conv_planes_finish { constexpr uint32_t kFirstModule = conv_plain::kFirstModule + conv_plain::kVariants; }
+namespace conv_quantize { constexpr uint32_t kFirstModule = conv_planes_finish::kFirstModule + conv_planes_finish::kVariants; }
 namespace conv_real_coopmat { constexpr uint32_t kFirstModule = conv_quantize::kFirstModule + conv_quantize::kVariants; }
-namespace conv_real_finish { constexpr uint32_t kFirstModule = conv_real_coopmat::kFirstModule + conv_real_coopmat::kVariants; }
+namespace conv_real_direct { constexpr uint32_t kFirstModule = conv_real_coopmat::kFirstModule + conv_real_coopmat::kVariants; }
+namespace conv_real_finish { constexpr uint32_t kFirstModule = conv_real_direct::kFirstModule + conv_real_direct::kVariants; }
 namespace conv_real_plain { constexpr uint32_t kFirstModule = conv_real_finish::kFirstModule + conv_real_finish::kVariants; }
 namespace conv_tile { constexpr uint32_t kFirstModule = conv_real_plain::kFirstModule + conv_real_plain::kVariants; }
 namespace copy_words { constexpr uint32_t kFirstModule = conv_tile::kFirstModule + conv_tile::kVariants; }
@@ -158,7 +167,8 @@ namespace resize2d { constexpr uint32_t kFirstModule = read_words::kFirstModule 
 namespace softmax { constexpr uint32_t kFirstModule = resize2d::kFirstModule + resize2d::kVariants; }
 namespace strided_copy { constexpr uint32_t kFirstModule = softmax::kFirstModule + softmax::kVariants; }
 namespace sum_slices { constexpr uint32_t kFirstModule = strided_copy::kFirstModule + strided_copy::kVariants; }
-namespace weight_only_backward_plain { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
+namespace unfold { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
+namespace weight_only_backward_plain { constexpr uint32_t kFirstModule = unfold::kFirstModule + unfold::kVariants; }
 namespace weight_only_backward_tiled { constexpr uint32_t kFirstModule = weight_only_backward_plain::kFirstModule + weight_only_backward_plain::kVariants; }
 namespace weight_only_coopmat { constexpr uint32_t kFirstModule = weight_only_backward_tiled::kFirstModule + weight_only_backward_tiled::kVariants; }
 namespace weight_only_gemv { constexpr uint32_t kFirstModule = weight_only_coopmat::kFirstModule + weight_only_coopmat::kVariants; }

@@ -7,8 +7,10 @@ namespace qgen::generated {
 
 namespace choose_qparams_affine { extern const SignatureInfo signatures[1]; }
 namespace concat { extern const SignatureInfo signatures[1]; }
+namespace conv2d { extern const SignatureInfo signatures[1]; }
 namespace conv2d_q8csw { extern const SignatureInfo signatures[1]; }
 namespace conv2d_q8ta_q8csw { extern const SignatureInfo signatures[1]; }
+namespace conv2d_transposed { extern const SignatureInfo signatures[1]; }
 namespace dequantize_affine { extern const SignatureInfo signatures[1]; }
 namespace embedding_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace fused_binary { extern const SignatureInfo signatures[2]; }
@@ -88,6 +90,17 @@ Expected<Call> infer_concat(const Given& given) {
   return infer(inputs, attributes);
 }
 
+Expected<Call> infer_conv2d(const Given& given) {
+  const Conv2dInputs<Described> inputs{.input = given.tensor(0), .weight = given.tensor(1), .bias = given.optional(2)};
+  const Conv2dAttributes attributes{
+    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
+    .activation = given.attribute<words::Activation>(4),
+  };
+  return infer(inputs, attributes);
+}
+
 Expected<Call> infer_conv2d_q8csw(const Given& given) {
   const Conv2dQ8cswInputs<Described> inputs{
     .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(3),
@@ -111,6 +124,20 @@ Expected<Call> infer_conv2d_q8ta_q8csw(const Given& given) {
     .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
     .input_scale = given.attribute<double>(4), .input_zero_point = given.attribute<int64_t>(5),
     .activation = given.attribute<words::Activation>(6),
+  };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_conv2d_transposed(const Given& given) {
+  const Conv2dTransposedInputs<Described> inputs{
+    .input = given.tensor(0), .weight = given.tensor(1), .bias = given.optional(2),
+  };
+  const Conv2dTransposedAttributes attributes{
+    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
+    .output_padding = given.attribute<std::optional<std::vector<int64_t>>>(4),
+    .activation = given.attribute<words::Activation>(5),
   };
   return infer(inputs, attributes);
 }
@@ -725,6 +752,30 @@ Expected<DeviceTensor> concat(Context& context,
   return run_for_one(context, concat::signatures[0], call, arguments);
 }
 
+Expected<Call> conv2d_call(const Conv2dInputs<Described>& inputs,
+                           const Conv2dAttributes& attributes) {
+  Given given(conv2d::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_tensor(1, inputs.weight);
+  given.set_optional(2, inputs.bias);
+  given.set_attribute(0, attributes.stride);
+  given.set_attribute(1, attributes.padding);
+  given.set_attribute(2, attributes.dilation);
+  given.set_attribute(3, attributes.groups);
+  given.set_attribute(4, attributes.activation);
+  return checked(given, infer_conv2d);
+}
+Expected<DeviceTensor> conv2d(Context& context,
+                              const Conv2dInputs<OnDevice>& inputs,
+                              const Conv2dAttributes& attributes) {
+  const Conv2dInputs<Described> described{
+    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias),
+  };
+  const auto call = conv2d_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), {}});
+  return run_for_one(context, conv2d::signatures[0], call, arguments);
+}
+
 Expected<Call> conv2d_q8csw_call(const Conv2dQ8cswInputs<Described>& inputs,
                                  const Conv2dQ8cswAttributes& attributes) {
   Given given(conv2d_q8csw::signatures[0]);
@@ -783,6 +834,31 @@ Expected<DeviceTensor> conv2d_q8ta_q8csw(Context& context,
     argument_of(inputs.bias), {},
   });
   return run_for_one(context, conv2d_q8ta_q8csw::signatures[0], call, arguments);
+}
+
+Expected<Call> conv2d_transposed_call(const Conv2dTransposedInputs<Described>& inputs,
+                                      const Conv2dTransposedAttributes& attributes) {
+  Given given(conv2d_transposed::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_tensor(1, inputs.weight);
+  given.set_optional(2, inputs.bias);
+  given.set_attribute(0, attributes.stride);
+  given.set_attribute(1, attributes.padding);
+  given.set_attribute(2, attributes.dilation);
+  given.set_attribute(3, attributes.groups);
+  given.set_attribute(4, attributes.output_padding);
+  given.set_attribute(5, attributes.activation);
+  return checked(given, infer_conv2d_transposed);
+}
+Expected<DeviceTensor> conv2d_transposed(Context& context,
+                                         const Conv2dTransposedInputs<OnDevice>& inputs,
+                                         const Conv2dTransposedAttributes& attributes) {
+  const Conv2dTransposedInputs<Described> described{
+    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias),
+  };
+  const auto call = conv2d_transposed_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), {}});
+  return run_for_one(context, conv2d_transposed::signatures[0], call, arguments);
 }
 
 Expected<Call> dequantize_affine_call(const DequantizeAffineInputs<Described>& inputs,
@@ -1967,8 +2043,10 @@ std::span<const OperatorEntry> entries() {
       {fused_bmm::signatures[1], infer_bmm},
       {choose_qparams_affine::signatures[0], infer_choose_qparams_affine},
       {concat::signatures[0], infer_concat},
+      {conv2d::signatures[0], infer_conv2d},
       {conv2d_q8csw::signatures[0], infer_conv2d_q8csw},
       {conv2d_q8ta_q8csw::signatures[0], infer_conv2d_q8ta_q8csw},
+      {conv2d_transposed::signatures[0], infer_conv2d_transposed},
       {dequantize_affine::signatures[0], infer_dequantize_affine},
       {embedding_q4gsw::signatures[0], infer_embedding_q4gsw},
       {strided_copy::signatures[2], infer_expand},

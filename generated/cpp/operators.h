@@ -113,6 +113,31 @@ Expected<DeviceTensor> concat(Context& context,
                               const ConcatInputs<OnDevice>& inputs,
                               const ConcatAttributes& attributes = {});
 
+// conv2d: convolution of reals
+template <typename As>
+struct Conv2dInputs {
+  typename As::Tensor input;  // f32, f16 [N, C, H, W] or [N, C, W]
+  typename As::Tensor weight;  // f32, f16 [O, I, KH, KW] or [O, I, KW]; I is C / groups
+  typename As::Optional bias = {};  // f32 [O]; without: 0
+};
+struct Conv2dAttributes {
+  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  std::optional<std::vector<int64_t>> stride = std::nullopt;
+  // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
+  std::optional<std::vector<int64_t>> padding = std::nullopt;
+  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  std::optional<std::vector<int64_t>> dilation = std::nullopt;
+  int64_t groups = 1;  // that channels fall into; 1 to 1073741824
+  words::Activation activation = words::Activation::none;  // applied last
+};
+Expected<Call> infer(const Conv2dInputs<Described>& inputs,
+                     const Conv2dAttributes& attributes);
+Expected<Call> conv2d_call(const Conv2dInputs<Described>& inputs,
+                           const Conv2dAttributes& attributes = {});
+Expected<DeviceTensor> conv2d(Context& context,
+                              const Conv2dInputs<OnDevice>& inputs,
+                              const Conv2dAttributes& attributes = {});
+
 // conv2d_q8csw: convolution of reals with an int8 weight, one scale a channel
 template <typename As>
 struct Conv2dQ8cswInputs {
@@ -166,6 +191,33 @@ Expected<Call> conv2d_q8ta_q8csw_call(const Conv2dQ8taQ8cswInputs<Described>& in
 Expected<DeviceTensor> conv2d_q8ta_q8csw(Context& context,
                                          const Conv2dQ8taQ8cswInputs<OnDevice>& inputs,
                                          const Conv2dQ8taQ8cswAttributes& attributes);
+
+// conv2d_transposed: transposed convolution of reals
+template <typename As>
+struct Conv2dTransposedInputs {
+  typename As::Tensor input;  // f32, f16 [N, C, H, W] or [N, C, W]
+  typename As::Tensor weight;  // f32, f16 [C, O, KH, KW] or [C, O, KW]; O of a group
+  typename As::Optional bias = {};  // f32 [S]; without: 0
+};
+struct Conv2dTransposedAttributes {
+  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  std::optional<std::vector<int64_t>> stride = std::nullopt;
+  // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
+  std::optional<std::vector<int64_t>> padding = std::nullopt;
+  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  std::optional<std::vector<int64_t>> dilation = std::nullopt;
+  int64_t groups = 1;  // that channels fall into; 1 to 1073741824
+  // more of the output at the bottom and on the right; elements; without: 0
+  std::optional<std::vector<int64_t>> output_padding = std::nullopt;
+  words::Activation activation = words::Activation::none;  // applied last
+};
+Expected<Call> infer(const Conv2dTransposedInputs<Described>& inputs,
+                     const Conv2dTransposedAttributes& attributes);
+Expected<Call> conv2d_transposed_call(const Conv2dTransposedInputs<Described>& inputs,
+                                      const Conv2dTransposedAttributes& attributes = {});
+Expected<DeviceTensor> conv2d_transposed(Context& context,
+                                         const Conv2dTransposedInputs<OnDevice>& inputs,
+                                         const Conv2dTransposedAttributes& attributes = {});
 
 // dequantize_affine: integer to real, one scale and zero point per block
 template <typename As>

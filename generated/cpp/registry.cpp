@@ -10,14 +10,18 @@
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
 #include "concat.h"
+#include "conv2d.h"
 #include "conv2d_q8csw.h"
 #include "conv2d_q8ta_q8csw.h"
+#include "conv2d_transposed.h"
 #include "conv_coopmat.h"
 #include "conv_depthwise.h"
 #include "conv_finish.h"
 #include "conv_plain.h"
+#include "conv_planes_finish.h"
 #include "conv_quantize.h"
 #include "conv_real_coopmat.h"
+#include "conv_real_direct.h"
 #include "conv_real_finish.h"
 #include "conv_real_plain.h"
 #include "conv_tile.h"
@@ -76,6 +80,7 @@
 #include "softmax.h"
 #include "strided_copy.h"
 #include "sum_slices.h"
+#include "unfold.h"
 #include "weight_only_backward_plain.h"
 #include "weight_only_backward_tiled.h"
 #include "weight_only_coopmat.h"
@@ -100,14 +105,18 @@ constexpr const OperatorInfo* kOperators[] = {
   &choose_qparams_finish::op,
   &choose_qparams_partial::op,
   &concat::op,
+  &conv2d::op,
   &conv2d_q8csw::op,
   &conv2d_q8ta_q8csw::op,
+  &conv2d_transposed::op,
   &conv_coopmat::op,
   &conv_depthwise::op,
   &conv_finish::op,
   &conv_plain::op,
+  &conv_planes_finish::op,
   &conv_quantize::op,
   &conv_real_coopmat::op,
+  &conv_real_direct::op,
   &conv_real_finish::op,
   &conv_real_plain::op,
   &conv_tile::op,
@@ -166,6 +175,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &softmax::op,
   &strided_copy::op,
   &sum_slices::op,
+  &unfold::op,
   &weight_only_backward_plain::op,
   &weight_only_backward_tiled::op,
   &weight_only_coopmat::op,
@@ -179,8 +189,10 @@ constexpr const SignatureInfo* kSignatures[] = {
   &fused_bmm::signatures[1],  // bmm
   &choose_qparams_affine::signatures[0],  // choose_qparams_affine
   &concat::signatures[0],  // concat
+  &conv2d::signatures[0],  // conv2d
   &conv2d_q8csw::signatures[0],  // conv2d_q8csw
   &conv2d_q8ta_q8csw::signatures[0],  // conv2d_q8ta_q8csw
+  &conv2d_transposed::signatures[0],  // conv2d_transposed
   &dequantize_affine::signatures[0],  // dequantize_affine
   &embedding_q4gsw::signatures[0],  // embedding_q4gsw
   &strided_copy::signatures[2],  // expand

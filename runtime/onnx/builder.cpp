@@ -167,8 +167,24 @@ Expected<graph::Node> Builder::node_of(const Pending& pending, const Form& form)
       return unsupported(fmt::format("{} has several scales", port));
     }
   }
-  node.inputs.insert(node.inputs.end(), pending.constants.begin(), pending.constants.end());
+  for (const graph::Port& port : pending.constants) {
+    if (form.style == Style::weighted && port.operand == "weight")
+      node.inputs.push_back({"weight", real_weight(pending)});
+    else if (form.style != Style::weighted || port.operand != "weight_scales") node.inputs.push_back(port);
+  }
   return node;
+}
+
+ValueId Builder::real_weight(const Pending& layer) {
+  const auto data_of = [&](std::string_view operand) {
+    return graph.values[std::ranges::find(layer.constants, operand, &graph::Port::operand)->value].data;
+  };
+  const auto codes = data_of("weight"), scales = data_of("weight_scales");
+  const ChannelOf channel_of = channels_of(layer, codes->shape);
+  HostTensor reals = zeros(DType::f32, codes->shape);
+  for (size_t i = 0; i < reals.as<float>().size(); ++i)
+    reals.as<float>()[i] = static_cast<float>(codes->as<int8_t>()[i]) * scales->as<float>()[channel_of(i)];
+  return constant(fmt::format("{} weight", layer.name), std::move(reals));
 }
 
 Expected<graph::Node> Builder::joined_node(const Pending& pending, const Form& form,

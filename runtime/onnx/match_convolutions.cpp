@@ -19,32 +19,38 @@ Expected<const QuantizedConstant*> taps_at(Builder& builder, Arguments arguments
   return unsupported(fmt::format("an input {} and a weight {} are no images or rows", to_text(input), to_text(taps)));
 }
 
+// A convolution of an image with a weight of these sides, as far as the node says it: shape, window and groups.
+Expected<Pending> forward(Builder& builder, const Node& node, const Dims& input, const Shape& taps) {
+  const int64_t groups = node.integer("group", 1);
+  if (groups < 1 || groups > taps[0] || taps[0] % groups != 0 ||
+      (!input[1].is_symbol && input[1].value != taps[1] * groups))
+    return refused(fmt::format("an input {}, a weight {} and {} groups do not go together", to_text(input),
+                               to_text(taps), groups));
+  const auto window = window_of(node, {taps.begin() + 2, taps.end()}, input);
+  if (!window) return window.error();
+  auto shape = places(*window, input, builder.next_symbol);
+  if (!shape) return shape.error();
+  (*shape)[1] = {taps[0]};
+  Pending pending{.name = node.name, .shape = *std::move(shape)};
+  set_window(pending.attributes, *window);
+  pending.attributes.insert_or_assign("dilation", AttributeValue(window->dilations));
+  pending.attributes.insert_or_assign("groups", AttributeValue(groups));
+  return pending;
+}
+
 Expected<Pending> convolution(Builder& builder, const Node& node, Arguments arguments, Pending::Operand input) {
   const auto constant = taps_at(builder, arguments);
   if (!constant) return constant.error();
   const Shape& taps = (*constant)->codes->shape;
   auto weight = symmetric_along(**constant, 0);
   if (!weight) return unsupported(weight.error().message);
-  const int64_t groups = node.integer("group", 1);
-  if (groups < 1 || groups > taps[0] || taps[0] % groups != 0 ||
-      (!input.shape[1].is_symbol && input.shape[1].value != taps[1] * groups))
-    return refused(fmt::format("an input {}, a weight {} and {} groups do not go together", to_text(input.shape),
-                               to_text(taps), groups));
-  const auto window = window_of(node, {taps.begin() + 2, taps.end()}, input.shape);
-  if (!window) return window.error();
-  auto shape = places(*window, input.shape, builder.next_symbol);
-  if (!shape) return shape.error();
-  (*shape)[1] = {taps[0]};
-
-  Pending pending{.name = node.name, .shape = *std::move(shape)};
+  auto pending = forward(builder, node, input.shape, taps);
+  if (!pending) return pending;
   if (const auto* view = std::get_if<View>(&input.value))
     check_bias_scale(builder, node, at(arguments, 2), view->quantization.scale, weight->scales);
-  pending.operands.push_back(std::move(input));
-  add_weight(builder, (*constant)->codes, pending, *std::move(weight), "");
-  if (Done biased = add_bias(builder, node, arguments, 2, taps[0], pending); !biased) return biased.error();
-  set_window(pending.attributes, *window);
-  pending.attributes.insert_or_assign("dilation", AttributeValue(window->dilations));
-  pending.attributes.insert_or_assign("groups", AttributeValue(groups));
+  pending->operands.push_back(std::move(input));
+  add_weight(builder, (*constant)->codes, *pending, *std::move(weight), "");
+  if (Done biased = add_bias(builder, node, arguments, 2, taps[0], *pending); !biased) return biased.error();
   return pending;
 }
 
@@ -105,27 +111,12 @@ void trim(Window& window, size_t axis, int64_t pixels, int64_t wanted, bool more
   window.after[axis] = total - window.before[axis];
 }
 
-}  // namespace
-
-Expected<Pending> conv_transposed(Builder& builder, const Node& node, Arguments arguments) {
-  const auto view = view_at(builder, arguments, 0);
-  if (!view) return view.error();
-  const auto constant = taps_at(builder, arguments);
-  if (!constant) return constant.error();
-  const Dims& input = arguments[0]->shape;
-  const Shape& taps = (*constant)->codes->shape;
-  auto weight = symmetric_along(**constant, 1);
-  if (!weight) return unsupported(weight.error().message);
+// A transposed convolution, as far as the node says it; its outputs are those of a group times the groups.
+Expected<Pending> transposed_forward(Builder& builder, const Node& node, const Dims& input, const Shape& taps) {
   const int64_t groups = node.integer("group", 1);
   if (groups < 1 || groups > taps[0] || taps[0] % groups != 0 || (!input[1].is_symbol && input[1].value != taps[0]))
     return refused(fmt::format("an input {}, a weight {} and {} groups do not go together", to_text(input),
                                to_text(taps), groups));
-  // Scales go along the outputs of a group, and are the same in all groups.
-  const auto of_group = weight->scales.as<float>();
-  std::vector<float> scales;
-  for (int64_t g = 0; g < groups; ++g) scales.insert(scales.end(), of_group.begin(), of_group.end());
-  weight->scales = make_tensor<float>(DType::f32, {std::ssize(scales)}, scales);
-
   // auto_pad and output_shape say the number of pixels instead of the padding.
   Node explicit_node = node;
   const std::string_view way = node.word("auto_pad", "NOTSET");
@@ -141,30 +132,97 @@ Expected<Pending> conv_transposed(Builder& builder, const Node& node, Arguments 
     return refused("output_padding or output_shape has a number below 0 or above 2^30");
   if (more.size() != window->kernel.size() || (!pixels.empty() && pixels.size() != more.size()))
     return refused("output_padding or output_shape has another length than the window");
-  Dims shape{input[0], {std::ssize(scales)}};
+  Pending pending{.name = node.name, .shape = {input[0], {taps[1] * groups}}};
   for (size_t i = 0; i < more.size(); ++i) {
     const Number side = input[i + 2];
     const bool says_pixels = !pixels.empty() || is_same;
     if (side.is_symbol && says_pixels) return unsupported("its padding depends on a side that is not known");
     const int64_t reach = window->dilations[i] * (window->kernel[i] - 1) + 1;
-    const int64_t all = (side.value - 1) * window->strides[i] + reach + more[i];
+    int64_t all = (side.value - 1) * window->strides[i] + reach + more[i];
+    // More than there are is as though output_padding had said it.
+    const int64_t missing = pixels.empty() ? 0 : std::max<int64_t>(pixels[i] - all, 0);
+    more[i] += missing;
+    all += missing;
     if (!pixels.empty()) trim(*window, i, all, pixels[i], way != "SAME_LOWER");
     else if (is_same) trim(*window, i, all, side.value * window->strides[i], way == "SAME_UPPER");
     const int64_t left = all - window->before[i] - window->after[i];
     if (!side.is_symbol && left < 1) return refused(fmt::format("its output has {} pixels", left));
-    shape.push_back(side.is_symbol ? Number{builder.next_symbol++, true} : Number{left});
+    pending.shape.push_back(side.is_symbol ? Number{builder.next_symbol++, true} : Number{left});
   }
-
-  Pending pending{.name = node.name, .shape = std::move(shape)};
-  check_bias_scale(builder, node, at(arguments, 2), view->quantization.scale, weight->scales);
-  pending.operands.push_back({"input", *view, input});
-  add_weight(builder, (*constant)->codes, pending, *std::move(weight), "");
-  if (Done biased = add_bias(builder, node, arguments, 2, std::ssize(scales), pending); !biased) return biased.error();
   set_window(pending.attributes, *window);
   pending.attributes.insert_or_assign("dilation", AttributeValue(window->dilations));
   pending.attributes.insert_or_assign("groups", AttributeValue(groups));
   pending.attributes.insert_or_assign("output_padding", AttributeValue(more));
   return pending;
+}
+
+}  // namespace
+
+Expected<Pending> conv_transposed(Builder& builder, const Node& node, Arguments arguments) {
+  const auto view = view_at(builder, arguments, 0);
+  if (!view) return view.error();
+  const auto constant = taps_at(builder, arguments);
+  if (!constant) return constant.error();
+  const Shape& taps = (*constant)->codes->shape;
+  auto weight = symmetric_along(**constant, 1);
+  if (!weight) return unsupported(weight.error().message);
+  auto pending = transposed_forward(builder, node, arguments[0]->shape, taps);
+  if (!pending) return pending;
+  // Scales go along the outputs of a group, and are the same in all groups.
+  const auto of_group = weight->scales.as<float>();
+  std::vector<float> scales;
+  const auto groups = std::get<int64_t>(pending->attributes.find("groups")->second);
+  for (int64_t g = 0; g < groups; ++g) scales.insert(scales.end(), of_group.begin(), of_group.end());
+  weight->scales = make_tensor<float>(DType::f32, {std::ssize(scales)}, scales);
+  check_bias_scale(builder, node, at(arguments, 2), view->quantization.scale, weight->scales);
+  pending->operands.push_back({"input", *view, arguments[0]->shape});
+  add_weight(builder, (*constant)->codes, *pending, *std::move(weight), "");
+  if (Done biased = add_bias(builder, node, arguments, 2, std::ssize(scales), *pending); !biased) return biased.error();
+  return pending;
+}
+
+// ---- with a weight of reals -----------------------------------------------------------------------------------------
+
+namespace {
+
+Expected<Pending> of_real_weight(Builder& builder, const Node& node, Arguments arguments,
+                                 Expected<Pending> (*shaped)(Builder&, const Node&, const Dims&, const Shape&)) {
+  for (size_t i = 0; i < 2; ++i) {
+    if (const auto known = needed(arguments, i); !known) return known.error();
+  }
+  const Dims& input = arguments[0]->shape;
+  const auto taps = known_shape(arguments[1]->shape);
+  if (!taps) return unsupported("its weight has a side that is not known");
+  if (!is_image(input) || taps->size() != input.size())
+    return unsupported(
+        fmt::format("an input {} and a weight {} are no images or rows", to_text(input), to_text(*taps)));
+  if (element_count(*taps) == 0) return refused("its weight has no elements");
+  auto pending = shaped(builder, node, input, *taps);
+  if (!pending) return pending;
+  const auto real = real_at(builder, arguments, 0);
+  if (!real) return real.error();
+  // A constant has the dtype of what it is multiplied by.
+  const auto weight = builder.real_of(*arguments[1], real->dtype);
+  if (!weight) return weight.error();
+  if (weight->dtype != real->dtype) return unsupported("its input and its weight are of f16 and of f32");
+  pending->operands.push_back({"input", *real, input});
+  const bool is_constant = arguments[1]->tensor() || arguments[1]->as<QuantizedConstant>();
+  if (is_constant) pending->constants.push_back({"weight", weight->value});
+  else pending->operands.push_back({"weight", *weight, arguments[1]->shape});
+  pending->takes_bias = true;
+  if (Done biased = add_bias(builder, node, arguments, 2, pending->shape[1].value, *pending); !biased)
+    return biased.error();
+  return pending;
+}
+
+}  // namespace
+
+Expected<Pending> conv_of_real_weight(Builder& builder, const Node& node, Arguments arguments) {
+  return of_real_weight(builder, node, arguments, forward);
+}
+
+Expected<Pending> conv_transposed_of_reals(Builder& builder, const Node& node, Arguments arguments) {
+  return of_real_weight(builder, node, arguments, transposed_forward);
 }
 
 }  // namespace qgen::onnx::matching

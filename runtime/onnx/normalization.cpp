@@ -3,7 +3,7 @@
 //
 // BatchNormalization with constants is factor * x + offset, with both for each channel, and so is a product or a sum with
 // a constant. Of a convolution or a linear layer that nothing else reads it becomes a part: the factor of the scales of
-// its weight, a sign of the integers, the offset of the bias. Else it is a product and a sum.
+// its weight, or of its reals, a sign of the integers, the offset of the bias. Else it is a product and a sum.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,27 +49,6 @@ std::vector<float> rounded(const std::vector<double>& values) { return {values.b
 
 // ---- of a layer -----------------------------------------------------------------------------------------------------
 
-// Which channel of the result an element of the weight is of. The weight is [channels, I, taps...], of a linear layer
-// without taps, or of a transposed convolution [groups * I, channels / groups, taps...].
-class ChannelOf {
- public:
-  ChannelOf(const Shape& weight, int64_t groups, bool is_transposed)
-      : side_(weight[1]),
-        taps_(element_count(Shape(weight.begin() + 2, weight.end()))),
-        rows_(is_transposed ? weight[0] / groups : 1),
-        is_transposed_(is_transposed) {}
-
-  size_t operator()(size_t element) const {
-    const auto i = static_cast<int64_t>(element);
-    const int64_t group = i / (rows_ * side_ * taps_), column = i / taps_ % side_;
-    return static_cast<size_t>(is_transposed_ ? group * side_ + column : group);
-  }
-
- private:
-  int64_t side_, taps_, rows_;
-  bool is_transposed_;
-};
-
 // Integers with the signs of the factors; nullopt: there is a -128, and 128 is no byte.
 std::optional<HostTensor> with_signs(HostTensor codes, const std::vector<double>& factors,
                                      const ChannelOf& channel_of) {
@@ -81,6 +60,17 @@ std::optional<HostTensor> with_signs(HostTensor codes, const std::vector<double>
     bytes[i] = static_cast<int8_t>(factor < 0 ? -bytes[i] : 0);
   }
   return codes;
+}
+
+// Reals times the factors; nullopt: one would not be finite.
+std::optional<HostTensor> with_products(HostTensor weight, const std::vector<double>& factors,
+                                        const ChannelOf& channel_of) {
+  const auto reals = weight.as<float>();
+  for (size_t i = 0; i < reals.size(); ++i) {
+    reals[i] = static_cast<float>(reals[i] * factors[channel_of(i)]);
+    if (!std::isfinite(reals[i])) return std::nullopt;
+  }
+  return weight;
 }
 
 // A factor of 0 leaves the scale: the integers are 0 then. nullopt: a scale would not be a normal float.
@@ -107,33 +97,34 @@ std::optional<HostTensor> with_offsets(const HostTensor* bias, const Channelwise
 // The layer with them; nullopt: it is none, or has no place for them.
 Expected<std::optional<Pending>> folded(Builder& builder, const Pending& layer, const Channelwise& channelwise,
                                         const std::string& name) {
-  const bool is_transposed = layer.pattern->op == "ConvTranspose", is_conv = layer.pattern->op == "Conv";
-  const bool is_layer = is_transposed || is_conv || is_linear(layer);
+  const bool is_layer = layer.pattern->op == "ConvTranspose" || layer.pattern->op == "Conv" || is_linear(layer);
   if (!is_layer || layer.function || layer.reshaped) return std::optional<Pending>();
   const auto constant_at = [&](std::string_view operand) -> const HostTensor* {
     const auto found = std::ranges::find(layer.constants, operand, &graph::Port::operand);
     return found == layer.constants.end() ? nullptr : builder.graph.values[found->value].data.get();
   };
   const HostTensor *weight = constant_at("weight"), *scales = constant_at("weight_scales");
+  const bool is_real = weight && !scales;
+  if (!weight || (is_real && weight->dtype != DType::f32)) return std::optional<Pending>();  // halves would lose bits
   // Scales of groups of a channel come with integers of four bits, whose signs may not turn as those of bytes do.
-  if (!weight || !scales || scales->shape != Shape{std::ssize(channelwise.factors)}) return std::optional<Pending>();
+  if (scales && scales->shape != Shape{std::ssize(channelwise.factors)}) return std::optional<Pending>();
   if (Done spent = builder.spend(element_count(weight->shape)); !spent) return spent.error();
-  const int64_t groups = is_transposed ? std::get<int64_t>(layer.attributes.find("groups")->second) : 1;
   const auto& factors = channelwise.factors;
-  auto signed_weight = with_signs(*weight, factors, ChannelOf(weight->shape, groups, is_transposed));
-  auto factored = with_factors(*scales, factors);
+  const ChannelOf channel_of = channels_of(layer, weight->shape);
+  auto made = is_real ? with_products(*weight, factors, channel_of) : with_signs(*weight, factors, channel_of);
+  auto factored = is_real ? std::optional<HostTensor>() : with_factors(*scales, factors);
   const HostTensor* bias_before = constant_at("bias");
   const bool has_bias =
       bias_before || std::ranges::any_of(channelwise.offsets, [](double offset) { return offset != 0; });
   auto bias = with_offsets(bias_before, channelwise);
-  if (!signed_weight || !factored || !bias) return std::optional<Pending>();
+  if (!made || (!is_real && !factored) || !bias) return std::optional<Pending>();
 
   Pending result = layer;
   result.name += " + " + name;
   std::erase_if(result.constants, [](const graph::Port& port) { return port.operand != "weight"; });
-  if (signed_weight->data != weight->data)
-    result.constants.front().value = builder.constant(name + " weight", *std::move(signed_weight));
-  result.constants.push_back({"weight_scales", builder.constant(name + " weight_scales", *std::move(factored))});
+  if (made->data != weight->data) result.constants.front().value = builder.constant(name + " weight", *std::move(made));
+  if (factored)
+    result.constants.push_back({"weight_scales", builder.constant(name + " weight_scales", *std::move(factored))});
   if (has_bias) result.constants.push_back({"bias", builder.constant(name + " bias", *std::move(bias))});
   return std::optional(std::move(result));
 }

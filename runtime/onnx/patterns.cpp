@@ -20,6 +20,7 @@ constexpr Form as_fused(std::string_view op) { return {op, Style::fused}; }
 constexpr Form quantizing(std::string_view op) { return {op, Style::quantizes, true}; }
 constexpr Form of_reals(std::string_view op) { return {op, Style::real, true}; }
 constexpr Form joining(std::string_view op) { return {op, Style::joins}; }
+constexpr Form weighted(std::string_view op) { return {op, Style::weighted, true}; }
 constexpr Form plain(std::string_view op) { return {op, Style::real}; }
 constexpr Form kNone = {};
 
@@ -28,7 +29,10 @@ constexpr Pattern kPatterns[] = {
     {"Conv", "int8, int8 weight", as_q8ta("q8ta_conv2d", true, true), quantizing("conv2d_q8ta_q8csw"), conv},
     {"Conv", "real, int8 weight", kNone, of_reals("conv2d_q8csw"), conv_of_reals},
     {"Conv", "int8, int8 weight of one tap", as_fused("bmm"), as_fused("bmm"), conv_of_pixels},
-    {"ConvTranspose", "int8, int8 weight", as_q8ta("q8ta_conv2d_transposed", true, true), kNone, conv_transposed},
+    {"Conv", "any, any", kNone, of_reals("conv2d"), conv_of_real_weight},
+    {"ConvTranspose", "int8, int8 weight", as_q8ta("q8ta_conv2d_transposed", true, true), weighted("conv2d_transposed"),
+     conv_transposed},
+    {"ConvTranspose", "any, any", kNone, of_reals("conv2d_transposed"), conv_transposed_of_reals},
     {"MatMul", "int8, int8 weight", as_q8ta("q8ta_linear", true, true), quantizing("linear_q8ta_q8csw"),
      linear_of_bytes},
     {"MatMul", "real, int4 weight", kNone, of_reals("linear_q4gsw"), linear_of_nibbles},
@@ -109,6 +113,11 @@ Expected<Pending> match(Builder& builder, std::string_view op, const Node& node,
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", pattern.operands, pending.error().message);
   }
   return unsupported(reasons);
+}
+
+ChannelOf channels_of(const Pending& layer, const Shape& weight) {
+  const bool is_transposed = layer.pattern->op == "ConvTranspose";
+  return {weight, is_transposed ? std::get<int64_t>(layer.attributes.find("groups")->second) : 1, is_transposed};
 }
 
 Pending identity(const View& view, const Dims& shape) {

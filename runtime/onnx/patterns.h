@@ -26,6 +26,7 @@ enum class Style : uint8_t {
   quantizes,  // takes reals and quantizes them itself; attributes input_scale, input_zero_point
   joins,      // operands in any number, int8 or reals, which are joined four at a time
   real,       // reals
+  weighted,   // the same with a weight of reals, where the operands are those of integers with scales
 };
 
 struct Form {
@@ -61,6 +62,28 @@ Expected<Pending> match(Builder& builder, std::string_view op, const Node& node,
 inline bool is_linear(const Pending& pending) {
   return pending.pattern->op == "MatMul" || pending.pattern->op == "Gemm";
 }
+// Which channel of the result an element of the weight is of. The weight is [channels, I, taps...], of a linear layer
+// without taps, or of a transposed convolution [groups * I, channels / groups, taps...].
+class ChannelOf {
+ public:
+  ChannelOf(const Shape& weight, int64_t groups, bool is_transposed)
+      : side_(weight[1]),
+        taps_(element_count(Shape(weight.begin() + 2, weight.end()))),
+        rows_(is_transposed ? weight[0] / groups : 1),
+        is_transposed_(is_transposed) {}
+
+  size_t operator()(size_t element) const {
+    const auto i = static_cast<int64_t>(element);
+    const int64_t group = i / (rows_ * side_ * taps_), column = i / taps_ % side_;
+    return static_cast<size_t>(is_transposed_ ? group * side_ + column : group);
+  }
+
+ private:
+  int64_t side_, taps_, rows_;
+  bool is_transposed_;
+};
+
+ChannelOf channels_of(const Pending& layer, const Shape& weight);
 // The view itself, as an operation that does nothing.
 Pending identity(const View& view, const Dims& shape);
 bool is_identity(const Pending& pending);

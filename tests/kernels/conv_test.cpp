@@ -78,6 +78,17 @@ Request of_real_sums(const ConvCase& c) {
   return request;
 }
 
+// And with a weight of reals, forward or transposed.
+Request with_real_weight(Request request, DType dtype = DType::f32) {
+  for (const char* name : {"input_scale", "input_zero_point", "output_scale", "output_zero_point"})
+    request.attributes.erase(name);
+  request.inputs.erase("weight_scales");
+  Random random(31);
+  for (const char* name : {"input", "weight"})
+    request.inputs[name] = random.reals(dtype, Shape(request.inputs[name].shape), -3, 3);
+  return request;
+}
+
 class ConvTest : public testing::KernelTest {
  protected:
   void expect_right(const ConvCase& c, const measure::VerifyOptions& options) {
@@ -87,11 +98,13 @@ class ConvTest : public testing::KernelTest {
   void expect_transposed_right(const ConvCase& c, const measure::VerifyOptions& options) {
     SCOPED_TRACE(text_of(c));
     expect_reference("q8ta_conv2d_transposed", transposed(c), options);
+    expect_reference("conv2d_transposed", with_real_weight(transposed(c)), options);
   }
   void expect_right_of_reals(const ConvCase& c, const measure::VerifyOptions& options) {
     SCOPED_TRACE(text_of(c));
     expect_reference("conv2d_q8ta_q8csw", of_reals(c), options);
     expect_reference("conv2d_q8csw", of_real_sums(c), options);
+    expect_reference("conv2d", with_real_weight(forward(c)), options);
   }
 };
 
@@ -213,6 +226,9 @@ TEST_F(ConvTest, OfRealsGivesTheReferenceWithEverySpecialization) {
   Request halves = of_real_sums(c);
   halves.inputs["input"] = Random(21).reals(DType::f16, c.input, -3, 3);
   expect_reference("conv2d_q8csw", halves, kEverythingAsAsked);
+  expect_reference("conv2d", with_real_weight(forward(c), DType::f16), kEverythingAsAsked);
+  expect_reference("conv2d_transposed", with_real_weight(transposed({{1, 8, 5, 5}, {8, 6, 3, 3}, {2}}), DType::f16),
+                   kEverythingAsAsked);
 }
 
 // k is cut into slices.
@@ -230,6 +246,30 @@ TEST_F(ConvTest, OfRealsTakesNanAndInfinity) {
     set_element(request.inputs["input"], 143, std::numeric_limits<double>::infinity());
     request.inputs["weight"] = Random(1).integers(DType::i8, c.weight, 1, 7);  // infinity times 0 is nothing to ask for
     expect_reference(is_int8 ? "conv2d_q8ta_q8csw" : "conv2d_q8csw", request, kEveryVariantAsAsked);
+  }
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    Request request = with_real_weight(forward(c), dtype);
+    request.inputs["weight"] = Random(1).reals(dtype, c.weight, 1, 7);
+    set_element(request.inputs["input"], 0, std::numeric_limits<double>::quiet_NaN());
+    set_element(request.inputs["input"], 143, std::numeric_limits<double>::infinity());
+    expect_reference("conv2d", request, kEveryVariantAsAsked);
+    request.attributes["stride"] = std::vector<int64_t>{2};
+    request.inputs["weight"] = Random(1).reals(dtype, {4, 6, 3, 3}, 1, 7);
+    expect_reference("conv2d_transposed", request, kEveryVariantAsAsked);
+  }
+}
+
+// Products of small and of large ones, too, which neither f16 nor a sum of halves has.
+TEST_F(ConvTest, OfRealsTakesWhatIsNextToTheEndsOfHalves) {
+  for (const bool is_input : {true, false}) {
+    Request request =
+        with_real_weight(forward({{1, 16, 5, 5}, {8, 16, 3, 3}, {1}, {1}, {1}, 1, "none", false}), DType::f16);
+    HostTensor &small = request.inputs[is_input ? "input" : "weight"],
+               &large = request.inputs[is_input ? "weight" : "input"];
+    small = Random(2).integers(DType::f16, Shape(small.shape), -1023, 1023);
+    for (int64_t i = 0; i < element_count(small.shape); ++i) set_element(small, i, element(small, i) * 0x1p-24);
+    large = Random(3).reals(DType::f16, Shape(large.shape), -60000, 60000);
+    expect_reference("conv2d", request, kEveryVariantAsAsked);
   }
 }
 
@@ -372,6 +412,20 @@ std::string refusal_of(std::string_view op, Request request) {
   }
   const auto call = checked(given, entry->infer);
   return call ? "taken" : call.error().message;
+}
+
+TEST(ConvRefusals, OfAWeightOfReals) {
+  const ConvCase c{{1, 4, 5, 5}, {4, 4, 3, 3}};
+  Request dtypes = with_real_weight(forward(c));
+  dtypes.inputs["weight"] = zeros(DType::f16, c.weight);
+  EXPECT_EQ(refusal_of("conv2d", dtypes), "input is f32 and the weight f16, and no kernel takes both");
+  Request bias = with_real_weight(transposed(c));
+  bias.inputs["bias"] = zeros(DType::f32, {3});
+  EXPECT_EQ(refusal_of("conv2d_transposed", bias), "bias has 3 elements, and the output 4 channels");
+  EXPECT_EQ(refusal_of("conv2d", with_real_weight(forward({{1, 4, 5, 5}, {5, 2, 3, 3}, {1}, {0}, {1}, 2}))),
+            "5 output channels do not fall into 2 groups");
+  EXPECT_EQ(refusal_of("conv2d_transposed", with_real_weight(transposed({{1, 4, 1, 1}, {4, 4, 1, 1}, {1}, {1}}))),
+            "the output has a side of -1: 1 pixels reach 1, of which padding takes 2");
 }
 
 TEST(ConvRefusals, SayWhatIsWrong) {

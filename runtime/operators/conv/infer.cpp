@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "conv2d.h"
 #include "conv2d_q8csw.h"
 #include "conv2d_q8ta_q8csw.h"
+#include "conv2d_transposed.h"
 #include "operators.h"
 #include "q8ta_conv2d.h"
 #include "q8ta_conv2d_transposed.h"
@@ -235,12 +237,23 @@ Expected<TensorDesc> turned(TensorDesc weight, int64_t groups) {
   return weight;
 }
 
+// Of an operand that has an element for each channel of a transposed convolution's output, which its weight does not say.
+Done check_channels(std::string_view operand, const std::optional<TensorDesc>& tensor, const Channels& channels) {
+  if (!tensor || tensor->shape[0] == channels.outputs) return std::monostate{};
+  return refused(
+      fmt::format("{} has {} elements, and the output {} channels", operand, tensor->shape[0], channels.outputs));
+}
+
 // What the padding of the window leaves of the places that the input's pixels reach, a stride apart.
-Expected<PerAxis> transposed_sides(const Window& window, const Shape& input, const Window& extra) {
+Expected<PerAxis> transposed_sides(const Window& window, const Shape& input,
+                                   const std::optional<std::vector<int64_t>>& output_padding) {
+  const std::vector<int64_t> one_tap(input.size() - 2, 1);
+  const auto extra = window_of(input.size(), {.taps = one_tap, .padding = &output_padding});
+  if (!extra) return extra.error();
   const Shape image = as_image(input);
   PerAxis sides{};
   for (const size_t axis : {kAlongHeight, kAlongWidth}) {
-    const int64_t side = image[image.size() - 1 - axis], added = extra.before[axis];
+    const int64_t side = image[image.size() - 1 - axis], added = extra->before[axis];
     if (added >= std::max(window.stride[axis], window.dilation[axis])) {
       return refused(fmt::format("output_padding is {}, and is smaller than the stride or the dilation, {} and {}",
                                  added, window.stride[axis], window.dilation[axis]));
@@ -298,14 +311,8 @@ Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
   if (!weight) return weight.error();
   const auto conv = exact_convolution_of(input, *weight, attributes);
   if (!conv) return conv.error();
-  if (inputs.weight_scales->shape[0] != weight->shape[0]) {
-    return refused(fmt::format("weight_scales has {} elements, and the output {} channels",
-                               inputs.weight_scales->shape[0], weight->shape[0]));
-  }
-  const auto extra = window_of(input.shape.size(),
-                               {.taps = std::span(weight->shape).subspan(2), .padding = &attributes.output_padding});
-  if (!extra) return extra.error();
-  const auto sides = transposed_sides(conv->window, input.shape, *extra);
+  if (Done fits = check_channels("weight_scales", inputs.weight_scales, conv->channels); !fits) return fits.error();
+  const auto sides = transposed_sides(conv->window, input.shape, attributes.output_padding);
   if (!sides) return sides.error();
   const auto output = output_of(DType::i8, input, *conv, *sides, *places.output);
   if (!output) return output.error();
@@ -412,6 +419,127 @@ Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs, const Conv2dQ8c
   return make_call(
       fields,
       {.input = input, .weight = *form, .weight_scales = inputs.weight_scales, .bias = inputs.bias, .output = *output});
+}
+
+// ---- with a weight of reals -----------------------------------------------------------------------------------------
+
+namespace {
+
+// A weight [O, I, taps], or, where it is transposed, [C, O, taps] of a group's outputs.
+struct RealWeight {
+  uint32_t group, output, channel;  // elements from one to the next
+};
+
+RealWeight forward_weight(const Convolution& conv) {
+  const Integer taps = Integer(conv.window.taps[0]) * conv.window.taps[1];
+  const Integer output = taps * conv.channels.of_a_group;
+  return {u32((output * (conv.channels.outputs / conv.channels.groups)).value), u32(output.value), u32(taps.value)};
+}
+
+RealWeight transposed_weight(const Convolution& conv) {
+  const Integer taps = Integer(conv.window.taps[0]) * conv.window.taps[1];
+  const Integer channel = taps * (conv.channels.outputs / conv.channels.groups);
+  return {u32((channel * conv.channels.of_a_group).value), u32(taps.value), u32(channel.value)};
+}
+
+Done check_dtypes(const TensorDesc& input, const TensorDesc& weight) {
+  if (input.dtype == weight.dtype) return std::monostate{};
+  return refused(
+      fmt::format("input is {} and the weight {}, and no kernel takes both", name(input.dtype), name(weight.dtype)),
+      "convert one of them");
+}
+
+}  // namespace
+
+Expected<Call> infer(const Conv2dInputs<Described>& inputs, const Conv2dAttributes& attributes) {
+  const TensorDesc& input = inputs.input;
+  if (Done alike = check_dtypes(input, inputs.weight); !alike) return alike.error();
+  const auto conv = convolution_of(input, inputs.weight, attributes);
+  if (!conv) return conv.error();
+  const auto& [channels, window] = *conv;
+  const auto sides = places_of(window, input.shape);
+  if (!sides) return sides.error();
+  const auto output = output_of(input.dtype, input, *conv, *sides, {});
+  if (!output) return output.error();
+  const RealWeight weight = forward_weight(*conv);
+  const Shape image = as_image(output->shape);
+  const uint32_t m = u32(channels.outputs / channels.groups), n = u32((Integer(image[2]) * image[3]).value);
+  const uint32_t k = u32(depth_of(*conv).value);
+  // Rows of halves that are whole vectors; images whose rows are none are copied.
+  const bool is_unfolded = is_one_to_one(window) && (input.dtype == DType::f32 || n % 8 == 0);
+  const uint32_t columns = is_unfolded ? n : u32((Integer(n) + 7).value / 8 * 8);
+  const conv2d::Problem fields{
+      .batches = u32((Integer(image[0]) * channels.groups).value),
+      .m = m,
+      .n = n,
+      .k = k,
+      .outputs = u32(channels.outputs),
+      .group_channels = u32(channels.of_a_group),
+      .weight_group = weight.group,
+      .weight_output = weight.output,
+      .weight_channel = weight.channel,
+      .transpose_other = 0,
+      .weight_bits = 8 * u32(bytes(input.dtype)),
+      .batch_rank = 2,
+      // Groups, whose weights are those of all images, and images. Both matrices lie close together.
+      .batch_sizes = std::array<uint32_t, 6>{u32(channels.groups), u32(image[0])},
+      .input_batch_strides = std::array<uint32_t, 6>{weight.group, 0},
+      .other_batch_strides = std::array<uint32_t, 6>{k * columns, u32(channels.groups) * k * columns},
+      .is_unfolded = is_unfolded ? 1u : 0u,
+      .columns = columns,
+      .window_lines = u32(window.taps[kAlongHeight]),
+      .line_taps = u32(window.taps[kAlongWidth]),
+      .input_sides = image_sides(input.shape),
+      .output_sides = image_sides(output->shape),
+      .input_strides = image_strides(input),
+      .output_strides = image_strides(*output),
+      .taps = in_words(window.taps),
+      .stride = in_words(window.stride),
+      .padding = in_words(window.before),
+      .dilation = in_words(window.dilation),
+      .has_bias = inputs.bias ? 1u : 0u,
+      .activation = attributes.activation,
+  };
+  return make_call(fields, {.input = input, .weight = inputs.weight, .bias = inputs.bias, .output = *output});
+}
+
+Expected<Call> infer(const Conv2dTransposedInputs<Described>& inputs, const Conv2dTransposedAttributes& attributes) {
+  const TensorDesc& input = inputs.input;
+  if (Done alike = check_dtypes(input, inputs.weight); !alike) return alike.error();
+  const auto forward = turned(inputs.weight, attributes.groups);
+  if (!forward) return forward.error();
+  const auto conv = convolution_of(input, *forward, attributes);
+  if (!conv) return conv.error();
+  const auto& [channels, window] = *conv;
+  if (Done fits = check_channels("bias", inputs.bias, channels); !fits) return fits.error();
+  const auto sides = transposed_sides(window, input.shape, attributes.output_padding);
+  if (!sides) return sides.error();
+  const auto output = output_of(input.dtype, input, *conv, *sides, {});
+  if (!output) return output.error();
+  const RealWeight weight = transposed_weight(*conv);
+  const Shape image = as_image(output->shape);
+  const conv2d_transposed::Problem fields{
+      .batches = u32((Integer(image[0]) * channels.groups).value),
+      .m = u32(channels.outputs / channels.groups),
+      .n = u32((Integer(image[2]) * image[3]).value),
+      .k = u32(depth_of(*conv).value),
+      .outputs = u32(channels.outputs),
+      .group_channels = u32(channels.of_a_group),
+      .weight_group = weight.group,
+      .weight_output = weight.output,
+      .weight_channel = weight.channel,
+      .input_sides = image_sides(input.shape),
+      .output_sides = image_sides(output->shape),
+      .input_strides = image_strides(input),
+      .output_strides = image_strides(*output),
+      .taps = in_words(window.taps),
+      .stride = in_words(window.stride),
+      .padding = in_words(window.before),
+      .dilation = in_words(window.dilation),
+      .has_bias = inputs.bias ? 1u : 0u,
+      .activation = attributes.activation,
+  };
+  return make_call(fields, {.input = input, .weight = inputs.weight, .bias = inputs.bias, .output = *output});
 }
 
 }  // namespace qgen::generated::operators

@@ -77,8 +77,8 @@ Expected<Call> infer(const MatmulInputs<Described>& inputs, const MatmulAttribut
       .activation = attributes.activation,
       .batch_rank = u32(std::ssize(product.batch)),
       .batch_sizes = sizes_of<kBatchRank>(product.batch),
-      .input_strides = of_operand<kBatchRank>(product.batch, 0, &FusedSide::stride),
-      .other_strides = of_operand<kBatchRank>(product.batch, 1, &FusedSide::stride),
+      .input_batch_strides = of_operand<kBatchRank>(product.batch, 0, &FusedSide::stride),
+      .other_batch_strides = of_operand<kBatchRank>(product.batch, 1, &FusedSide::stride),
   };
   return make_call(fields, {.input = inputs.input, .other = inputs.other, .bias = inputs.bias, .output = output});
 }

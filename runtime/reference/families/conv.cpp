@@ -3,10 +3,12 @@
 //
 // Convolutions as docs/convolution.md defines them: for each output, a loop over the window and the channels.
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/calls/attributes.h"
 #include "runtime/reference/affine.h"
 #include "runtime/reference/linear_requests.h"
+#include "runtime/reference/real_sums.h"
 #include "runtime/reference/rows.h"
 #include "runtime/reference/weight_linear.h"
 
@@ -56,7 +58,7 @@ struct Geometry {
   Pair taps, stride, before, after, dilation, output_padding;
 };
 
-Geometry geometry_of(const Request& request, const Image& weight) {
+Geometry geometry_of(const Request& request, const Elements& weight) {
   const bool is_row = weight.is_row;
   const auto list = [&](std::string_view name, int64_t otherwise) {
     return find_attribute<std::vector<int64_t>>(request, name).value_or(std::vector<int64_t>{otherwise});
@@ -146,6 +148,15 @@ Convolution convolution_of(const Request& request, const HostTensor& input, cons
           read_at};
 }
 
+// Of a transposed one: what the input's pixels reach.
+Pair reached(Pair image, const Geometry& g) {
+  const auto side = [](int64_t input, int64_t stride, int64_t padding, int64_t dilation, int64_t taps, int64_t more) {
+    return (input - 1) * stride - padding + dilation * (taps - 1) + more + 1;
+  };
+  return {side(image.y, g.stride.y, g.before.y + g.after.y, g.dilation.y, g.taps.y, g.output_padding.y),
+          side(image.x, g.stride.x, g.before.x + g.after.x, g.dilation.x, g.taps.x, g.output_padding.x)};
+}
+
 Tensors q8ta_conv2d(const Request& request) {
   const Convolution conv = convolution_of(request, request.inputs.at("input"), request.inputs.at("weight"), forward_at);
   return {{"output", stored(convolved(conv, places(conv.input.sides, conv.geometry), request), request)}};
@@ -157,12 +168,12 @@ HostTensor turned(const HostTensor& weight, int64_t groups) {
   const int64_t channels = shape[0] / groups, outputs = shape[1];
   shape[0] = outputs * groups;
   shape[1] = channels;
-  HostTensor result = zeros(DType::i8, shape);
+  HostTensor result = zeros(weight.dtype, shape);
   const int64_t taps = element_count(Shape(shape.begin() + 2, shape.end()));
   for (int64_t i = 0; i < element_count(shape); ++i) {
     const int64_t o = i / taps / channels, c = i / taps % channels;
     const int64_t from = (o / outputs * channels + c) * outputs + o % outputs;
-    result.as<int8_t>()[static_cast<size_t>(i)] = weight.as<int8_t>()[static_cast<size_t>(from * taps + i % taps)];
+    set_element(result, i, element(weight, from * taps + i % taps));
   }
   return result;
 }
@@ -170,14 +181,7 @@ HostTensor turned(const HostTensor& weight, int64_t groups) {
 Tensors q8ta_conv2d_transposed(const Request& request) {
   const HostTensor weight = turned(request.inputs.at("weight"), attribute<int64_t>(request, "groups"));
   const Convolution conv = convolution_of(request, request.inputs.at("input"), weight, transposed_at);
-  const Geometry& g = conv.geometry;
-  const auto side = [](int64_t input, int64_t stride, int64_t padding, int64_t dilation, int64_t taps, int64_t more) {
-    return (input - 1) * stride - padding + dilation * (taps - 1) + more + 1;
-  };
-  const Pair sides{
-      side(conv.input.sides.y, g.stride.y, g.before.y + g.after.y, g.dilation.y, g.taps.y, g.output_padding.y),
-      side(conv.input.sides.x, g.stride.x, g.before.x + g.after.x, g.dilation.x, g.taps.x, g.output_padding.x)};
-  return {{"output", stored(convolved(conv, sides, request), request)}};
+  return {{"output", stored(convolved(conv, reached(conv.input.sides, conv.geometry), request), request)}};
 }
 
 // ---- reals in and out -----------------------------------------------------------------------------------------------
@@ -250,7 +254,51 @@ Answer conv2d_q8csw(const Request& request) {
   return {{{"output", std::move(y)}}, {{"output", std::move(exact)}}};
 }
 
+// ---- with a weight of reals -----------------------------------------------------------------------------------------
+
+// `weight` is [N, C / groups, taps].
+Answer convolved_reals(const Request& request, const HostTensor& weight, ReadAt read_at) {
+  const HostTensor& input = request.inputs.at("input");
+  const HostTensor* bias = find_input(request, "bias");
+  const Elements image(input.shape), window(weight.shape);
+  const Geometry g = geometry_of(request, window);
+  const Pair sides = read_at == transposed_at ? reached(image.sides, g) : places(image.sides, g);
+  const int64_t outputs = window.batch, group_outputs = outputs / attribute<int64_t>(request, "groups");
+  const int64_t depth = window.channels * g.taps.y * g.taps.x;
+  const Shape shape = output_shape(image, outputs, sides);
+  RealOutputs results(input.dtype, shape);
+  for (int64_t i = 0; i < element_count(shape); ++i) {
+    const int64_t plane = i / sides.x / sides.y, n = plane / outputs, o = plane % outputs;
+    const int64_t first = o / group_outputs * window.channels;
+    RealSum sum{.absolute = 2 * kSmallestNormal};
+    for (int64_t term = 0; term < depth; ++term) {
+      const Pair tap{term / g.taps.x % g.taps.y, term % g.taps.x};
+      const int64_t c = term / g.taps.x / g.taps.y;
+      const Pair from{read_at(i / sides.x % sides.y, tap.y, g.stride.y, g.before.y, g.dilation.y),
+                      read_at(i % sides.x, tap.x, g.stride.x, g.before.x, g.dilation.x)};
+      const auto read = image.index(n, first + c, from);
+      if (!read) continue;
+      const double a = element(input, *read), b = element(weight, *window.index(o, c, tap));
+      sum.value += a * b;
+      sum.magnitude += std::abs(a * b);
+      sum.absolute += kSmallestNormal * (std::abs(a) + std::abs(b) + 2);
+    }
+    results.add(sum, depth + 9, bias ? element(*bias, o) : 0, activation_of(request));
+  }
+  ExactOutput made = std::move(results).result();
+  return {{{"output", std::move(made.output)}}, {{"output", std::move(made.exact)}}};
+}
+
+Answer conv2d(const Request& request) { return convolved_reals(request, request.inputs.at("weight"), forward_at); }
+
+Answer conv2d_transposed(const Request& request) {
+  const HostTensor weight = turned(request.inputs.at("weight"), attribute<int64_t>(request, "groups"));
+  return convolved_reals(request, weight, transposed_at);
+}
+
 constexpr Row kRows[] = {
+    exact_row<conv2d>("conv2d"),
+    exact_row<conv2d_transposed>("conv2d_transposed"),
     exact_row<conv2d_q8csw>("conv2d_q8csw"),
     {"conv2d_q8ta_q8csw", conv2d_q8ta_q8csw},
     {"q8ta_conv2d", q8ta_conv2d},

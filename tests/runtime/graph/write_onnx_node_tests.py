@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""Writes ONNX's own node tests of quantization and of 8-bit operators, for onnx_node_test.cpp to run.
+"""Writes ONNX's own node tests of quantization, of 8-bit operators and of convolutions, for onnx_node_test.cpp to run.
 
     tests/runtime/graph/write_onnx_node_tests.py tests/runtime/graph/onnx_node_tests
 
@@ -18,7 +18,8 @@ from onnx import TensorProto
 
 BYTES = {TensorProto.UINT8, TensorProto.INT8}
 HAVE_CONSTANTS = {"QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger",
-                  "Clip"}
+                  "Conv", "ConvTranspose", "Clip"}
+CONVOLUTIONS = {"Conv", "ConvTranspose"}
 
 
 def cases():
@@ -28,7 +29,8 @@ def cases():
     from onnx.backend.test.case.node import collect_testcases
     for case in collect_testcases(None):
         graph = case.model.graph
-        if any(value.type.tensor_type.elem_type in BYTES for value in [*graph.input, *graph.output]):
+        has_bytes = any(value.type.tensor_type.elem_type in BYTES for value in [*graph.input, *graph.output])
+        if has_bytes or graph.node[0].op_type in CONVOLUTIONS:
             yield case
 
 

@@ -682,10 +682,76 @@ TEST(Windows, Transposed) {
   }
 }
 
-TEST(Windows, TransposedWithScalesAlongItsInputsIsRefused) {
+TEST(Windows, TransposedWithScalesAlongItsInputsHasAWeightOfReals) {
   Image m;
   m.output(m.view(m.node("ConvTranspose", {m.x, m.weight({4, 3, 3, 3}, 0)}), 0.1f, 0));
-  EXPECT_THAT(imported_operators(m), HasSubstr("can have one for each side of axis 1"));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_dequantize conv2d_transposed q8ta_quantize q8ta_dequantize");
+  EXPECT_THAT(m.import()->notes[0].reason, HasSubstr("can have one for each side of axis 1"));
+  compare(m, {2, 4, 6, 6}, 0.1f);
+}
+
+// The scales' factors and signs are in the reals.
+TEST(Windows, TransposedThatNothingQuantizes) {
+  for (const int64_t groups : {1, 2}) {
+    Image m;
+    const std::string y = m.node("ConvTranspose", {m.x, m.weight({4, 3, 3, 3}, 1)},
+                                 {{"strides", std::vector<int64_t>{2, 2}}, {"group", groups}});
+    const std::string factors = m.random_reals({3 * groups, 1, 1}, -2, 2);
+    m.output(m.node("Relu", {m.node("Mul", {y, factors})}));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_dequantize conv2d_transposed");
+    compare(m, {2, 4, 6, 6}, 1e-3f);
+  }
+}
+
+// ---- convolutions with a weight of reals ----------------------------------------------------------------------------
+
+// As the first layer and the head of a network that keeps them in floats.
+TEST(RealWeights, OfRealsAndOfIntegers) {
+  Image m;
+  const std::string first = m.node("Conv", {"x", m.random_reals({6, 2, 3, 3}, -1, 1), m.random_reals({6}, -1, 1)},
+                                   {{"group", int64_t{2}}, {"pads", std::vector<int64_t>{1, 0, 2, 1}}});
+  const std::string middle = m.conv(m.view(m.node("Relu", {first}), 0.05f, -128), {4, 6, 3, 3});
+  const std::string head = m.node("ConvTranspose", {m.view(middle, 0.1f, 3), m.random_reals({4, 3, 2, 2}, -1, 1)},
+                                  {{"strides", std::vector<int64_t>{2, 2}}});
+  m.output(head);
+  EXPECT_EQ(imported_operators(m), "conv2d q8ta_quantize q8ta_conv2d q8ta_dequantize conv2d_transposed");
+  EXPECT_EQ(std::get<std::string>(m.import()->graph.nodes[0].attributes.at("activation")), "relu");
+  compare(m, {2, 4, 6, 6}, 0.4f);
+}
+
+TEST(RealWeights, TakeABatchNormalizationAndABias) {
+  for (const std::string op : {"Conv", "ConvTranspose"}) {
+    Image m;
+    const std::string y = m.node(op, {"x", m.random_reals({4, 4, 3, 3}, -1, 1)});
+    const std::string shifted = m.node("Add", {y, m.random_reals({1, 4, 1, 1}, -1, 1)});
+    m.output(m.node("BatchNormalization", {shifted, m.random_reals({4}, -2, 2), m.random_reals({4}, -1, 1),
+                                           m.random_reals({4}, -1, 1), m.random_reals({4}, 0.5, 2)}));
+    EXPECT_EQ(imported_operators(m), op == "Conv" ? "conv2d" : "conv2d_transposed");
+    compare(m, {2, 4, 6, 6}, 1e-3f);
+  }
+}
+
+TEST(RealWeights, OfHalvesAndOfActivations) {
+  ModelBuilder halves;
+  const std::string x = halves.input("x", {-1, 4, 6, 6}, ElementType::f16);
+  const std::string w = halves.random_reals({3, 4, 3, 3}, -1, 1);
+  halves.output(halves.node("Conv", {x, w}));
+  EXPECT_EQ(imported_operators(halves), "conv2d");
+  const auto imported = halves.import();
+  const graph::Node& node = imported->graph.nodes[0];
+  EXPECT_EQ(imported->graph.values[node.inputs[1].value].data->dtype, DType::f16);
+
+  ModelBuilder computed;
+  computed.output(computed.node("Conv", {computed.input("x", {-1, 4, 6, 6}), computed.input("w", {3, 4, 3, 3})}));
+  EXPECT_EQ(imported_operators(computed), "conv2d");
+
+  ModelBuilder both;
+  both.output(both.node("Conv", {both.input("x", {-1, 4, 6, 6}), both.input("w", {3, 4, 3, 3}, ElementType::f16)}));
+  EXPECT_THAT(imported_operators(both), HasSubstr("its input and its weight are of f16 and of f32"));
+  ModelBuilder volumes;
+  volumes.output(
+      volumes.node("Conv", {volumes.input("x", {1, 4, 6, 6, 6}), volumes.random_reals({3, 4, 3, 3, 3}, -1, 1)}));
+  EXPECT_THAT(imported_operators(volumes), HasSubstr("are no images or rows"));
 }
 
 TEST(Windows, PixelShuffle) {
@@ -960,12 +1026,16 @@ TEST(Refusals, SayNodeAndReason) {
                                                    zero_points.random_integers(ElementType::u8, {8, 4, 3, 3}, 0, 255),
                                                    0.01f, 100, ElementType::u8)}),
       0.1f, 0));
-  EXPECT_THAT(imported_operators(zero_points), HasSubstr("node 'Conv_3' (Conv)"));
-  EXPECT_THAT(imported_operators(zero_points), HasSubstr("has zero point 100, of which an integer is"));
+  const auto imported = zero_points.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(imported->notes[0].node, "Conv_3");
+  EXPECT_THAT(imported->notes[0].reason, HasSubstr("becomes conv2d, since it does not fit what is better"));
+  EXPECT_THAT(imported->notes[0].reason, HasSubstr("has zero point 100, of which an integer is"));
 
-  Image reals;
-  reals.output(reals.node("Conv", {reals.x, reals.reals({1, 4, 1, 1}, {1, 2, 3, 4})}));
-  EXPECT_THAT(imported_operators(reals), HasSubstr("input 1 is no quantized constant"));
+  Image sides;
+  sides.output(sides.node("Conv", {sides.x, sides.reals({1, 3, 1, 1}, {1, 2, 3})}));
+  EXPECT_THAT(imported_operators(sides), HasSubstr("node 'Conv_2' (Conv)"));
+  EXPECT_THAT(imported_operators(sides), HasSubstr("a weight [1, 3, 1, 1] and 1 groups do not go together"));
 
   Image erf;
   erf.output(erf.view(erf.node("Erf", {erf.x}), 1.0f / 256, -128));

@@ -73,11 +73,18 @@ TEST_P(PlainDevice, Convolves) {
     weight.other_layouts = bit(Layout::weight_q8_4k4n);
     expect_kernel(conv2d_q8csw_call({.input = reals, .weight = weight, .weight_scales = scales, .bias = scales},
                                     {.groups = groups}));
+    const TensorDesc real_weight{GetParam(), weight.shape};
+    expect_kernel(conv2d_call({.input = reals, .weight = real_weight, .bias = scales}, {.groups = groups}));
     expect_kernel(conv2d_q8ta_q8csw_call({.input = reals, .weight = weight, .weight_scales = scales, .bias = scales},
                                          {.groups = groups, .input_scale = 1}));
     expect_kernel(q8ta_conv2d_call({.input = bytes, .weight = weight, .weight_scales = scales, .bias = scales},
                                    {.groups = groups, .input_scale = 1, .output_scale = 1}));
   }
+}
+
+TEST_P(PlainDevice, ConvolvesTransposed) {
+  const TensorDesc reals{GetParam(), {2, 6, 5, 7}}, weight{GetParam(), {6, 2, 3, 3}}, bias{DType::f32, {4}};
+  expect_kernel(conv2d_transposed_call({.input = reals, .weight = weight, .bias = bias}, {.groups = 2}));
 }
 
 TEST_P(PlainDevice, MovesAndOperates) {
