@@ -40,6 +40,9 @@ void add_q8ta_linear(std::vector<Row>& rows, const Size& size) {
     row.operations = operations(size);
     rows.push_back(std::move(row));
   }
+  Row real = in_layouts("q8ta_linear_dequantize", text(size), shapes, kInput, {"input=strided"}, ".plain(");
+  real.operations = operations(size);
+  rows.push_back(std::move(real));
 }
 
 void add_linear(std::vector<Row>& rows) {
@@ -124,6 +127,7 @@ Family linear_family() {
       {"q8ta_linear",
        {"1x4096x14336.strided.strided", "4x4096x4096.strided.strided", "512x4096x14336.packed_4h4w.packed_4h4w",
         "4096x4096x4096.strided.strided"}},
+      {"q8ta_linear_dequantize", {"1x4096x14336.strided", "512x4096x14336.strided"}},
       {"linear_q8ta_q8csw", kLayers},
       {"linear_q8csw", kLayers},
       {"linear_q4gsw", kLayers},

@@ -598,6 +598,22 @@ inline graph::Var q8ta_linear(graph::Builder& net,
   return net.add(node, "output");
 }
 
+inline graph::Var q8ta_linear_dequantize(graph::Builder& net,
+                                         const Q8taLinearDequantizeInputs<graph::InGraph>& inputs,
+                                         const Q8taLinearDequantizeAttributes& attributes) {
+  graph::NodeOf node("q8ta_linear_dequantize");
+  node.inputs({
+    {"input", inputs.input}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}, {"bias", inputs.bias},
+  });
+  node.attributes({
+    {"input_scale", graph::said(attributes.input_scale)},
+    {"input_zero_point", graph::said(attributes.input_zero_point)},
+    {"output_dtype", graph::said(attributes.output_dtype)},
+    {"activation", graph::said(words::kActivation, attributes.activation)},
+  });
+  return net.add(node, "output");
+}
+
 inline graph::Var q8ta_max_pool2d(graph::Builder& net,
                                   const Q8taMaxPool2dInputs<graph::InGraph>& inputs,
                                   const Q8taMaxPool2dAttributes& attributes = {}) {

@@ -68,6 +68,7 @@
 #include "q8ta_conv2d_transposed.h"
 #include "q8ta_dequantize.h"
 #include "q8ta_linear.h"
+#include "q8ta_linear_dequantize.h"
 #include "q8ta_pixel_shuffle.h"
 #include "q8ta_pool2d.h"
 #include "q8ta_quantize.h"
@@ -155,7 +156,8 @@ namespace q8ta_conv2d { constexpr uint32_t kFirstModule = q8ta_concat::kFirstMod
 namespace q8ta_conv2d_transposed { constexpr uint32_t kFirstModule = q8ta_conv2d::kFirstModule + q8ta_conv2d::kVariants; }
 namespace q8ta_dequantize { constexpr uint32_t kFirstModule = q8ta_conv2d_transposed::kFirstModule + q8ta_conv2d_transposed::kVariants; }
 namespace q8ta_linear { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants; }
-namespace q8ta_pixel_shuffle { constexpr uint32_t kFirstModule = q8ta_linear::kFirstModule + q8ta_linear::kVariants; }
+namespace q8ta_linear_dequantize { constexpr uint32_t kFirstModule = q8ta_linear::kFirstModule + q8ta_linear::kVariants; }
+namespace q8ta_pixel_shuffle { constexpr uint32_t kFirstModule = q8ta_linear_dequantize::kFirstModule + q8ta_linear_dequantize::kVariants; }
 namespace q8ta_pool2d { constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::kFirstModule + q8ta_pixel_shuffle::kVariants; }
 namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pool2d::kFirstModule + q8ta_pool2d::kVariants; }
 namespace q8ta_resize2d { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }

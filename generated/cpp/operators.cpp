@@ -33,6 +33,7 @@ namespace q8ta_conv2d { extern const SignatureInfo signatures[1]; }
 namespace q8ta_conv2d_transposed { extern const SignatureInfo signatures[1]; }
 namespace q8ta_dequantize { extern const SignatureInfo signatures[1]; }
 namespace q8ta_linear { extern const SignatureInfo signatures[1]; }
+namespace q8ta_linear_dequantize { extern const SignatureInfo signatures[1]; }
 namespace q8ta_pixel_shuffle { extern const SignatureInfo signatures[1]; }
 namespace q8ta_pool2d { extern const SignatureInfo signatures[2]; }
 namespace q8ta_quantize { extern const SignatureInfo signatures[1]; }
@@ -502,6 +503,17 @@ Expected<Call> infer_q8ta_linear(const Given& given) {
   };
   const Q8taLinearPlaces places{.output = given.place(5)};
   return infer(inputs, attributes, places);
+}
+
+Expected<Call> infer_q8ta_linear_dequantize(const Given& given) {
+  const Q8taLinearDequantizeInputs<Described> inputs{
+    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(3), .bias = given.optional(4),
+  };
+  const Q8taLinearDequantizeAttributes attributes{
+    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
+    .output_dtype = given.attribute<DType>(2), .activation = given.attribute<words::Activation>(3),
+  };
+  return infer(inputs, attributes);
 }
 
 Expected<Call> infer_q8ta_max_pool2d(const Given& given) {
@@ -1725,6 +1737,34 @@ Expected<DeviceTensor> q8ta_linear(Context& context,
   return run_for_one(context, q8ta_linear::signatures[0], call, arguments);
 }
 
+Expected<Call> q8ta_linear_dequantize_call(const Q8taLinearDequantizeInputs<Described>& inputs,
+                                           const Q8taLinearDequantizeAttributes& attributes) {
+  Given given(q8ta_linear_dequantize::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_tensor(1, inputs.weight);
+  given.set_tensor(3, inputs.weight_scales);
+  given.set_optional(4, inputs.bias);
+  given.set_attribute(0, attributes.input_scale);
+  given.set_attribute(1, attributes.input_zero_point);
+  given.set_attribute(2, attributes.output_dtype);
+  given.set_attribute(3, attributes.activation);
+  return checked(given, infer_q8ta_linear_dequantize);
+}
+Expected<DeviceTensor> q8ta_linear_dequantize(Context& context,
+                                              const Q8taLinearDequantizeInputs<OnDevice>& inputs,
+                                              const Q8taLinearDequantizeAttributes& attributes) {
+  const Q8taLinearDequantizeInputs<Described> described{
+    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+    .bias = desc_of(inputs.bias),
+  };
+  const auto call = q8ta_linear_dequantize_call(described, attributes);
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
+    argument_of(inputs.bias), {},
+  });
+  return run_for_one(context, q8ta_linear_dequantize::signatures[0], call, arguments);
+}
+
 Expected<Call> q8ta_max_pool2d_call(const Q8taMaxPool2dInputs<Described>& inputs,
                                     const Q8taMaxPool2dAttributes& attributes,
                                     const Q8taMaxPool2dPlaces& places) {
@@ -2079,6 +2119,7 @@ std::span<const OperatorEntry> entries() {
       {q8ta_unary::signatures[1], infer_q8ta_hardswish},
       {q8ta_unary::signatures[2], infer_q8ta_leaky_relu},
       {q8ta_linear::signatures[0], infer_q8ta_linear},
+      {q8ta_linear_dequantize::signatures[0], infer_q8ta_linear_dequantize},
       {q8ta_pool2d::signatures[0], infer_q8ta_max_pool2d},
       {q8ta_binary::signatures[2], infer_q8ta_mul},
       {q8ta_pixel_shuffle::signatures[0], infer_q8ta_pixel_shuffle},

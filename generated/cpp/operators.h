@@ -1040,6 +1040,28 @@ Expected<DeviceTensor> q8ta_linear(Context& context,
                                    const Q8taLinearAttributes& attributes,
                                    const Q8taLinearPlaces& places = {});
 
+// q8ta_linear_dequantize: int8 x int8 per-channel linear layer, real output
+template <typename As>
+struct Q8taLinearDequantizeInputs {
+  typename As::Tensor input;  // i8 [..., K]
+  typename As::Weight weight;  // i8 [N, K]; symmetric
+  typename As::Tensor weight_scales;  // f32 [N]; one a row of the weight
+  typename As::Optional bias = {};  // f32 [N]; without: 0
+};
+struct Q8taLinearDequantizeAttributes {
+  Required<double> input_scale;  // of the input's integers; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
+  DType output_dtype = DType::f32;
+  words::Activation activation = words::Activation::none;  // applied last
+};
+Expected<Call> infer(const Q8taLinearDequantizeInputs<Described>& inputs,
+                     const Q8taLinearDequantizeAttributes& attributes);
+Expected<Call> q8ta_linear_dequantize_call(const Q8taLinearDequantizeInputs<Described>& inputs,
+                                           const Q8taLinearDequantizeAttributes& attributes);
+Expected<DeviceTensor> q8ta_linear_dequantize(Context& context,
+                                              const Q8taLinearDequantizeInputs<OnDevice>& inputs,
+                                              const Q8taLinearDequantizeAttributes& attributes);
+
 // q8ta_max_pool2d: the greatest element under each place of a window
 template <typename As>
 struct Q8taMaxPool2dInputs {

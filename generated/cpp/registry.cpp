@@ -68,6 +68,7 @@
 #include "q8ta_conv2d_transposed.h"
 #include "q8ta_dequantize.h"
 #include "q8ta_linear.h"
+#include "q8ta_linear_dequantize.h"
 #include "q8ta_pixel_shuffle.h"
 #include "q8ta_pool2d.h"
 #include "q8ta_quantize.h"
@@ -163,6 +164,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8ta_conv2d_transposed::op,
   &q8ta_dequantize::op,
   &q8ta_linear::op,
+  &q8ta_linear_dequantize::op,
   &q8ta_pixel_shuffle::op,
   &q8ta_pool2d::op,
   &q8ta_quantize::op,
@@ -225,6 +227,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &q8ta_unary::signatures[1],  // q8ta_hardswish
   &q8ta_unary::signatures[2],  // q8ta_leaky_relu
   &q8ta_linear::signatures[0],  // q8ta_linear
+  &q8ta_linear_dequantize::signatures[0],  // q8ta_linear_dequantize
   &q8ta_pool2d::signatures[0],  // q8ta_max_pool2d
   &q8ta_binary::signatures[2],  // q8ta_mul
   &q8ta_pixel_shuffle::signatures[0],  // q8ta_pixel_shuffle

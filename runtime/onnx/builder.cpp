@@ -144,7 +144,9 @@ Expected<graph::Node> Builder::node_of(const Pending& pending, const Form& form)
       node.inputs.push_back({port, view->codes});
       add_parameters(node, port, view->quantization);
     } else if (view && form.style == Style::quantizes) {
-      node.inputs.push_back({port, reals_before(*view)});
+      const auto reals = reals_before(*view);
+      if (!reals && !form.of_bytes.empty()) node.op = form.of_bytes;
+      node.inputs.push_back({port, reals ? *reals : form.of_bytes.empty() ? dequantized(*view) : view->codes});
       set_parameters(node, port, view->quantization);
     } else if (view) {
       node.inputs.push_back({port, dequantized(*view)});
@@ -282,10 +284,10 @@ ValueId Builder::quantized(const Real& reals, const PerTensor& output, const std
   return made_[what] = codes;
 }
 
-ValueId Builder::reals_before(const View& view) {
+std::optional<ValueId> Builder::reals_before(const View& view) const {
   const auto found = sources_.find(view.codes);
-  const bool is_known = found != sources_.end() && found->second.quantization == view.quantization;
-  return is_known && found->second.reals.dtype == DType::f32 ? found->second.reals.value : dequantized(view);
+  if (found == sources_.end() || found->second.quantization != view.quantization) return std::nullopt;
+  return found->second.reals.dtype == DType::f32 ? std::optional(found->second.reals.value) : std::nullopt;
 }
 
 // The function is a word, bounds or a table of the operator that computes what it is of, or a node behind it.

@@ -78,8 +78,8 @@ class Builder {
   };
 
   ValueId dequantized(const View& view);
-  // For an operator that quantizes as the view says: what was quantized so, if that is known, else what is dequantized.
-  ValueId reals_before(const View& view);
+  // For an operator that quantizes as the view says: the f32 that was quantized so, if it is known.
+  std::optional<ValueId> reals_before(const View& view) const;
   Expected<graph::Node> node_of(const Pending& pending, const Form& form);
   // Of Style::weighted: the weight of a layer of integers as the reals that it stands for.
   ValueId real_weight(const Pending& layer);

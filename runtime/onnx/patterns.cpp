@@ -17,7 +17,9 @@ constexpr Form as_q8ta(std::string_view op, bool has_activation = false, bool ha
   return {op, Style::q8ta, has_activation, has_table};
 }
 constexpr Form as_fused(std::string_view op) { return {op, Style::fused}; }
-constexpr Form quantizing(std::string_view op) { return {op, Style::quantizes, true}; }
+constexpr Form quantizing(std::string_view op, std::string_view of_bytes = {}) {
+  return {op, Style::quantizes, true, false, of_bytes};
+}
 constexpr Form of_reals(std::string_view op) { return {op, Style::real, true}; }
 constexpr Form joining(std::string_view op) { return {op, Style::joins}; }
 constexpr Form weighted(std::string_view op) { return {op, Style::weighted, true}; }
@@ -33,15 +35,16 @@ constexpr Pattern kPatterns[] = {
     {"ConvTranspose", "int8, int8 weight", as_q8ta("q8ta_conv2d_transposed", true, true), weighted("conv2d_transposed"),
      conv_transposed},
     {"ConvTranspose", "any, any", kNone, of_reals("conv2d_transposed"), conv_transposed_of_reals},
-    {"MatMul", "int8, int8 weight", as_q8ta("q8ta_linear", true, true), quantizing("linear_q8ta_q8csw"),
-     linear_of_bytes},
+    {"MatMul", "int8, int8 weight", as_q8ta("q8ta_linear", true, true),
+     quantizing("linear_q8ta_q8csw", "q8ta_linear_dequantize"), linear_of_bytes},
     {"MatMul", "real, int4 weight", kNone, of_reals("linear_q4gsw"), linear_of_nibbles},
     {"MatMul", "real, int8 weight", kNone, of_reals("linear_q8csw"), linear_of_reals},
     {"MatMul", "int8, int8", as_fused("bmm"), as_fused("bmm"), bmm},
     {"MatMul", "real, real", kNone, of_reals("matmul"), matmul},
     {"MatMul", "any, any", as_fused("fused_bmm"), as_fused("fused_bmm"), bmm_of_reals},
     {"MatMulInteger", "int8, int8", as_fused("bmm"), as_fused("bmm"), bmm},
-    {"Gemm", "int8, int8 weight", as_q8ta("q8ta_linear", true, true), quantizing("linear_q8ta_q8csw"), linear_of_bytes},
+    {"Gemm", "int8, int8 weight", as_q8ta("q8ta_linear", true, true),
+     quantizing("linear_q8ta_q8csw", "q8ta_linear_dequantize"), linear_of_bytes},
     {"Gemm", "real, int4 weight", kNone, of_reals("linear_q4gsw"), linear_of_nibbles},
     {"Gemm", "real, int8 weight", kNone, of_reals("linear_q8csw"), linear_of_reals},
     {"Gemm", "int8, int8", as_fused("bmm"), as_fused("bmm"), bmm},

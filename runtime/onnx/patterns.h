@@ -23,7 +23,7 @@ enum class Style : uint8_t {
   none,       // there is no such operator
   q8ta,       // int8 operands; attributes input_scale, input_zero_point
   fused,      // operands that may be quantized; further operands input_scale, input_zero_point
-  quantizes,  // takes reals and quantizes them itself; attributes input_scale, input_zero_point
+  quantizes,  // takes reals and quantizes them itself, or bytes; attributes input_scale, input_zero_point
   joins,      // operands in any number, int8 or reals, which are joined four at a time
   real,       // reals
   weighted,   // the same with a weight of reals, where the operands are those of integers with scales
@@ -34,6 +34,8 @@ struct Form {
   Style style = Style::none;
   bool has_activation = false;  // the attribute
   bool has_table = false;       // the operand
+  // Of Style::quantizes: the operator that takes bytes as they are. Empty: there is none, and they are dequantized.
+  std::string_view of_bytes = {};
 
   explicit operator bool() const { return style != Style::none; }
 };

@@ -60,9 +60,12 @@ HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& sc
 HostTensor linear_q8ta_q8csw(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
                              const LinearParams& params) {
   const HostTensor q = quantized(x, {params.input_scale, params.input_zero_point});
-  const HostTensor y = linear(q, w, scales, bias, params);
-  HostTensor rounded = zeros(x.dtype, y.shape);
-  for (int64_t i = 0; i < element_count(y.shape); ++i) set_element(rounded, i, element(y, i));
+  return rounded_to(x.dtype, linear(q, w, scales, bias, params));
+}
+
+HostTensor rounded_to(DType dtype, const HostTensor& reals) {
+  HostTensor rounded = zeros(dtype, reals.shape);
+  for (int64_t i = 0; i < element_count(reals.shape); ++i) set_element(rounded, i, element(reals, i));
   return rounded;
 }
 

@@ -38,12 +38,20 @@ Request q8ta_request(const Shape& input, int64_t n, bool has_bias = true, std::s
   return request;
 }
 
+// The same without the last rounding.
+Request left_real(Request request) {
+  for (const char* name : {"output_scale", "output_zero_point"}) request.attributes.erase(name);
+  return request;
+}
+
 class LinearTest : public testing::KernelTest {
  protected:
   void expect_right(const Request& request, const measure::VerifyOptions& options) {
     SCOPED_TRACE("input " + to_text(request.inputs.at("input").shape) + ", weight " +
                  to_text(request.inputs.at("weight").shape));
     expect_reference("q8ta_linear", request, options);
+    if (!request.inputs.contains("table") && !request.inputs.contains("residual"))
+      expect_reference("q8ta_linear_dequantize", left_real(request), options);
   }
 };
 
@@ -111,11 +119,9 @@ TEST_F(LinearTest, LooksResultsUpAndAddsAResidual) {
 // ---- reals in and out ----------------------------------------------------------------------------------------------
 
 Request real_request(const Shape& input, int64_t n, DType dtype, std::string activation = "none") {
-  Request request = q8ta_request(input, n, true, std::move(activation));
+  Request request = left_real(q8ta_request(input, n, true, std::move(activation)));
   Random random(static_cast<uint32_t>(element_count(input)));
   request.inputs["input"] = random.reals(dtype, input, -3, 3);
-  request.attributes.erase("output_scale");
-  request.attributes.erase("output_zero_point");
   return request;
 }
 
@@ -125,6 +131,14 @@ TEST_F(LinearTest, QuantizesRealsOnTheWay) {
     expect_reference("linear_q8ta_q8csw", real_request(c.input, c.n, DType::f32, "relu"), kEveryVariantAsAsked);
   }
   expect_reference("linear_q8ta_q8csw", real_request({2, 1, 2, 3, 18}, 10, DType::f16, "hardswish"), {});
+}
+
+TEST_F(LinearTest, LeavesResultsOfIntegersReal) {
+  for (const ShapeCase& c : {ShapeCase{{3, 7}, 6}, {{5, 1040}, 6}, {{2, 3, 20}, 8}}) {
+    Request request = left_real(q8ta_request(c.input, c.n, true, "hardswish"));
+    request.attributes["output_dtype"] = std::string("f16");
+    expect_reference("q8ta_linear_dequantize", request, kEveryVariant);
+  }
 }
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
@@ -299,6 +313,11 @@ TEST_F(LinearTest, Refusals) {
                                      ones);
   EXPECT_EQ(to_text(deep.error()),
             "K is 140000, and sums are exact up to 131072\n  hint: split K, and add the results");
+  const auto deep_real = q8ta_linear_dequantize_call({.input = TensorDesc{DType::i8, {1, 140000}},
+                                                      .weight = TensorDesc{DType::i8, {4, 140000}},
+                                                      .weight_scales = scales},
+                                                     {.input_scale = 1});
+  EXPECT_EQ(to_text(deep_real.error()), to_text(deep.error()));
   const auto real = linear_q8ta_q8csw_call({.input = x, .weight = weight, .weight_scales = scales}, {.input_scale = 1});
   EXPECT_EQ(to_text(real.error()), "input is i8, and can be f32, f16");
 }

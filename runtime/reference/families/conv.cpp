@@ -191,10 +191,7 @@ Tensors conv2d_q8ta_q8csw(const Request& request) {
   const LinearParams params = params_of(request);
   const HostTensor q = quantized(input, {params.input_scale, params.input_zero_point});
   const Convolution conv = convolution_of(request, q, request.inputs.at("weight"), forward_at);
-  const HostTensor y = convolved(conv, places(conv.input.sides, conv.geometry), request);
-  HostTensor rounded = zeros(input.dtype, y.shape);
-  for (int64_t i = 0; i < element_count(y.shape); ++i) set_element(rounded, i, element(y, i));
-  return {{"output", rounded}};
+  return {{"output", rounded_to(input.dtype, convolved(conv, places(conv.input.sides, conv.geometry), request))}};
 }
 
 // The rows from `first` on of a tensor [rows, ...].

@@ -57,9 +57,16 @@ static Tensors linear_q8ta_q8csw(const Request& request) {
                              request.inputs.at("weight_scales"), find_input(request, "bias"), params_of(request))}};
 }
 
+static Tensors q8ta_linear_dequantize(const Request& request) {
+  const HostTensor reals = linear(request.inputs.at("input"), request.inputs.at("weight"),
+                                  request.inputs.at("weight_scales"), find_input(request, "bias"), params_of(request));
+  return {{"output", rounded_to(dtype_attribute(request, "output_dtype"), reals)}};
+}
+
 static constexpr Row kRows[] = {
     {"linear_q8ta_q8csw", linear_q8ta_q8csw},
     {"q8ta_linear", q8ta_linear},
+    {"q8ta_linear_dequantize", q8ta_linear_dequantize},
 };
 
 std::span<const Row> linear_rows() { return kRows; }

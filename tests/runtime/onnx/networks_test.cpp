@@ -170,7 +170,7 @@ TEST(Transformer, Block) {
   m.output(m.view(m.node("Add", {sum, nibbles(gated, 2 * kChannels, kChannels)}), 0.25f, 0));
   EXPECT_EQ(imported_operators(m),
             "layer_norm q8ta_quantize q8ta_linear reshape permute q8ta_linear reshape permute bmm fused_mul softmax "
-            "q8ta_quantize q8ta_linear reshape permute bmm permute reshape q8ta_dequantize linear_q8ta_q8csw fused_add "
+            "q8ta_quantize q8ta_linear reshape permute bmm permute reshape q8ta_linear_dequantize fused_add "
             "layer_norm linear_q4gsw fused_sigmoid fused_mul linear_q4gsw fused_mul linear_q4gsw fused_add "
             "q8ta_dequantize");
   compare(m, {kBatch, kTokens, kChannels}, 0.25f);

@@ -57,6 +57,8 @@ TEST_P(PlainDevice, RunsLinearLayers) {
     expect_kernel(linear_q8ta_q8csw_call({.input = x, .weight = weight, .weight_scales = scales, .bias = scales},
                                          {.input_scale = 1}));
   }
+  expect_kernel(q8ta_linear_dequantize_call({.input = bytes, .weight = weight, .weight_scales = scales, .bias = scales},
+                                            {.input_scale = 1, .output_dtype = GetParam()}));
   expect_kernel(q8ta_linear_call({.input = bytes, .weight = weight, .weight_scales = scales, .bias = scales},
                                  {.input_scale = 1, .output_scale = 1}));
   expect_kernel(
