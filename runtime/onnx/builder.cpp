@@ -170,18 +170,22 @@ Expected<graph::Node> Builder::node_of(const Pending& pending, const Form& form)
     }
   }
   for (const graph::Port& port : pending.constants) {
-    if (form.style == Style::weighted && port.operand == "weight")
-      node.inputs.push_back({"weight", real_weight(pending)});
-    else if (form.style != Style::weighted || port.operand != "weight_scales") node.inputs.push_back(port);
+    if (form.style == Style::weighted && port.operand == "weight_scales") continue;
+    node.inputs.push_back(port);
+    if (form.style != Style::weighted || port.operand != "weight") continue;
+    const auto weight = real_weight(pending);
+    if (!weight) return weight.error();
+    node.inputs.back().value = *weight;
   }
   return node;
 }
 
-ValueId Builder::real_weight(const Pending& layer) {
+Expected<ValueId> Builder::real_weight(const Pending& layer) {
   const auto data_of = [&](std::string_view operand) {
     return graph.values[std::ranges::find(layer.constants, operand, &graph::Port::operand)->value].data;
   };
   const auto codes = data_of("weight"), scales = data_of("weight_scales");
+  if (Done spent = spend(element_count(codes->shape)); !spent) return spent.error();
   const ChannelOf channel_of = channels_of(layer, codes->shape);
   HostTensor reals = zeros(DType::f32, codes->shape);
   for (size_t i = 0; i < reals.as<float>().size(); ++i)

@@ -82,7 +82,7 @@ class Builder {
   std::optional<ValueId> reals_before(const View& view) const;
   Expected<graph::Node> node_of(const Pending& pending, const Form& form);
   // Of Style::weighted: the weight of a layer of integers as the reals that it stands for.
-  ValueId real_weight(const Pending& layer);
+  Expected<ValueId> real_weight(const Pending& layer);
   // Of Style::joins: the last of the nodes that join the operands, which are reals, or bytes that become those of
   // `output`.
   Expected<graph::Node> joined_node(const Pending& pending, const Form& form, const std::optional<PerTensor>& output);
