@@ -19,9 +19,11 @@
 #include <charconv>
 #include <limits>
 #include <optional>
+#include <span>
 #include <spirv-tools/libspirv.hpp>
 #include <spirv-tools/optimizer.hpp>
 
+#include "codegen/compile/exact_arithmetic.h"
 #include "common/text.h"
 
 namespace qgen::compile {
@@ -208,20 +210,89 @@ Outcome<Spirv, Messages> failed(Messages messages, std::string_view who) {
   return messages;
 }
 
-Outcome<Spirv, Messages> optimize(const Spirv& spirv, Optimization optimization) {
-  if (optimization == Optimization::none) return spirv;
+template <typename Register>
+Outcome<Spirv, Messages> run_passes(const Spirv& spirv, Register register_passes) {
   constexpr std::string_view kWho = "the SPIR-V optimiser";
   Messages messages;
   spvtools::Optimizer optimizer(kTarget);
   optimizer.SetMessageConsumer(collect_errors(messages, kWho));
-  if (optimization == Optimization::performance) optimizer.RegisterPerformancePasses();
-  if (optimization == Optimization::size) optimizer.RegisterSizePasses();
+  register_passes(optimizer);
   spvtools::OptimizerOptions options;
   options.set_run_validator(false);  // validate() does, on the result
   options.set_preserve_spec_constants(true);
   Spirv optimized;
   if (!optimizer.Run(spirv.data(), spirv.size(), &optimized, options)) return failed(std::move(messages), kWho);
   return optimized;
+}
+
+// The performance passes up to the unrolling of loops, and behind it: those of spirv-opt -O.
+constexpr const char* kUntilUnrolled[] = {"--wrap-opkill",
+                                          "--eliminate-dead-branches",
+                                          "--merge-return",
+                                          "--inline-entry-points-exhaustive",
+                                          "--eliminate-dead-functions",
+                                          "--eliminate-dead-code-aggressive",
+                                          "--private-to-local",
+                                          "--eliminate-local-single-block",
+                                          "--eliminate-local-single-store",
+                                          "--eliminate-dead-code-aggressive",
+                                          "--scalar-replacement=100",
+                                          "--convert-local-access-chains",
+                                          "--eliminate-local-single-block",
+                                          "--eliminate-local-single-store",
+                                          "--eliminate-dead-code-aggressive",
+                                          "--ssa-rewrite",
+                                          "--eliminate-dead-code-aggressive",
+                                          "--ccp",
+                                          "--eliminate-dead-code-aggressive",
+                                          "--loop-unroll"};
+constexpr const char* kOfUnrolled[] = {"--eliminate-dead-branches",
+                                       "--redundancy-elimination",
+                                       "--combine-access-chains",
+                                       "--simplify-instructions",
+                                       "--scalar-replacement=100",
+                                       "--convert-local-access-chains",
+                                       "--eliminate-local-single-block",
+                                       "--eliminate-local-single-store",
+                                       "--eliminate-dead-code-aggressive",
+                                       "--ssa-rewrite",
+                                       "--eliminate-dead-code-aggressive",
+                                       "--vector-dce",
+                                       "--eliminate-dead-inserts",
+                                       "--eliminate-dead-branches",
+                                       "--simplify-instructions",
+                                       "--if-conversion",
+                                       "--copy-propagate-arrays",
+                                       "--reduce-load-size",
+                                       "--eliminate-dead-code-aggressive",
+                                       "--merge-blocks",
+                                       "--redundancy-elimination",
+                                       "--eliminate-dead-branches",
+                                       "--merge-blocks",
+                                       "--simplify-instructions"};
+
+auto registering(std::span<const char* const> flags) {
+  return [flags](spvtools::Optimizer& optimizer) {
+    for (const char* flag : flags) {
+      [[maybe_unused]] const bool is_known = optimizer.RegisterPassFromFlag(flag);
+      assert(is_known);
+    }
+  };
+}
+
+Outcome<Spirv, Messages> optimize(const Spirv& spirv, Optimization optimization) {
+  if (optimization == Optimization::none) return spirv;
+  const auto size_passes = [](spvtools::Optimizer& optimizer) { optimizer.RegisterSizePasses(); };
+  if (!has_exact_arithmetic(spirv)) {
+    if (optimization == Optimization::size) return run_passes(spirv, size_passes);
+    return run_passes(spirv, [](spvtools::Optimizer& optimizer) { optimizer.RegisterPerformancePasses(); });
+  }
+  // Nothing may see copies of exact arithmetic before they are exact again.
+  const auto unrolled = run_passes(marked(spirv), registering(kUntilUnrolled));
+  if (!unrolled) return unrolled;
+  if (optimization == Optimization::performance) return run_passes(unmarked(*unrolled), registering(kOfUnrolled));
+  const auto small = run_passes(marked(unmarked(*unrolled)), size_passes);  // which unroll once more
+  return small ? unmarked(*small) : small;
 }
 
 Outcome<Spirv, Messages> validate(Spirv spirv) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 
 #include "tests/codegen/compile/shaders.h"
@@ -112,6 +113,61 @@ TEST(Compile, a_specialization_constant_that_nothing_uses_is_kept) {
   size_t found = 0;
   for (size_t at = 5; at < spirv->size(); at += (*spirv)[at] >> 16) found += ((*spirv)[at] & 0xffff) == kOpSpecConstant;
   EXPECT_EQ(found, 1u);
+}
+
+// Results of floating-point sums and products, and those of them that must not be contracted.
+struct Arithmetic {
+  size_t all = 0, exact = 0;
+};
+Arithmetic arithmetic_of(const Spirv& spirv) {
+  constexpr uint32_t kOpDecorate = 71, kNoContraction = 42, kOpFAdd = 129, kOpFMul = 133;
+  std::set<uint32_t> exact;
+  Arithmetic arithmetic;
+  for (size_t at = 5; at < spirv.size(); at += spirv[at] >> 16) {
+    const uint32_t opcode = spirv[at] & 0xffff;
+    if (opcode == kOpDecorate && spirv[at + 2] == kNoContraction) exact.insert(spirv[at + 1]);
+    if (opcode != kOpFAdd && opcode != kOpFMul) continue;
+    ++arithmetic.all;
+    arithmetic.exact += exact.count(spirv[at + 2]);
+  }
+  return arithmetic;
+}
+
+// Sixteen copies of two operations, in functions, in loops that are unrolled, one within the other.
+constexpr std::string_view kExact = R"glsl(#version 450
+#extension GL_EXT_control_flow_attributes : require
+layout(local_size_x = 1) in;
+layout(set = 0, binding = 0) buffer Data { float data[]; };
+float exact(float x) {
+  precise const float product = x * data[16];
+  precise const float sum = product + data[17];
+  return sum;
+}
+void main() {
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) data[4u * i + j] = exact(data[4u * i + j]);
+  }
+}
+)glsl";
+
+TEST(Compile, what_is_precise_stays_so_in_every_copy_of_a_loop) {
+  for (const auto optimization : {Optimization::size, Optimization::performance}) {
+    const auto spirv = compile(kExact, optimization);
+    ASSERT_TRUE(spirv) << to_text(spirv.error());
+    for (const Spirv& module : {*spirv, strip(*spirv)}) {
+      EXPECT_EQ(arithmetic_of(module).all, 32u);
+      EXPECT_EQ(arithmetic_of(module).exact, 32u);
+    }
+  }
+}
+
+TEST(Compile, what_is_not_precise_stays_free) {
+  std::string text(kExact);
+  for (size_t at = text.find("precise "); at != std::string::npos; at = text.find("precise ")) text.erase(at, 8);
+  const auto spirv = compile(text, Optimization::performance);
+  ASSERT_TRUE(spirv);
+  EXPECT_EQ(arithmetic_of(*spirv).all, 32u);
+  EXPECT_EQ(arithmetic_of(*spirv).exact, 0u);
 }
 
 bool has_names(const Spirv& spirv) {
