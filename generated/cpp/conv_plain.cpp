@@ -256,6 +256,8 @@ constexpr auto kRows = [] {
     {"conv_plain.forward.strided.packed_4c.i8", {Direction::forward, strided, packed_4c, i8}, uses_9504c204},
     {"conv_plain.forward.strided.packed_4c1w.i8", {Direction::forward, strided, packed_4c1w, i8}, uses_9504c204},
     {"conv_plain.forward.strided.packed_4w4c.i8", {Direction::forward, strided, packed_4w4c, i8}, uses_9504c204},
+    {"conv_plain.forward.strided.strided.f16", {Direction::forward, strided, strided, f16}, uses_882b6602},
+    {"conv_plain.forward.strided.strided.f32", {Direction::forward, strided, strided, f32}, uses_e1c6107c},
     {"conv_plain.forward.strided.strided.i8", {Direction::forward, strided, strided, i8}, uses_69a15007},
     {"conv_plain.transposed.packed_4c.packed_4c.i8", {Direction::transposed, packed_4c, packed_4c, i8}, uses_9504c204},
     {"conv_plain.transposed.packed_4c.packed_4c1w.i8", {Direction::transposed, packed_4c, packed_4c1w, i8}, uses_9504c204},

@@ -196,6 +196,8 @@ enum class Variant : uint16_t {
   forward_strided_packed_4c_i8,
   forward_strided_packed_4c1w_i8,
   forward_strided_packed_4w4c_i8,
+  forward_strided_strided_f16,
+  forward_strided_strided_f32,
   forward_strided_strided_i8,
   transposed_packed_4c_packed_4c_i8,
   transposed_packed_4c_packed_4c1w_i8,

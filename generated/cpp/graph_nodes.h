@@ -506,6 +506,24 @@ inline graph::Var q8ta_conv2d(graph::Builder& net,
   return net.add(node, "output");
 }
 
+inline graph::Var q8ta_conv2d_dequantize(graph::Builder& net,
+                                         const Q8taConv2dDequantizeInputs<graph::InGraph>& inputs,
+                                         const Q8taConv2dDequantizeAttributes& attributes) {
+  graph::NodeOf node("q8ta_conv2d_dequantize");
+  node.inputs({
+    {"input", inputs.input}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}, {"bias", inputs.bias},
+  });
+  node.attributes({
+    {"stride", graph::said(attributes.stride)}, {"padding", graph::said(attributes.padding)},
+    {"dilation", graph::said(attributes.dilation)}, {"groups", graph::said(attributes.groups)},
+    {"input_scale", graph::said(attributes.input_scale)},
+    {"input_zero_point", graph::said(attributes.input_zero_point)},
+    {"output_dtype", graph::said(attributes.output_dtype)},
+    {"activation", graph::said(words::kActivation, attributes.activation)},
+  });
+  return net.add(node, "output");
+}
+
 inline graph::Var q8ta_conv2d_transposed(graph::Builder& net,
                                          const Q8taConv2dTransposedInputs<graph::InGraph>& inputs,
                                          const Q8taConv2dTransposedAttributes& attributes) {

@@ -65,6 +65,7 @@
 #include "q8ta_clone.h"
 #include "q8ta_concat.h"
 #include "q8ta_conv2d.h"
+#include "q8ta_conv2d_dequantize.h"
 #include "q8ta_conv2d_transposed.h"
 #include "q8ta_dequantize.h"
 #include "q8ta_linear.h"
@@ -153,7 +154,8 @@ namespace q8ta_binary { constexpr uint32_t kFirstModule = q8_linear_tile::kFirst
 namespace q8ta_clone { constexpr uint32_t kFirstModule = q8ta_binary::kFirstModule + q8ta_binary::kVariants; }
 namespace q8ta_concat { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }
 namespace q8ta_conv2d { constexpr uint32_t kFirstModule = q8ta_concat::kFirstModule + q8ta_concat::kVariants; }
-namespace q8ta_conv2d_transposed { constexpr uint32_t kFirstModule = q8ta_conv2d::kFirstModule + q8ta_conv2d::kVariants; }
+namespace q8ta_conv2d_dequantize { constexpr uint32_t kFirstModule = q8ta_conv2d::kFirstModule + q8ta_conv2d::kVariants; }
+namespace q8ta_conv2d_transposed { constexpr uint32_t kFirstModule = q8ta_conv2d_dequantize::kFirstModule + q8ta_conv2d_dequantize::kVariants; }
 namespace q8ta_dequantize { constexpr uint32_t kFirstModule = q8ta_conv2d_transposed::kFirstModule + q8ta_conv2d_transposed::kVariants; }
 namespace q8ta_linear { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants; }
 namespace q8ta_linear_dequantize { constexpr uint32_t kFirstModule = q8ta_linear::kFirstModule + q8ta_linear::kVariants; }

@@ -30,6 +30,7 @@ namespace q8ta_binary { extern const SignatureInfo signatures[3]; }
 namespace q8ta_clone { extern const SignatureInfo signatures[1]; }
 namespace q8ta_concat { extern const SignatureInfo signatures[1]; }
 namespace q8ta_conv2d { extern const SignatureInfo signatures[1]; }
+namespace q8ta_conv2d_dequantize { extern const SignatureInfo signatures[1]; }
 namespace q8ta_conv2d_transposed { extern const SignatureInfo signatures[1]; }
 namespace q8ta_dequantize { extern const SignatureInfo signatures[1]; }
 namespace q8ta_linear { extern const SignatureInfo signatures[1]; }
@@ -434,6 +435,20 @@ Expected<Call> infer_q8ta_conv2d(const Given& given) {
   };
   const Q8taConv2dPlaces places{.output = given.place(5)};
   return infer(inputs, attributes, places);
+}
+
+Expected<Call> infer_q8ta_conv2d_dequantize(const Given& given) {
+  const Q8taConv2dDequantizeInputs<Described> inputs{
+    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(3), .bias = given.optional(4),
+  };
+  const Q8taConv2dDequantizeAttributes attributes{
+    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
+    .input_scale = given.attribute<double>(4), .input_zero_point = given.attribute<int64_t>(5),
+    .output_dtype = given.attribute<DType>(6), .activation = given.attribute<words::Activation>(7),
+  };
+  return infer(inputs, attributes);
 }
 
 Expected<Call> infer_q8ta_conv2d_transposed(const Given& given) {
@@ -1586,6 +1601,38 @@ Expected<DeviceTensor> q8ta_conv2d(Context& context,
   return run_for_one(context, q8ta_conv2d::signatures[0], call, arguments);
 }
 
+Expected<Call> q8ta_conv2d_dequantize_call(const Q8taConv2dDequantizeInputs<Described>& inputs,
+                                           const Q8taConv2dDequantizeAttributes& attributes) {
+  Given given(q8ta_conv2d_dequantize::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_tensor(1, inputs.weight);
+  given.set_tensor(3, inputs.weight_scales);
+  given.set_optional(4, inputs.bias);
+  given.set_attribute(0, attributes.stride);
+  given.set_attribute(1, attributes.padding);
+  given.set_attribute(2, attributes.dilation);
+  given.set_attribute(3, attributes.groups);
+  given.set_attribute(4, attributes.input_scale);
+  given.set_attribute(5, attributes.input_zero_point);
+  given.set_attribute(6, attributes.output_dtype);
+  given.set_attribute(7, attributes.activation);
+  return checked(given, infer_q8ta_conv2d_dequantize);
+}
+Expected<DeviceTensor> q8ta_conv2d_dequantize(Context& context,
+                                              const Q8taConv2dDequantizeInputs<OnDevice>& inputs,
+                                              const Q8taConv2dDequantizeAttributes& attributes) {
+  const Q8taConv2dDequantizeInputs<Described> described{
+    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+    .bias = desc_of(inputs.bias),
+  };
+  const auto call = q8ta_conv2d_dequantize_call(described, attributes);
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
+    argument_of(inputs.bias), {},
+  });
+  return run_for_one(context, q8ta_conv2d_dequantize::signatures[0], call, arguments);
+}
+
 Expected<Call> q8ta_conv2d_transposed_call(const Q8taConv2dTransposedInputs<Described>& inputs,
                                            const Q8taConv2dTransposedAttributes& attributes,
                                            const Q8taConv2dTransposedPlaces& places) {
@@ -2114,6 +2161,7 @@ std::span<const OperatorEntry> entries() {
       {q8ta_clone::signatures[0], infer_q8ta_clone},
       {q8ta_concat::signatures[0], infer_q8ta_concat},
       {q8ta_conv2d::signatures[0], infer_q8ta_conv2d},
+      {q8ta_conv2d_dequantize::signatures[0], infer_q8ta_conv2d_dequantize},
       {q8ta_conv2d_transposed::signatures[0], infer_q8ta_conv2d_transposed},
       {q8ta_dequantize::signatures[0], infer_q8ta_dequantize},
       {q8ta_unary::signatures[1], infer_q8ta_hardswish},

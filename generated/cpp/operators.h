@@ -874,6 +874,35 @@ Expected<DeviceTensor> q8ta_conv2d(Context& context,
                                    const Q8taConv2dAttributes& attributes,
                                    const Q8taConv2dPlaces& places = {});
 
+// q8ta_conv2d_dequantize: int8 x int8 per-channel convolution, real output
+template <typename As>
+struct Q8taConv2dDequantizeInputs {
+  typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]
+  typename As::Weight weight;  // i8 [O, I, KH, KW] or [O, I, KW]; symmetric; I is C / groups
+  typename As::Tensor weight_scales;  // f32 [O]; one a channel of the output
+  typename As::Optional bias = {};  // f32 [O]; without: 0
+};
+struct Q8taConv2dDequantizeAttributes {
+  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  std::optional<std::vector<int64_t>> stride = std::nullopt;
+  // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
+  std::optional<std::vector<int64_t>> padding = std::nullopt;
+  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  std::optional<std::vector<int64_t>> dilation = std::nullopt;
+  int64_t groups = 1;  // that channels fall into; 1 to 1073741824
+  Required<double> input_scale;  // of the input's integers; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
+  DType output_dtype = DType::f32;
+  words::Activation activation = words::Activation::none;  // applied last
+};
+Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
+                     const Q8taConv2dDequantizeAttributes& attributes);
+Expected<Call> q8ta_conv2d_dequantize_call(const Q8taConv2dDequantizeInputs<Described>& inputs,
+                                           const Q8taConv2dDequantizeAttributes& attributes);
+Expected<DeviceTensor> q8ta_conv2d_dequantize(Context& context,
+                                              const Q8taConv2dDequantizeInputs<OnDevice>& inputs,
+                                              const Q8taConv2dDequantizeAttributes& attributes);
+
 // q8ta_conv2d_transposed: int8 x int8 per-channel transposed convolution, int8 output
 template <typename As>
 struct Q8taConv2dTransposedInputs {

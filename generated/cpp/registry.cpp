@@ -65,6 +65,7 @@
 #include "q8ta_clone.h"
 #include "q8ta_concat.h"
 #include "q8ta_conv2d.h"
+#include "q8ta_conv2d_dequantize.h"
 #include "q8ta_conv2d_transposed.h"
 #include "q8ta_dequantize.h"
 #include "q8ta_linear.h"
@@ -161,6 +162,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8ta_clone::op,
   &q8ta_concat::op,
   &q8ta_conv2d::op,
+  &q8ta_conv2d_dequantize::op,
   &q8ta_conv2d_transposed::op,
   &q8ta_dequantize::op,
   &q8ta_linear::op,
@@ -222,6 +224,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &q8ta_clone::signatures[0],  // q8ta_clone
   &q8ta_concat::signatures[0],  // q8ta_concat
   &q8ta_conv2d::signatures[0],  // q8ta_conv2d
+  &q8ta_conv2d_dequantize::signatures[0],  // q8ta_conv2d_dequantize
   &q8ta_conv2d_transposed::signatures[0],  // q8ta_conv2d_transposed
   &q8ta_dequantize::signatures[0],  // q8ta_dequantize
   &q8ta_unary::signatures[1],  // q8ta_hardswish

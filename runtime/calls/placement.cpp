@@ -20,12 +20,12 @@ int64_t elements_of(const TensorDesc& tensor) {
   return layout.is_packed_bytes() ? packed_layout(tensor.shape, layout.dims).elements() : element_count(tensor.shape);
 }
 
+}  // namespace
+
 bool can_lie(const TensorInfo& operand, Storage storage, Layout layout) {
   return (operand.storages & bit(storage)) != 0 && info(layout).storage == storage &&
          has_layout(operand.layouts, storage, layout);
 }
-
-}  // namespace
 
 std::vector<std::string_view> names_in(uint32_t dtypes) {
   std::vector<std::string_view> names;

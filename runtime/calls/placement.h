@@ -16,7 +16,9 @@ std::vector<std::string_view> names_in(uint32_t dtypes);  // of a mask
 
 // Sound, and with elements (padding too) that kernels can number with 32 bits; in a texture of rank 4 or less.
 Done check_size(std::string_view operand, const TensorDesc& tensor);
-// That, and in a storage and layout that the operand's row has.
+// Whether the operand's row has the storage and the layout.
+bool can_lie(const TensorInfo& operand, Storage storage, Layout layout);
+// Both.
 Done check_place(const TensorInfo& info, const TensorDesc& tensor);
 
 }  // namespace qgen

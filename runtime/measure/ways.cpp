@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "runtime/calls/attributes.h"
+#include "runtime/calls/placement.h"
 #include "vocabulary/layouts.h"
 
 namespace qgen::measure {
@@ -61,6 +62,8 @@ std::vector<Mover> movers_of(const OperatorEntry& entry, const OperatorInfo& op,
     const auto rank = ranks.find(info.name);
     if (!info.has_place || rank == ranks.end()) return;
     auto places = places_of(op, operand_named(op, info.name));
+    // Of recipes only, an operator may take less than its steps' kernels.
+    std::erase_if(places, [&](const Place& place) { return !can_lie(info, place.storage, place.layout); });
     if (rank->second > kMaxTextureRank) {
       std::erase_if(places, [](const Place& place) { return place.storage == Storage::texture3d; });
     }

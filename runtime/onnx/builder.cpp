@@ -145,8 +145,8 @@ Expected<graph::Node> Builder::node_of(const Pending& pending, const Form& form)
       add_parameters(node, port, view->quantization);
     } else if (view && form.style == Style::quantizes) {
       const auto reals = reals_before(*view);
-      if (!reals && !form.of_bytes.empty()) node.op = form.of_bytes;
-      node.inputs.push_back({port, reals ? *reals : form.of_bytes.empty() ? dequantized(*view) : view->codes});
+      if (!reals) node.op = form.of_bytes;
+      node.inputs.push_back({port, reals.value_or(view->codes)});
       set_parameters(node, port, view->quantization);
     } else if (view) {
       node.inputs.push_back({port, dequantized(*view)});

@@ -17,7 +17,7 @@ constexpr Form as_q8ta(std::string_view op, bool has_activation = false, bool ha
   return {op, Style::q8ta, has_activation, has_table};
 }
 constexpr Form as_fused(std::string_view op) { return {op, Style::fused}; }
-constexpr Form quantizing(std::string_view op, std::string_view of_bytes = {}) {
+constexpr Form quantizing(std::string_view op, std::string_view of_bytes) {
   return {op, Style::quantizes, true, false, of_bytes};
 }
 constexpr Form of_reals(std::string_view op) { return {op, Style::real, true}; }
@@ -28,7 +28,8 @@ constexpr Form kNone = {};
 
 constexpr Pattern kPatterns[] = {
     // op              operands               before a QuantizeLinear                       otherwise
-    {"Conv", "int8, int8 weight", as_q8ta("q8ta_conv2d", true, true), quantizing("conv2d_q8ta_q8csw"), conv},
+    {"Conv", "int8, int8 weight", as_q8ta("q8ta_conv2d", true, true),
+     quantizing("conv2d_q8ta_q8csw", "q8ta_conv2d_dequantize"), conv},
     {"Conv", "real, int8 weight", kNone, of_reals("conv2d_q8csw"), conv_of_reals},
     {"Conv", "int8, int8 weight of one tap", as_fused("bmm"), as_fused("bmm"), conv_of_pixels},
     {"Conv", "any, any", kNone, of_reals("conv2d"), conv_of_real_weight},

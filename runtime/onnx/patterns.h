@@ -6,7 +6,7 @@
 // row, and a function that takes the node apart if none of those that are there does.
 //
 //   of the model   operands            before a QuantizeLinear    otherwise
-//   Conv           int8, int8 weight   q8ta_conv2d                conv2d_q8ta_q8csw
+//   Conv           int8, int8 weight   q8ta_conv2d                conv2d_q8ta_q8csw, q8ta_conv2d_dequantize
 //   Conv           real, int8 weight                              conv2d_q8csw
 #pragma once
 
@@ -32,10 +32,9 @@ enum class Style : uint8_t {
 struct Form {
   std::string_view op = {};
   Style style = Style::none;
-  bool has_activation = false;  // the attribute
-  bool has_table = false;       // the operand
-  // Of Style::quantizes: the operator that takes bytes as they are. Empty: there is none, and they are dequantized.
-  std::string_view of_bytes = {};
+  bool has_activation = false;     // the attribute
+  bool has_table = false;          // the operand
+  std::string_view of_bytes = {};  // of Style::quantizes: the operator that takes bytes as they are
 
   explicit operator bool() const { return style != Style::none; }
 };

@@ -65,11 +65,16 @@ Request transposed(const ConvCase& c) {
   return request;
 }
 
-// The same of reals, as convolutions take them that compute in int8, and that have a weight of int8 alone.
-Request of_reals(const ConvCase& c) {
-  Request request = forward(c);
-  request.inputs["input"] = Random(static_cast<uint32_t>(element_count(c.input))).reals(DType::f32, c.input, -3, 3);
+// The same without the last rounding.
+Request left_real(Request request) {
   for (const char* name : {"output_scale", "output_zero_point"}) request.attributes.erase(name);
+  return request;
+}
+
+// And of reals, as convolutions take them that compute in int8, and that have a weight of int8 alone.
+Request of_reals(const ConvCase& c) {
+  Request request = left_real(forward(c));
+  request.inputs["input"] = Random(static_cast<uint32_t>(element_count(c.input))).reals(DType::f32, c.input, -3, 3);
   return request;
 }
 Request of_real_sums(const ConvCase& c) {
@@ -103,6 +108,7 @@ class ConvTest : public testing::KernelTest {
   void expect_right_of_reals(const ConvCase& c, const measure::VerifyOptions& options) {
     SCOPED_TRACE(text_of(c));
     expect_reference("conv2d_q8ta_q8csw", of_reals(c), options);
+    expect_reference("q8ta_conv2d_dequantize", left_real(forward(c)), options);
     expect_reference("conv2d_q8csw", of_real_sums(c), options);
     expect_reference("conv2d", with_real_weight(forward(c)), options);
   }

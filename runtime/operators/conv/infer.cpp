@@ -13,6 +13,7 @@
 #include "conv2d_transposed.h"
 #include "operators.h"
 #include "q8ta_conv2d.h"
+#include "q8ta_conv2d_dequantize.h"
 #include "q8ta_conv2d_transposed.h"
 #include "runtime/calls/placement.h"
 #include "runtime/operators/divider.h"
@@ -368,6 +369,60 @@ Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2
       .input_pixels = pixels_of(input.shape),
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_inverse_scale = inverse(static_cast<float>(attributes.input_scale)),
+      .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
+      .activation = attributes.activation,
+      .has_bias = inputs.bias ? 1u : 0u,
+  };
+  Call call = make_call(fields, {.input = input,
+                                 .weight = weight,
+                                 .weight_sums = TensorDesc{DType::i32, {channels.outputs}},
+                                 .weight_scales = inputs.weight_scales,
+                                 .bias = inputs.bias,
+                                 .output = *output});
+  call.row_sum_run = k;
+  return call;
+}
+
+// Integers, as q8ta_conv2d takes them; what becomes of a sum is real.
+Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
+                     const Q8taConv2dDequantizeAttributes& attributes) {
+  const TensorDesc &input = inputs.input, &weight = inputs.weight;
+  const auto conv = exact_convolution_of(input, weight, attributes);
+  if (!conv) return conv.error();
+  const auto& [channels, window] = *conv;
+  const auto sides = places_of(window, input.shape);
+  if (!sides) return sides.error();
+  const auto output = output_of(attributes.output_dtype, input, *conv, *sides, {});
+  if (!output) return output.error();
+  const Walked walked = walked_tap_by_tap(*conv);
+  const uint32_t pixels = pixels_of(output->shape), k = u32(depth_of(*conv).value);
+  const q8ta_conv2d_dequantize::Problem fields{
+      .m = pixels,
+      .n = u32(channels.outputs / channels.groups),
+      .k = k,
+      .products = u32(channels.groups),
+      .pixels = pixels,
+      .row_pixels = u32(row_pixels(*output)),
+      .channels = u32(channels.of_a_group),
+      .all_channels = u32(channels.input),
+      .outputs = u32(channels.outputs),
+      .tap_sums = 1,
+      .input_sides = image_sides(input.shape),
+      .output_sides = image_sides(output->shape),
+      .input_strides = image_strides(input),
+      .output_strides = image_strides(*output),
+      .taps = in_words(window.taps),
+      .stride = in_words(window.stride),
+      .padding = in_words(window.before),
+      .dilation = in_words(window.dilation),
+      .tap_step = walked.step,
+      .tap_reach = walked.reach,
+      .pixel_quotients = quotients_of(row_pixels(*output), as_image(output->shape)[2]),
+      .window_lines = u32(window.taps[kAlongHeight]),
+      .line_taps = u32(window.taps[kAlongWidth]),
+      .line_stride = u32(window.stride[kAlongWidth]),
+      .line_dilation = u32(window.dilation[kAlongWidth]),
+      .input_scale = static_cast<float>(attributes.input_scale),
       .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
       .activation = attributes.activation,
       .has_bias = inputs.bias ? 1u : 0u,

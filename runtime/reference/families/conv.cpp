@@ -194,6 +194,12 @@ Tensors conv2d_q8ta_q8csw(const Request& request) {
   return {{"output", rounded_to(input.dtype, convolved(conv, places(conv.input.sides, conv.geometry), request))}};
 }
 
+Tensors q8ta_conv2d_dequantize(const Request& request) {
+  const Convolution conv = convolution_of(request, request.inputs.at("input"), request.inputs.at("weight"), forward_at);
+  const HostTensor reals = convolved(conv, places(conv.input.sides, conv.geometry), request);
+  return {{"output", rounded_to(dtype_attribute(request, "output_dtype"), reals)}};
+}
+
 // The rows from `first` on of a tensor [rows, ...].
 HostTensor rows_from(const HostTensor& tensor, int64_t first, int64_t rows) {
   Shape shape = tensor.shape;
@@ -299,6 +305,7 @@ constexpr Row kRows[] = {
     exact_row<conv2d_q8csw>("conv2d_q8csw"),
     {"conv2d_q8ta_q8csw", conv2d_q8ta_q8csw},
     {"q8ta_conv2d", q8ta_conv2d},
+    {"q8ta_conv2d_dequantize", q8ta_conv2d_dequantize},
     {"q8ta_conv2d_transposed", q8ta_conv2d_transposed},
 };
 

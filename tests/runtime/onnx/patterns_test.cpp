@@ -703,6 +703,13 @@ TEST(Windows, TransposedThatNothingQuantizes) {
   }
 }
 
+TEST(Windows, AConvolutionOfIntegersWhoseRealsAreNotKnown) {
+  Image m;
+  m.output(m.conv(m.view(m.node("Relu", {m.x}), 0.05f, -128), {3, 4, 3, 3}));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_relu q8ta_conv2d_dequantize");
+  compare(m, {2, 4, 6, 6}, 1e-3f);
+}
+
 // ---- convolutions with a weight of reals ----------------------------------------------------------------------------
 
 // As the first layer and the head of a network that keeps them in floats.

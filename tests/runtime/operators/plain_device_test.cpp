@@ -79,6 +79,9 @@ TEST_P(PlainDevice, Convolves) {
     expect_kernel(conv2d_call({.input = reals, .weight = real_weight, .bias = scales}, {.groups = groups}));
     expect_kernel(conv2d_q8ta_q8csw_call({.input = reals, .weight = weight, .weight_scales = scales, .bias = scales},
                                          {.groups = groups, .input_scale = 1}));
+    expect_kernel(
+        q8ta_conv2d_dequantize_call({.input = bytes, .weight = weight, .weight_scales = scales, .bias = scales},
+                                    {.groups = groups, .input_scale = 1, .output_dtype = GetParam()}));
     expect_kernel(q8ta_conv2d_call({.input = bytes, .weight = weight, .weight_scales = scales, .bias = scales},
                                    {.groups = groups, .input_scale = 1, .output_scale = 1}));
   }
