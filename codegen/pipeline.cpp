@@ -15,7 +15,6 @@
 #include <set>
 
 #include "codegen/emit/tuning.h"
-#include "codegen/prune/prune.h"
 #include "codegen/render/blame.h"
 #include "codegen/spec/parse_spec.h"
 #include "runtime/library/blob_format.h"

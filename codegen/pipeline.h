@@ -22,6 +22,7 @@
 #include "codegen/compile/compile.h"
 #include "codegen/emit/emit.h"
 #include "codegen/inputs.h"
+#include "codegen/prune/prune.h"
 #include "codegen/support/thread_pool.h"
 #include "codegen/workers/module_tools.h"
 
@@ -34,8 +35,7 @@ struct Settings {
   compile::Optimization optimization = compile::Optimization::performance;
   std::string filter;  // a glob over variant ids; empty: all
   size_t max_variants = 10'000;
-  std::optional<double>
-      prune;  // the share of the best time that a measured problem may lose; nullopt: all variants stay
+  std::optional<prune::Options> prune;  // nullopt: all variants stay
   emit::Options emit;
   Room last_room = Room::emit;
 };

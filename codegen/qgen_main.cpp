@@ -55,6 +55,7 @@ struct Flags {
   bool check = false, list = false, schema = false, no_cache = false, quiet = false, verbose = false;
   std::string explain, why_not, opt = "perf", stop_after, language, cache;
   std::optional<double> prune;  // percent
+  bool keeps_unmeasured = false;
 };
 
 template <typename T>
@@ -93,6 +94,8 @@ void declare_options(CLI::App& app, Flags& flags) {
                  "longer than the best, and those that keep every other problem running")
       ->check(CLI::Range(0.0, 1000.0))
       ->option_text("N");
+  app.add_flag("--keep-unmeasured", flags.keeps_unmeasured,
+               "with --prune: operators of which --tuning knows no problem keep all variants");
   app.add_option("--max-variants", flags.run.settings.max_variants, "refuse specs that expand to more (default 10000)")
       ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
       ->option_text("N");
@@ -153,7 +156,7 @@ RunOptions options_of(const Flags& flags) {
   RunOptions options = flags.run;
   options.task = task_of(flags);
   options.settings.optimization = kOptimizations.at(flags.opt);
-  if (flags.prune) options.settings.prune = *flags.prune / 100;
+  if (flags.prune) options.settings.prune = {*flags.prune / 100, flags.keeps_unmeasured};
   if (!flags.stop_after.empty()) options.shown_room = kShownRooms.at(flags.stop_after);
   if (!flags.language.empty()) options.language = kLanguages.at(flags.language);
   if (options.task == Task::explain) options.settings.filter = flags.explain;
@@ -178,6 +181,7 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
   }
   if (options.specs.empty()) return "no specs: name a spec file or a folder of them";
   if (flags.prune && options.tuning.empty()) return "--prune needs times: add --tuning DIR";
+  if (flags.keeps_unmeasured && !flags.prune) return "--keep-unmeasured says what --prune leaves: add --prune N";
   const bool writes = options.task == Task::store || options.task == Task::check || options.task == Task::translate;
   if (writes && options.output.empty()) return "no output folder: add -o DIR";
   return "";

@@ -112,6 +112,9 @@ Value evaluate(const Expression& expression, std::span<const Value> environment)
 // `width % vec == 0 and fast` of vec = 4 and fast = true is `width % 4 == 0`. It has the same value wherever the
 // symbols have those.
 Expression with_values(const Expression& expression, std::span<const std::optional<Value>> values);
+// The expression with others for symbols, by Scope::index_of, and what follows from them. They may be of another scope:
+// that of the whole, where the expression is of a part that is told `k = 4 * words`.
+Expression with_expressions(const Expression& expression, std::span<const std::optional<Expression>> meanings);
 // Of an expression that is a single number or word.
 std::optional<Value> value_of(const Expression& expression);
 

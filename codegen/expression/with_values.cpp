@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 #include <algorithm>
+#include <functional>
 
 #include "codegen/expression/node.h"
 
 namespace qgen::expression {
 namespace {
 
-using Values = std::span<const std::optional<Value>>;
 using Tree = std::unique_ptr<Node>;
+// What stands for a symbol; null: the symbol itself.
+using Meaning = std::function<Tree(const Node& symbol)>;
 
 bool is_known(const Node& node) { return node.op == Op::literal || node.op == Op::word; }
 bool is_known(const Node& node, const Value& value) { return node.op == Op::literal && node.value == value; }
@@ -56,13 +58,13 @@ Tree simplified(Tree node) {
   return node;
 }
 
-Tree with_values(const Node& node, Values values) {
-  if (node.op == Op::symbol && node.symbol < values.size() && values[node.symbol]) {
-    return known(*values[node.symbol], node);
+Tree with_meanings(const Node& node, const Meaning& meaning) {
+  if (node.op == Op::symbol) {
+    if (Tree tree = meaning(node)) return tree;
   }
   auto copy = std::make_unique<Node>(
       Node{node.op, node.type, node.where, {}, node.name, node.symbol, node.value, node.function, ""});
-  for (const auto& operand : node.operands) copy->operands.push_back(with_values(*operand, values));
+  for (const auto& operand : node.operands) copy->operands.push_back(with_meanings(*operand, meaning));
   if (copy->operands.empty()) return copy;
   if (!std::ranges::all_of(copy->operands, [](const Tree& operand) { return is_known(*operand); })) {
     return simplified(std::move(copy));
@@ -74,7 +76,19 @@ Tree with_values(const Node& node, Values values) {
 }  // namespace
 
 Expression with_values(const Expression& expression, std::span<const std::optional<Value>> values) {
-  return Expression(std::shared_ptr<const Node>(with_values(expression.root(), values)));
+  const auto meaning = [&](const Node& symbol) {
+    const bool is_known = symbol.symbol < values.size() && values[symbol.symbol];
+    return is_known ? known(*values[symbol.symbol], symbol) : nullptr;
+  };
+  return Expression(std::shared_ptr<const Node>(with_meanings(expression.root(), meaning)));
+}
+
+Expression with_expressions(const Expression& expression, std::span<const std::optional<Expression>> meanings) {
+  const auto meaning = [&](const Node& symbol) {
+    const bool has_meaning = symbol.symbol < meanings.size() && meanings[symbol.symbol];
+    return has_meaning ? std::make_unique<Node>(copy_of(meanings[symbol.symbol]->root())) : nullptr;
+  };
+  return Expression(std::shared_ptr<const Node>(with_meanings(expression.root(), meaning)));
 }
 
 std::optional<Value> value_of(const Expression& expression) {

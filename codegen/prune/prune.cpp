@@ -6,10 +6,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 
-#include "codegen/prune/stands_in.h"
+#include "codegen/prune/ways.h"
 #include "runtime/selector/problem.h"
 
 namespace qgen::prune {
@@ -20,10 +22,7 @@ using emit::CheckedTuning;
 using emit::Family;
 using emit::KernelPlace;
 
-// The choices of a problem, on one device, that are fast enough; the kernels of each.
-struct Problem {
-  std::vector<const CheckedRow*> choices;
-};
+constexpr double kBytesOfVariant = 300;  // of generated tables: bench/README.md
 
 // Rows of one problem follow each other, the fastest first.
 template <typename Visit>
@@ -35,156 +34,147 @@ void for_each_problem(const CheckedTuning& tuning, const Visit& visit) {
   }
 }
 
-std::vector<Problem> problems_of(std::span<const CheckedTuning> tunings, double loss) {
-  std::vector<Problem> problems;
-  for (const CheckedTuning& tuning : tunings) {
-    for_each_problem(tuning, [&](std::span<const CheckedRow> rows) {
-      Problem& problem = problems.emplace_back();
-      for (const CheckedRow& row : rows) {
-        if (row.row->us <= rows.front().row->us * (1 + loss)) problem.choices.push_back(&row);
-      }
-    });
-  }
-  return problems;
+KernelSet set_of(std::vector<KernelPlace> kernels) {
+  std::ranges::sort(kernels);
+  kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
+  return kernels;
 }
 
-// The families that operators with measured problems run.
-std::set<std::string> measured_families(std::span<const Family> families, std::span<const CheckedTuning> tunings) {
-  std::set<std::string> operators, names;
+// Of each problem on each device a choice that is fast enough.
+void add_problems(std::span<const CheckedTuning> tunings, double loss, std::set<Demand>& demands) {
+  for (const CheckedTuning& tuning : tunings) {
+    for_each_problem(tuning, [&](std::span<const CheckedRow> rows) {
+      std::set<KernelSet> choices;
+      for (const CheckedRow& row : rows) {
+        if (row.row->us <= rows.front().row->us * (1 + loss)) choices.insert(set_of(row.kernels));
+      }
+      demands.emplace(choices.begin(), choices.end());
+    });
+  }
+}
+
+std::set<std::string, std::less<>> measured_operators(std::span<const CheckedTuning> tunings) {
+  std::set<std::string, std::less<>> operators;
   for (const CheckedTuning& tuning : tunings) {
     for (const CheckedRow& row : tuning.rows) operators.emplace(operator_of(row.row->problem));
   }
-  for (const Family& family : families) {
-    if (!operators.contains(family.spec->name.value)) continue;
-    names.insert(family.spec->name.value);
-    for (const spec::Recipe& recipe : family.spec->recipes) {
-      for (const spec::Step& step : recipe.steps) names.insert(step.kernel.value);
-    }
-  }
-  return names;
+  return operators;
 }
 
 class Pruner {
  public:
-  Pruner(std::span<const Family> families, std::span<const CheckedTuning> tunings, double loss)
-      : families_(families), tunings_(tunings), problems_(problems_of(tunings, loss)) {}
+  Pruner(std::span<const Family> families, std::span<const CheckedTuning> tunings, const Options& options)
+      : families_(families), tunings_(tunings) {
+    std::set<Demand> demands;
+    add_problems(tunings, options.loss, demands);
+    const auto measured = measured_operators(tunings);
+    for (WaysOfOperator& ways : ways_of_operators(families)) {
+      demands.insert(ways.demands.begin(), ways.demands.end());
+      const std::string& name = families[ways.family].spec->name.value;
+      if (ways.kernels.empty() || measured.contains(name)) continue;
+      pruned_.unmeasured.push_back(name);
+      if (options.keeps_unmeasured) demands.insert({ways.kernels});
+    }
+    for (size_t f = 0; f < families.size(); ++f) {
+      pruned_.kept.emplace_back(families[f].kernels.size());
+      Demand any;
+      for (size_t k = 0; k < families[f].kernels.size(); ++k) any.push_back({{f, k}});
+      if (!any.empty()) demands.insert(std::move(any));
+    }
+    demands_.assign(demands.begin(), demands.end());
+  }
 
   Pruned run() {
-    keep_what_is_unknown();
-    find_guarantees();
-    keep_only_members();
-    cover();
-    for (const auto& group : groups_) {
-      if (!is_met(group)) keep(*std::ranges::min_element(group, {}, [&](const KernelPlace& p) { return bytes_of(p); }));
+    for (const Demand& demand : demands_) {
+      if (demand.size() == 1) keep_all(demand.front());
     }
+    meet_demands();
     thin_out();
     for (const CheckedTuning& tuning : tunings_) pruned_.losses.push_back(loss_of(tuning));
     return std::move(pruned_);
   }
 
  private:
-  uint64_t bytes_of(const KernelPlace& place) const {
-    return families_[place.family].kernels[place.kernel].module_bytes;
-  }
+  using Module = std::pair<size_t, uint64_t>;  // family and digest: a family's blob has each module once
+  const emit::Kernel& kernel(const KernelPlace& place) const { return families_[place.family].kernels[place.kernel]; }
+  Module module_of(const KernelPlace& place) const { return {place.family, kernel(place).module_digest}; }
+
   bool is_kept(const KernelPlace& place) const { return pruned_.kept[place.family][place.kernel]; }
-  void keep(const KernelPlace& place, bool keeps = true) { pruned_.kept[place.family][place.kernel] = keeps; }
-  bool is_kept(const CheckedRow& choice) const {
-    return std::ranges::all_of(choice.kernels, [&](const KernelPlace& place) { return is_kept(place); });
+  bool is_kept(const std::vector<KernelPlace>& kernels) const {
+    return std::ranges::all_of(kernels, [&](const KernelPlace& place) { return is_kept(place); });
   }
-  bool is_covered(const Problem& problem) const {
-    return std::ranges::any_of(problem.choices, [&](const CheckedRow* choice) { return is_kept(*choice); });
+  bool is_met(const Demand& demand) const {
+    return std::ranges::any_of(demand, [&](const KernelSet& kernels) { return is_kept(kernels); });
   }
-  bool is_met(const std::vector<KernelPlace>& group) const {
-    return std::ranges::any_of(group, [&](const KernelPlace& place) { return is_kept(place); });
+  void keep(const KernelPlace& place) {
+    if (is_kept(place)) return;
+    pruned_.kept[place.family][place.kernel] = true;
+    ++variants_of_[module_of(place)];
+  }
+  void keep_all(const KernelSet& kernels) {
+    for (const KernelPlace& place : kernels) keep(place);
+  }
+  void drop(const KernelPlace& place) {
+    pruned_.kept[place.family][place.kernel] = false;
+    --variants_of_[module_of(place)];
   }
 
-  void keep_what_is_unknown() {
-    const std::set<std::string> measured = measured_families(families_, tunings_);
-    for (const Family& family : families_) {
-      const bool is_measured = measured.contains(family.spec->name.value);
-      pruned_.kept.emplace_back(family.kernels.size(), !is_measured);
-      if (!is_measured && !family.kernels.empty()) pruned_.unmeasured.push_back(family.spec->name.value);
+  KernelSet missing(const KernelSet& kernels) const {
+    KernelSet rest;
+    std::ranges::copy_if(kernels, std::back_inserter(rest), [&](const KernelPlace& place) { return !is_kept(place); });
+    return rest;
+  }
+
+  // What keeping them adds: modules that are there already add nothing but a line of a table.
+  double bytes_of(const KernelSet& kernels) const {
+    double bytes = 0;
+    std::set<Module> modules;
+    for (const KernelPlace& place : kernels) {
+      const Module module = module_of(place);
+      const auto there = variants_of_.find(module);
+      bytes += kBytesOfVariant;
+      if ((there == variants_of_.end() || there->second == 0) && modules.insert(module).second)
+        bytes += kernel(place).module_bytes;
     }
+    return bytes;
   }
 
-  // Groups of variants that can stand in for each other, and for which no other can: one of each stays.
-  void find_guarantees() {
-    for (size_t f = 0; f < families_.size(); ++f) {
-      const auto stands_in = stand_ins(families_[f], families_);
-      std::vector<bool> is_done(stands_in.size());
-      for (size_t v = 0; v < stands_in.size(); ++v) {
-        if (is_done[v]) continue;
-        std::vector<KernelPlace> group;
-        bool is_replaceable = false;
-        for (size_t u = 0; u < stands_in.size(); ++u) {
-          if (!stands_in[u][v]) continue;
-          if (stands_in[v][u]) group.push_back({f, u}), is_done[u] = true;
-          else is_replaceable = true;
-        }
-        if (!is_replaceable) groups_.push_back(std::move(group));
-      }
-    }
-  }
-
-  void keep_only_members() {
-    for (const auto& group : groups_) {
-      if (group.size() == 1) keep(group.front());
-    }
-  }
-
-  // Takes the choice that makes the most problems fast for a byte, until all are.
-  void cover() {
-    std::vector<const Problem*> open;
-    const auto leave_open = [&](const auto& problems) {
-      std::vector<const Problem*> rest;
-      for (const Problem& problem : problems) {
-        if (!is_covered(problem)) rest.push_back(&problem);
-      }
-      return rest;
-    };
-    for (open = leave_open(problems_); !open.empty();) {
-      std::map<std::vector<KernelPlace>, size_t> serves;  // kernels that are missing: how many problems they serve
-      for (const Problem* problem : open) {
-        std::set<std::vector<KernelPlace>> missing_of_problem;
-        for (const CheckedRow* choice : problem->choices) missing_of_problem.insert(missing(*choice));
-        for (const auto& kernels : missing_of_problem) ++serves[kernels];
+  // Takes the kernels that meet the most demands for a byte, until all are met.
+  void meet_demands() {
+    std::vector<const Demand*> open;
+    for (const Demand& demand : demands_) open.push_back(&demand);
+    const auto is_done = [&](const Demand* demand) { return is_met(*demand); };
+    for (std::erase_if(open, is_done); !open.empty(); std::erase_if(open, is_done)) {
+      std::map<KernelSet, size_t> serves;  // kernels that are missing: how many demands they meet
+      for (const Demand* demand : open) {
+        std::set<KernelSet> sets;
+        for (const KernelSet& kernels : *demand) sets.insert(missing(kernels));
+        for (const KernelSet& kernels : sets) ++serves[kernels];
       }
       const auto best = std::ranges::max_element(serves, {}, [&](const auto& kernels_and_count) {
-        uint64_t bytes = 1;
-        for (const KernelPlace& place : kernels_and_count.first) bytes += bytes_of(place);
-        return static_cast<double>(kernels_and_count.second) / static_cast<double>(bytes);
+        return static_cast<double>(kernels_and_count.second) / bytes_of(kernels_and_count.first);
       });
-      for (const KernelPlace& place : best->first) keep(place);
-      std::erase_if(open, [&](const Problem* problem) { return is_covered(*problem); });
+      keep_all(best->first);
     }
-  }
-
-  std::vector<KernelPlace> missing(const CheckedRow& choice) const {
-    std::vector<KernelPlace> kernels;
-    for (const KernelPlace& place : choice.kernels) {
-      if (!is_kept(place)) kernels.push_back(place);
-    }
-    std::ranges::sort(kernels);
-    kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
-    return kernels;
   }
 
   // What was taken early may be needed no more; the largest modules first.
   void thin_out() {
-    std::vector<KernelPlace> places;
-    for (const Problem& problem : problems_) {
-      for (const CheckedRow* choice : problem.choices) {
-        std::ranges::copy_if(choice->kernels, std::back_inserter(places),
-                             [&](const KernelPlace& place) { return is_kept(place); });
+    std::map<KernelPlace, std::vector<const Demand*>> users;
+    for (const Demand& demand : demands_) {
+      for (const KernelSet& kernels : demand) {
+        for (const KernelPlace& place : kernels) {
+          if (is_kept(place)) users[place].push_back(&demand);
+        }
       }
     }
-    std::ranges::sort(places);
-    places.erase(std::unique(places.begin(), places.end()), places.end());
-    std::ranges::stable_sort(places, std::greater(), [&](const KernelPlace& place) { return bytes_of(place); });
+    std::vector<KernelPlace> places;
+    for (const auto& [place, demands] : users) places.push_back(place);
+    std::ranges::stable_sort(places, std::greater(),
+                             [&](const KernelPlace& place) { return kernel(place).module_bytes; });
     for (const KernelPlace& place : places) {
-      keep(place, false);
-      const bool is_needed = !std::ranges::all_of(problems_, [&](const Problem& p) { return is_covered(p); }) ||
-                             !std::ranges::all_of(groups_, [&](const auto& group) { return is_met(group); });
+      drop(place);
+      const bool is_needed = !std::ranges::all_of(users[place], [&](const Demand* demand) { return is_met(*demand); });
       if (is_needed) keep(place);
     }
   }
@@ -192,7 +182,7 @@ class Pruner {
   PredictedLoss loss_of(const CheckedTuning& tuning) const {
     PredictedLoss loss{.name = tuning.name};
     for_each_problem(tuning, [&](std::span<const CheckedRow> rows) {
-      const auto kept = std::ranges::find_if(rows, [&](const CheckedRow& row) { return is_kept(row); });
+      const auto kept = std::ranges::find_if(rows, [&](const CheckedRow& row) { return is_kept(row.kernels); });
       const double lost = kept->row->us / rows.front().row->us - 1;
       ++loss.problems;
       loss.mean += lost;
@@ -204,56 +194,74 @@ class Pruner {
 
   std::span<const Family> families_;
   std::span<const CheckedTuning> tunings_;
-  std::vector<Problem> problems_;
-  std::vector<std::vector<KernelPlace>> groups_;
+  std::vector<Demand> demands_;
+  std::map<Module, size_t> variants_of_;  // that are kept
   Pruned pruned_;
 };
 
-double megabytes(uint64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+// What kernels take: each module once.
+struct Size {
+  size_t variants = 0, modules = 0;
+  uint64_t bytes = 0;
+};
+Size& operator+=(Size& size, const Size& other) {
+  size.variants += other.variants;
+  size.modules += other.modules;
+  size.bytes += other.bytes;
+  return size;
+}
+
+Size size_of(const Family& family, const std::function<bool(size_t)>& counts) {
+  Size size;
+  std::set<uint64_t> modules;
+  for (size_t k = 0; k < family.kernels.size(); ++k) {
+    if (!counts(k)) continue;
+    ++size.variants;
+    if (!modules.insert(family.kernels[k].module_digest).second) continue;
+    ++size.modules;
+    size.bytes += family.kernels[k].module_bytes;
+  }
+  return size;
+}
+
+std::string to_text(const Size& kept, const Size& all) {
+  const auto megabytes = [](uint64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  return fmt::format("{} of {} variants stay, {} of {} modules, SPIR-V {:.2f} MB of {:.2f} MB", kept.variants,
+                     all.variants, kept.modules, all.modules, megabytes(kept.bytes), megabytes(all.bytes));
+}
 
 }  // namespace
 
-Pruned prune(std::span<const Family> families, std::span<const CheckedTuning> tunings, double loss) {
-  return Pruner(families, tunings, loss).run();
+Pruned prune(std::span<const Family> families, std::span<const CheckedTuning> tunings, const Options& options) {
+  return Pruner(families, tunings, options).run();
 }
 
-std::string to_text(const Pruned& pruned, std::span<const Family> families, double loss, bool all_ids) {
-  size_t variants = 0, kept = 0;
-  uint64_t bytes = 0, kept_bytes = 0;
+std::string to_text(const Pruned& pruned, std::span<const Family> families, const Options& options, bool all_ids) {
+  Size all, kept;
   std::string of_families;
   for (size_t f = 0; f < families.size(); ++f) {
-    const auto& kernels = families[f].kernels;
-    size_t stay = 0;
-    uint64_t of_family = 0, kept_of_family = 0;
-    std::string ids;
-    for (size_t k = 0; k < kernels.size(); ++k) {
-      of_family += kernels[k].module_bytes;
-      if (!pruned.kept[f][k]) {
-        ids += fmt::format("    {}\n", kernels[k].variant.id);
-        continue;
-      }
-      ++stay;
-      kept_of_family += kernels[k].module_bytes;
-    }
-    variants += kernels.size();
+    const Family& family = families[f];
+    const Size of_family = size_of(family, [](size_t) { return true; });
+    const Size stay = size_of(family, [&](size_t k) { return pruned.kept[f][k]; });
+    all += of_family;
     kept += stay;
-    bytes += of_family;
-    kept_bytes += kept_of_family;
-    if (stay == kernels.size()) continue;
+    if (stay.variants == of_family.variants) continue;
     of_families +=
-        fmt::format("  {}: {} of {} stay, {:.2f} MB of {:.2f} MB{}\n", families[f].spec->name.value, stay,
-                    kernels.size(), megabytes(kept_of_family), megabytes(of_family), all_ids ? "; without" : "");
-    if (all_ids) of_families += ids;
+        fmt::format("  {}: {}{}\n", family.spec->name.value, to_text(stay, of_family), all_ids ? "; without" : "");
+    for (size_t k = 0; all_ids && k < family.kernels.size(); ++k) {
+      if (!pruned.kept[f][k]) of_families += fmt::format("    {}\n", family.kernels[k].variant.id);
+    }
   }
-  std::string text = fmt::format("pruned at {:.4g} %: {} of {} variants stay, SPIR-V {:.2f} MB of {:.2f} MB\n",
-                                 100 * loss, kept, variants, megabytes(kept_bytes), megabytes(bytes));
+  std::string text = fmt::format("pruned at {:.4g} %: {}\n", 100 * options.loss, to_text(kept, all));
   text += of_families;
   for (const PredictedLoss& device : pruned.losses) {
     text += fmt::format("  predicted loss on {}: {:.2f} % on average of {} problems, {:.2f} % at most\n", device.name,
                         100 * device.mean, device.problems, 100 * device.worst);
   }
   if (!pruned.unmeasured.empty()) {
-    text += fmt::format("  whole, since no problem of theirs was measured: {}\n", fmt::join(pruned.unmeasured, ", "));
+    text +=
+        fmt::format("  {}, since no problem of theirs was measured: {}\n",
+                    options.keeps_unmeasured ? "whole" : "only what they run with", fmt::join(pruned.unmeasured, ", "));
   }
   return text;
 }

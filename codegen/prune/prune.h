@@ -12,10 +12,12 @@
 // * for each problem that was measured, on each device, the kernels of a choice that takes at most `loss` longer than
 //   the best: a small set of variants that does this for all problems, found greedily (the variants that serve the most
 //   problems a byte first) and then thinned out;
-// * what keeps every other problem running: in each family, for each variant that goes, one that can stand in for it
-//   (stands_in.h). So where a family had a kernel for a problem and a device it still has one, and every operator and
-//   recipe runs as before;
-// * families of which nothing is known: those that only operators run of which no problem was measured.
+// * what keeps every other problem running: of each operator, for each way to compute it that goes, one that can stand
+//   in for it (ways.h). So where an operator had a kernel or a recipe for a problem and a device, it still has one. How
+//   fast that is nobody measured: on a device that no tuning names, and for an operator of which none has a problem, a
+//   plain kernel may be all that is left;
+// * with `keeps_unmeasured` all of the latter operators;
+// * a variant of each family, so that no table is empty.
 #pragma once
 
 #include <span>
@@ -25,6 +27,11 @@
 #include "codegen/emit/tuning.h"
 
 namespace qgen::prune {
+
+struct Options {
+  double loss = 0;                // the share of the best time that a problem may lose: 0.03 is 3 %
+  bool keeps_unmeasured = false;  // operators of which no problem was measured keep all variants
+};
 
 struct PredictedLoss {
   std::string name;  // of the tuning
@@ -36,14 +43,14 @@ struct PredictedLoss {
 struct Pruned {
   std::vector<std::vector<bool>> kept;  // of each kernel of each family
   std::vector<PredictedLoss> losses;    // of each tuning
-  std::vector<std::string> unmeasured;  // families that stay whole
+  std::vector<std::string> unmeasured;  // operators of which no problem was measured
 };
 
-// `loss` is the share of the best time that a problem may lose: 0.03 is 3 %.
-Pruned prune(std::span<const emit::Family> families, std::span<const emit::CheckedTuning> tunings, double loss);
+Pruned prune(std::span<const emit::Family> families, std::span<const emit::CheckedTuning> tunings,
+             const Options& options);
 
-// "pruned at 3 %: 510 of 1877 variants stay, SPIR-V 40.1 MB of 98.0 MB", a line a family of which variants go, a line a
-// device. With `all_ids` every variant that goes.
-std::string to_text(const Pruned& pruned, std::span<const emit::Family> families, double loss, bool all_ids);
+// "pruned at 3 %: 1107 of 1942 variants stay, 718 of 1437 modules, SPIR-V 12.92 MB of 35.31 MB", a line a family of
+// which variants go, a line a device. Modules that variants share count once. With `all_ids` every variant that goes.
+std::string to_text(const Pruned& pruned, std::span<const emit::Family> families, const Options& options, bool all_ids);
 
 }  // namespace qgen::prune

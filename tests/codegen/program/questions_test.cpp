@@ -12,12 +12,12 @@ using testing::StartsWith;
 
 TEST_F(Program, HelpNamesEveryFlagAndTheExitCodes) {
   const std::string help = made({"--help"}).out;
-  for (const char* flag : {"--help",      "--version", "-o,--output",       "--templates",      "-j,--jobs",
-                           "--opt",       "--filter",  "--max-variants",    "--namespace",      "--cache",
-                           "--no-cache",  "--depfile", "--compile-seconds", "--compile-memory", "--stats-json",
-                           "--check",     "--list",    "--explain",         "--why-not",        "--stop-after",
-                           "--emit",      "--tuning",  "--prune",           "--schema",         "-q,--quiet",
-                           "-v,--verbose"}) {
+  for (const char* flag : {"--help",     "--version",   "-o,--output",       "--templates",       "-j,--jobs",
+                           "--opt",      "--filter",    "--max-variants",    "--namespace",       "--cache",
+                           "--no-cache", "--depfile",   "--compile-seconds", "--compile-memory",  "--stats-json",
+                           "--check",    "--list",      "--explain",         "--why-not",         "--stop-after",
+                           "--emit",     "--tuning",    "--prune",           "--keep-unmeasured", "--schema",
+                           "-q,--quiet", "-v,--verbose"}) {
     EXPECT_THAT(help, HasSubstr(std::string(flag) + " ")) << flag;
   }
   EXPECT_THAT(help,

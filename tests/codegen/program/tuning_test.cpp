@@ -58,14 +58,16 @@ TEST_F(Tuning, CompilesTimesIn) {
 TEST_F(Tuning, Prunes) {
   write_times("example-gpu", {{"copy.f32.vec4", 5}, {"copy.f32.vec2", 5.3}, {"copy.f32.vec1", 9}});
   const std::string told = made({"specs", "-o", "out", "--tuning", "tuning", "--prune", "3", "-v"}).out;
-  EXPECT_THAT(told, HasSubstr("pruned at 3 %: 5 of 6 variants stay"));
-  EXPECT_THAT(told, HasSubstr("  copy: 3 of 4 stay, "));
+  EXPECT_THAT(told, HasSubstr("pruned at 3 %: 4 of 6 variants stay, 4 of 6 modules, SPIR-V "));
+  EXPECT_THAT(told, HasSubstr("  copy: 3 of 4 variants stay, 3 of 4 modules, SPIR-V "));
   EXPECT_THAT(told, HasSubstr("; without\n    copy.f32.vec2\n"));
   EXPECT_THAT(told, HasSubstr("predicted loss on example-gpu: 0.00 % on average of 1 problems, 0.00 % at most"));
-  EXPECT_THAT(told, HasSubstr("whole, since no problem of theirs was measured: total"));
+  EXPECT_THAT(told, HasSubstr("only what they run with, since no problem of theirs was measured: total"));
   const std::string manifest = read_text(here() / "out/MANIFEST.tsv");
   EXPECT_EQ(manifest.find("copy.f32.vec2"), manifest.npos);
   EXPECT_THAT(manifest, HasSubstr("\ncopy.i32.vec1\t"));
+  EXPECT_THAT(made({"specs", "-o", "out", "--tuning", "tuning", "--prune", "3", "--keep-unmeasured"}).out,
+              HasSubstr("  whole, since no problem of theirs was measured: total"));
   // What was pruned comes back, and from the cache.
   EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("0 compiled, 6 from the cache"));
 }
@@ -73,6 +75,8 @@ TEST_F(Tuning, Prunes) {
 TEST_F(Tuning, SaysWhatIsWrong) {
   EXPECT_EQ(qgen({"specs", "-o", "out", "--prune", "3"}).err,
             "qgen: --prune needs times: add --tuning DIR\n  hint: qgen --help shows examples\n");
+  EXPECT_THAT(qgen({"specs", "-o", "out", "--keep-unmeasured"}).err,
+              HasSubstr("--keep-unmeasured says what --prune leaves: add --prune N"));
   fs::create_directories(here() / "tuning");
   Answer answer = qgen({"specs", "-o", "out", "--tuning", "tuning"});
   EXPECT_EQ(answer.code, 2);

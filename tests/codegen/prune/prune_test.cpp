@@ -2,23 +2,24 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Small families and made-up times: which variants stay. A kernel's words are what its id says, so that the examples
-// can be read: `scale` copies with and without vectors, in f32 and f16; `total` is a recipe of two steps of `part`.
+// can be read: `scale` copies with and without vectors, in f32 and f16; `total` is a recipe of two steps of `part`;
+// `layer` is two recipes for one weight in two forms.
 #include "codegen/prune/prune.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/prune/stands_in.h"
+#include "codegen/prune/ways.h"
 #include "codegen/spec/parse_spec.h"
 #include "runtime/library/blob_format.h"
+#include "runtime/selector/force.h"
 #include "vocabulary/features.h"
 
 namespace qgen::prune {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 constexpr std::string_view kScale = R"(operator: scale
 template: scale.comp
@@ -60,10 +61,48 @@ recipes:
       - {kernel: part, operands: {input: sums, sums: output}, with: {stage: last}}
 )";
 
+constexpr std::string_view kSlow = R"(kernel: slow
+template: slow.comp
+operands:
+  input:  {access: read, dtype: i8}
+  weight: {access: read, dtype: i8, layout: weight_q8_4k4n}
+  output: {access: write, dtype: i32, layout: strided}
+problem: {k: u32, words: u32}
+applies_when: [k <= 1000000 or not device.is_cpu, words <= 4294901760]
+grid: [1, 1, 1]
+)";
+constexpr std::string_view kFast = R"(kernel: fast
+template: fast.comp
+operands:
+  input:  {access: read, dtype: i8}
+  weight: {access: read, dtype: i8, layout: weight_q8_rows}
+  output: {access: write, dtype: i32}
+problem: {units: u32}
+parameters: {step: [16, 64]}
+applies_when: [units % step == 0, 4 * units <= 65536]
+grid: [1, 1, 1]
+)";
+constexpr std::string_view kLayer = R"(operator: layer
+operands:
+  input:  {access: read, dtype: i8, shape: [K]}
+  weight: {access: read, dtype: i8, layout: $form, shape: [N, K], weight: true}
+  output: {access: write, dtype: i32, shape: [N]}
+problem: {n: u32, k: u32}
+parameters: {form: [weight_q8_4k4n, weight_q8_rows]}
+recipes:
+  slow: {steps: [{kernel: slow, problem: {words: n}}]}
+  fast: {steps: [{kernel: fast, problem: {units: k}}]}
+)";
+
 class Prune : public testing::Test {
  protected:
   Prune() {
-    for (const auto& [name, yaml] : {std::pair("part", kPart), {"scale", kScale}, {"total", kTotal}}) {
+    for (const auto& [name, yaml] : {std::pair("fast", kFast),
+                                     {"layer", kLayer},
+                                     {"part", kPart},
+                                     {"scale", kScale},
+                                     {"slow", kSlow},
+                                     {"total", kTotal}}) {
       auto spec = spec::parse_spec(yaml, fmt::format("{}.yaml", name));
       if (!spec) ADD_FAILURE() << to_text(spec.error(), {});
       specs_.push_back(*std::move(spec));
@@ -108,20 +147,19 @@ class Prune : public testing::Test {
   uint64_t digest_of(const std::string& choice) {
     const size_t begin = choice.find('(');
     if (begin == choice.npos) return kernel(choice.substr(0, choice.find('/'))).module_digest;
-    const size_t comma = choice.find(", ");
-    const uint64_t digests[] = {kernel(choice.substr(begin + 1, comma - begin - 1)).module_digest,
-                                kernel(choice.substr(comma + 2, choice.size() - comma - 3)).module_digest};
+    std::vector<uint64_t> digests;
+    for (const std::string& step : selector::step_ids(choice)) digests.push_back(kernel(step).module_digest);
     return blob_format::checksum(std::as_bytes(std::span(digests)));
   }
 
-  Pruned pruned(double loss) {
+  Pruned pruned(double loss, bool keeps_unmeasured = false) {
     tunings_.clear();
     for (size_t i = 0; i < files_.size(); ++i) {
       std::ranges::sort(files_[i].rows, {}, [](const auto& row) { return std::tie(row.problem, row.us); });
       tunings_.push_back(emit::check_tuning(fmt::format("gpu{}", i), files_[i], families_));
       EXPECT_EQ(tunings_.back().rows.size(), files_[i].rows.size());
     }
-    return prune(families_, tunings_, loss);
+    return prune(families_, tunings_, {loss, keeps_unmeasured});
   }
   std::vector<std::string> kept(double loss, std::string_view family) { return kept(pruned(loss), family); }
   std::vector<std::string> kept(const Pruned& pruned, std::string_view family) const {
@@ -174,86 +212,143 @@ TEST_F(Prune, CountsTheStepsOfARecipe) {
   EXPECT_THAT(kept(1.00, "part"), ElementsAre("first.vec1", "last.vec1"));
 }
 
-TEST_F(Prune, LeavesFamiliesWholeOfWhichNothingIsKnown) {
+// The other operators are cut to what they run with, or left whole.
+TEST_F(Prune, KnowsOperatorsOfWhichNothingWasMeasured) {
   measure("total numel=1024", "total.two_pass(part.first.vec1, part.last.vec1)", 5);
   const Pruned some = pruned(0.03);
-  EXPECT_EQ(kept(some, "scale").size(), 12U);
-  EXPECT_THAT(some.unmeasured, ElementsAre("scale"));
+  EXPECT_THAT(kept(some, "scale"), ElementsAre("f16.vec1.not_fast", "f32.vec1.not_fast"));
+  EXPECT_THAT(some.unmeasured, ElementsAre("layer", "scale"));
+  const Pruned whole = pruned(0.03, true);
+  EXPECT_EQ(kept(whole, "scale").size(), 12U);
+  EXPECT_EQ(kept(whole, "fast").size(), 2U);
+  EXPECT_THAT(kept(whole, "part"), ElementsAre("first.vec1", "last.vec1"));
+  EXPECT_THAT(whole.unmeasured, ElementsAre("layer", "scale"));
+}
+
+// One recipe takes what another did, where the weight can lie in its form; its family keeps a variant all the same.
+TEST_F(Prune, LetsAnotherRecipeServe) {
+  measure("total numel=1024", "total.two_pass(part.first.vec1, part.last.vec1)", 5);
+  const Pruned some = pruned(0.03);
+  EXPECT_THAT(kept(some, "fast"), ElementsAre("step16"));
+  measure("layer n=64 k=64", "layer.fast(fast.step64)", 5);
+  EXPECT_THAT(kept(0.03, "fast"), ElementsAre("step64"));
+}
+
+// Modules that variants share cost nothing a second time.
+TEST_F(Prune, CountsModulesOnce) {
+  for (const char* id : {"scale.f32.vec2.fast", "scale.f32.vec2.not_fast"}) kernel(id).module_digest = 7;
+  kernel("scale.f32.vec4.fast").module_bytes = 2000;
+  kernel("scale.f32.vec2.fast").module_bytes = 2100;
+  measure(kMany, "scale.f32.vec4.fast/workgroup64", 10);
+  measure(kMany, "scale.f32.vec2.fast/workgroup64", 10);
+  EXPECT_THAT(kept(0.03, "scale"), ElementsAre("f16.vec1.not_fast", "f32.vec1.not_fast", "f32.vec4.fast"));
+  measure(kFew, "scale.f32.vec2.not_fast/workgroup64", 10);
+  EXPECT_THAT(kept(0.03, "scale"),
+              ElementsAre("f16.vec1.not_fast", "f32.vec1.not_fast", "f32.vec2.fast", "f32.vec2.not_fast"));
 }
 
 TEST_F(Prune, TellsWhatGoesAndWhatIsLost) {
   measure(kFew, "scale.f32.vec4.not_fast/workgroup64", 10);
   measure(kFew, "scale.f32.vec1.not_fast/workgroup64", 10.2);
   measure(kMany, "scale.f32.vec1.not_fast/workgroup64", 10);
-  EXPECT_EQ(to_text(pruned(0.03), families_, 0.03, false),
-            "pruned at 3 %: 6 of 16 variants stay, SPIR-V 0.01 MB of 0.03 MB\n"
-            "  scale: 2 of 12 stay, 0.00 MB of 0.03 MB\n"
+  EXPECT_EQ(to_text(pruned(0.03), families_, {.loss = 0.03}, false),
+            "pruned at 3 %: 6 of 19 variants stay, 6 of 19 modules, SPIR-V 0.01 MB of 0.03 MB\n"
+            "  fast: 1 of 2 variants stay, 1 of 2 modules, SPIR-V 0.00 MB of 0.00 MB\n"
+            "  part: 2 of 4 variants stay, 2 of 4 modules, SPIR-V 0.00 MB of 0.01 MB\n"
+            "  scale: 2 of 12 variants stay, 2 of 12 modules, SPIR-V 0.00 MB of 0.03 MB\n"
             "  predicted loss on gpu0: 1.00 % on average of 2 problems, 2.00 % at most\n"
-            "  whole, since no problem of theirs was measured: part\n");
-  EXPECT_THAT(to_text(pruned(0.03), families_, 0.03, true),
-              testing::HasSubstr("MB; without\n    scale.f16.vec1.fast\n"));
+            "  only what they run with, since no problem of theirs was measured: layer, total\n");
+  const Options options{.loss = 0.03, .keeps_unmeasured = true};
+  EXPECT_THAT(to_text(pruned(0.03, true), families_, options, true),
+              testing::AllOf(testing::HasSubstr("MB; without\n    scale.f16.vec1.fast\n"),
+                             testing::HasSubstr("  whole, since no problem of theirs was measured: layer, total\n")));
 }
 
 // ---- what stands in for what ----------------------------------------------------------------------------------------
 
 struct StandInCase {
   std::string_view name;
-  std::string_view one, other;
+  std::string_view one, other;  // kernels of one form of operands
   void (*change)(emit::Kernel& one);
   bool expected;
 };
 
 constexpr StandInCase kStandIns[] = {
-    {"a condition that always holds", "f32.vec1.not_fast", "f32.vec4.fast", [](emit::Kernel&) {}, true},
-    {"one that may fail", "f32.vec4.not_fast", "f32.vec1.not_fast", [](emit::Kernel&) {}, false},
-    {"the same one", "f32.vec4.not_fast", "f32.vec4.fast", [](emit::Kernel&) {}, true},
-    {"one more", "f32.vec4.fast", "f32.vec4.not_fast", [](emit::Kernel&) {}, false},
-    {"other operands", "f32.vec1.not_fast", "f16.vec1.not_fast", [](emit::Kernel&) {}, false},
-    {"a feature", "f32.vec1.not_fast", "f32.vec4.fast",
+    {"a condition that always holds", "scale.f32.vec1.not_fast", "scale.f32.vec4.fast", [](emit::Kernel&) {}, true},
+    {"one that may fail", "scale.f32.vec4.not_fast", "scale.f32.vec1.not_fast", [](emit::Kernel&) {}, false},
+    {"the same one", "scale.f32.vec4.not_fast", "scale.f32.vec4.fast", [](emit::Kernel&) {}, true},
+    {"one that follows", "scale.f32.vec2.not_fast", "scale.f32.vec4.not_fast", [](emit::Kernel&) {}, true},
+    {"one more", "scale.f32.vec4.fast", "scale.f32.vec4.not_fast", [](emit::Kernel&) {}, false},
+    {"a feature", "scale.f32.vec1.not_fast", "scale.f32.vec4.fast",
      [](emit::Kernel& k) { k.interface.needs = bit(Feature::shader_float16); }, false},
-    {"what every device has", "f32.vec1.not_fast", "f32.vec4.fast",
+    {"what every device has", "scale.f32.vec1.not_fast", "scale.f32.vec4.fast",
      [](emit::Kernel& k) {
        k.resources[0].shared_bytes = 16384;
-       k.interface.bindings.resize(4);
+       k.interface.bindings.resize(16);
      },
      true},
-    {"memory", "f32.vec1.not_fast", "f32.vec4.fast",
+    {"memory", "scale.f32.vec1.not_fast", "scale.f32.vec4.fast",
      [](emit::Kernel& k) {
        for (auto& row : k.resources) row.shared_bytes = 16385;
      },
      false},
     // 64 would serve, but that is no condition of the other's: `256 <= device.max_workgroup_invocations` is.
-    {"memory of one workgroup", "f32.vec1.not_fast", "f32.vec4.fast",
+    {"memory of one workgroup", "scale.f32.vec1.not_fast", "scale.f32.vec4.fast",
      [](emit::Kernel& k) { k.resources[1].shared_bytes = 16385; }, false},
-    {"a matrix", "f32.vec1.not_fast", "f32.vec4.fast",
+    {"a matrix", "scale.f32.vec1.not_fast", "scale.f32.vec4.fast",
      [](emit::Kernel& k) {
        for (auto& row : k.resources) row.cooperative_matrices.resize(1);
      },
      false},
-    {"a subgroup size", "f32.vec1.not_fast", "f32.vec4.fast", [](emit::Kernel& k) { k.variant.subgroup_size = 32; },
-     false},
-    {"a buffer", "f32.vec1.not_fast", "f32.vec4.fast", [](emit::Kernel& k) { k.interface.bindings.resize(5); }, false},
-    {"push constants", "f32.vec1.not_fast", "f32.vec4.fast",
+    {"a subgroup size", "scale.f32.vec1.not_fast", "scale.f32.vec4.fast",
+     [](emit::Kernel& k) { k.variant.subgroup_size = 32; }, false},
+    {"a buffer", "scale.f32.vec1.not_fast", "scale.f32.vec4.fast",
+     [](emit::Kernel& k) { k.interface.bindings.resize(17); }, false},
+    {"push constants", "scale.f32.vec1.not_fast", "scale.f32.vec4.fast",
      [](emit::Kernel& k) { k.interface.push_constants_bytes = 129; }, false},
+    {"another recipe, whose bounds follow", "slow", "fast.step16", [](emit::Kernel&) {}, true},
+    {"another recipe, a condition that may fail", "fast.step16", "slow", [](emit::Kernel&) {}, false},
 };
 
+// Of two kernels alone: whether the first is all that has to stay.
 TEST_F(Prune, ProvesWhatStandsIn) {
+  const std::vector<emit::Family> all = families_;
   for (const StandInCase& row : kStandIns) {
-    emit::Family family = families_[1];
-    const auto place = [&](std::string_view id) {
-      const auto found = std::ranges::find_if(
-          family.kernels, [&](const emit::Kernel& kernel) { return kernel.variant.id == fmt::format("scale.{}", id); });
-      return static_cast<size_t>(found - family.kernels.begin());
+    families_ = all;
+    row.change(kernel(row.one));
+    for (emit::Family& family : families_) {
+      std::erase_if(family.kernels, [&](const emit::Kernel& kernel) {
+        return kernel.variant.id != row.one && kernel.variant.id != row.other;
+      });
+    }
+    std::vector<Demand> demands;
+    for (const WaysOfOperator& ways : ways_of_operators(families_)) {
+      demands.insert(demands.end(), ways.demands.begin(), ways.demands.end());
+    }
+    const auto needs = [&](std::string_view id) {
+      return std::ranges::any_of(demands, [&](const Demand& demand) {
+        return std::ranges::all_of(demand, [&](const KernelSet& set) {
+          return std::ranges::any_of(set, [&](const emit::KernelPlace& place) {
+            return families_[place.family].kernels[place.kernel].variant.id == id;
+          });
+        });
+      });
     };
-    row.change(family.kernels[place(row.one)]);
-    EXPECT_EQ(stand_ins(family, families_)[place(row.one)][place(row.other)], row.expected) << row.name;
+    EXPECT_EQ(!needs(row.other), row.expected) << row.name;
   }
 }
 
 TEST_F(Prune, StepsTakeWhatTheySay) {
-  const auto stands_in = stand_ins(families_[0], families_);  // first.vec1, first.vec4, last.vec1, last.vec4
-  EXPECT_THAT(stands_in[0], ElementsAre(true, true, false, false));
-  EXPECT_THAT(stands_in[2], ElementsAre(false, false, true, true));
+  const auto operators = ways_of_operators(families_);
+  const auto total = std::ranges::find_if(
+      operators, [&](const WaysOfOperator& ways) { return families_[ways.family].spec->name.value == "total"; });
+  ASSERT_NE(total, operators.end());
+  ASSERT_EQ(total->demands.size(), 1U);
+  std::vector<std::string> ids;
+  for (const emit::KernelPlace& place : total->demands[0].at(0)) {
+    ids.push_back(families_[place.family].kernels[place.kernel].variant.id);
+  }
+  EXPECT_THAT(ids, ElementsAre("part.first.vec1", "part.last.vec1"));
 }
 
 }  // namespace
