@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "runtime/library/tuning_info.h"
-#include "runtime/selector/select.h"
+#include "runtime/selector/choice_cost.h"
 
 namespace qgen {
 namespace {
@@ -63,11 +63,18 @@ struct Origin {
   std::array<SharedText, 3> said = {};  // by Relation, of the very problem
 };
 
+// What a kernel's id means, found out when its cost is first wanted.
+struct LazyParts {
+  std::once_flag are_read;
+  std::optional<selector::ChoiceParts> parts;
+};
+
 // What was measured on one device.
 struct Table {
   DeviceProfile device;
   bool is_shipped = false;
-  std::vector<std::string> kernels;  // ids, sorted
+  std::vector<std::string> kernels;    // ids, sorted
+  std::unique_ptr<LazyParts[]> parts;  // of each
   std::vector<Origin> origins;
   std::unordered_map<std::string_view, std::unique_ptr<Measured>> by_key;
   std::map<std::string, std::unique_ptr<OfOperator>, std::less<>> by_operator;
@@ -102,6 +109,12 @@ struct Table {
     return text;
   }
 
+  const std::optional<selector::ChoiceParts>& parts_of(uint32_t kernel, const OperatorInfo& op) const {
+    LazyParts& lazy = parts[kernel];
+    std::call_once(lazy.are_read, [&] { lazy.parts = selector::parts_of(op, kernels[kernel]); });
+    return lazy.parts;
+  }
+
   // When all rows are there, of kernels in any order.
   void finish() {
     std::vector<uint32_t> order(kernels.size()), places(kernels.size());
@@ -113,6 +126,7 @@ struct Table {
       sorted.push_back(std::move(kernels[kernel]));
     }
     kernels = std::move(sorted);
+    parts = std::make_unique<LazyParts[]>(kernels.size());
     for (const auto& [key, measured] : by_key) {
       auto& rows = measured->rows;
       for (Row& row : rows) row.kernel = places[row.kernel];
@@ -289,10 +303,9 @@ struct TimeBook::State {
       DeviceProfile device = table.device.features == 0 ? asking : table.device;
       device.numbers = table.device.numbers;
       for (const Row& row : measured.rows) {
-        const Selection forced =
-            select(*measured.problem, device, *library,
-                   {.force = table.kernels[row.kernel], .best_only = true, .best_or_nothing = true});
-        measured.costs.push_back(forced.ranked.empty() ? 0 : forced.ranked.front().cost_us);
+        const auto& parts = table.parts_of(row.kernel, *measured.problem->op);
+        const auto cost = parts ? selector::cost_of_choice(*parts, *measured.problem, device) : std::nullopt;
+        measured.costs.push_back(cost.value_or(0));
       }
     });
   }

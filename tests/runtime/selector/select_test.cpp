@@ -8,6 +8,7 @@
 
 #include <functional>
 
+#include "runtime/selector/choice_cost.h"
 #include "tests/runtime/library/sample_tables.h"
 
 namespace qgen {
@@ -653,6 +654,32 @@ TEST(Choice, CanBeForcedByItsId) {
       EXPECT_EQ(forced.ranked[0].cost_us, choice.cost_us);
     }
   }
+}
+
+TEST(ChoiceCost, IsThatOfTheForcedChoice) {
+  for (const Problem& problem : {scale_rows(4, 1024), sum(100000)}) {
+    for (const Choice& choice : selected(problem, {.all_specializations = true, .all_step_kernels = true}).ranked) {
+      const auto parts = selector::parts_of(*problem.op, choice.id);
+      ASSERT_TRUE(parts) << choice.id;
+      EXPECT_EQ(selector::cost_of_choice(*parts, problem, sample_device()), choice.cost_us) << choice.id;
+    }
+  }
+}
+
+TEST(ChoiceCost, IsNoneWhereNothingFits) {
+  const auto cost = [](const Problem& problem, std::string_view id) -> std::optional<double> {
+    const auto parts = selector::parts_of(*problem.op, id);
+    return parts ? selector::cost_of_choice(*parts, problem, sample_device()) : -1.0;
+  };
+  EXPECT_EQ(cost(scale_rows(4, 1023), "scale_rows.f32.buffer.vec4/workgroup256"), std::nullopt);
+  EXPECT_EQ(cost(scale_rows(4, 1024), "scale_rows.f16.buffer.vec4/workgroup256"), std::nullopt);
+  EXPECT_EQ(cost(sum(100), "sum.two_pass(sum_partial.vec1, sum.vec1)"), std::nullopt);
+  EXPECT_EQ(cost(scale_rows(4, 1024), "fastest"), -1);
+  EXPECT_EQ(cost(scale_rows(4, 1024), "scale_rows.f32.buffer.vec4"), -1);
+  EXPECT_EQ(cost(scale_rows(4, 1024), "scale_rows.f32.buffer.vec4/workgroup512"), -1);
+  EXPECT_EQ(cost(sum(2048), "sum.two_pass(sum_partial.vec2, sum.vec1)"), -1);
+  EXPECT_EQ(cost(sum(2048), "sum.two_pass(sum.vec1, sum.vec1)"), -1);
+  EXPECT_EQ(cost(sum(2048), "sum.two_pass(sum_partial.vec1)"), -1);
 }
 
 TEST(Explanation, IsCutAtItsLines) {
