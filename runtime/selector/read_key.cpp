@@ -18,6 +18,7 @@ namespace {
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
+  parts.reserve(1 + static_cast<size_t>(std::ranges::count(text, separator)));
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(separator, begin), text.size());
     parts.push_back(text.substr(begin, end - begin));
@@ -51,12 +52,16 @@ std::optional<uint32_t> bits_of(const FieldInfo& field, std::string_view text) {
 
 // False: the text is no value of the field.
 bool set_field(const FieldInfo& field, std::string_view text, std::vector<std::byte>& fields) {
+  const auto set = [&](size_t i, std::string_view value) {
+    const auto bits = bits_of(field, value);
+    if (bits) std::memcpy(fields.data() + field.offset + i * sizeof(*bits), &*bits, sizeof(*bits));
+    return bits.has_value();
+  };
+  if (field.count == 1) return set(0, text);
   const auto values = split(text, ',');
   if (values.size() != field.count) return false;
   for (size_t i = 0; i < values.size(); ++i) {
-    const auto bits = bits_of(field, values[i]);
-    if (!bits) return false;
-    std::memcpy(fields.data() + field.offset + i * sizeof(*bits), &*bits, sizeof(*bits));
+    if (!set(i, values[i])) return false;
   }
   return true;
 }
@@ -87,6 +92,7 @@ std::optional<OperandDesc> operand_of(std::string_view text) {
 // The words of a key behind the operator; each is taken once, mostly in their order.
 class Words {
  public:
+  explicit Words(size_t count) { words_.reserve(count); }
   // Nullopt: there is none of this name.
   std::optional<std::string_view> take(std::string_view name) {
     for (size_t i = 0; i < words_.size(); ++i) {
@@ -139,6 +145,7 @@ std::string set_fields(const OperatorInfo& op, Words& words, Problem& problem) {
 }
 
 std::string set_operands(const OperatorInfo& op, Words& words, Problem& problem) {
+  problem.operands.reserve(op.operands.size());
   for (const OperandInfo& operand : op.operands) {
     const auto value = words.take(operand.name);
     if (!value) return fmt::format("lacks its operand '{}'", operand.name);
@@ -155,7 +162,7 @@ Expected<Problem> problem_of(std::string_view key, const KernelLibrary& library)
   const auto parts = split(key, ' ');
   const OperatorInfo* op = library.find(parts.front());
   if (!op) return refused(fmt::format("no operator is named '{}', whose problem the key is of", parts.front()));
-  Words words;
+  Words words(parts.size());
   for (size_t i = 1; i < parts.size(); ++i) {
     if (!words.add(parts[i])) return fault(*op, fmt::format("has '{}', which is no value or a second one", parts[i]));
   }
