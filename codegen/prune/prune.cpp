@@ -73,7 +73,7 @@ class Pruner {
       const std::string& name = families[ways.family].spec->name.value;
       if (ways.kernels.empty() || measured.contains(name)) continue;
       pruned_.unmeasured.push_back(name);
-      if (options.keeps_unmeasured) demands.insert({ways.kernels});
+      if (options.keeps_unmeasured) demands.insert(Demand{ways.kernels});
     }
     for (size_t f = 0; f < families.size(); ++f) {
       pruned_.kept.emplace_back(families[f].kernels.size());
