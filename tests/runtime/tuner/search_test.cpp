@@ -193,7 +193,7 @@ TEST(Steps, AreAlongOneAxis) {
 TEST(Search, ReachesTheBestOfMeasuredTables) {
   const auto library = KernelLibrary::open(generated::library());
   ASSERT_TRUE(library);
-  const auto file = tuning::load_tuning_file(tests::source_folder() + "/tuning/nvidia-h200.yaml");
+  const auto file = tuning::load_tuning_file(tests::source_folder() + "/tests/measured/nvidia-h200.yaml");
   ASSERT_TRUE(file) << to_text(file.error());
   size_t problems = 0, all = 0, needed = 0, asked = 0;
   for (const report::ProblemFact& problem : report::facts_of(*file, *library).problems) {
