@@ -212,6 +212,20 @@ TEST_F(ConvTest, LooksResultsUpAndAddsAResidual) {
   expect_reference("q8ta_conv2d_transposed", request, kEveryVariant);
 }
 
+// Outputs in sixteens and no table: matrices have a way of their own for them, also with sums that are no float at once
+// (k past 514), and for groups.
+TEST_F(ConvTest, AddsAResidualToSixteensOfChannels) {
+  const ConvCase cases[] = {{{1, 16, 5, 6}, {32, 16, 1, 1}},
+                            {{2, 64, 3, 3}, {16, 64, 3, 3}, {1}, {1}},
+                            {{1, 32, 4, 5}, {96, 16, 3, 3}, {1}, {1}, {1}, 2, "relu6"}};
+  for (const ConvCase& c : cases) {
+    Request request = forward(c);
+    expect_reference("q8ta_conv2d", request, kEveryVariant);
+    testing::add_residual(request, {c.input[0], c.weight[0], c.input[2], c.input[3]});
+    expect_reference("q8ta_conv2d", request, kEveryVariant);
+  }
+}
+
 // ---- reals in and out -----------------------------------------------------------------------------------------------
 
 // Each of f32 and of f16.

@@ -116,6 +116,18 @@ TEST_F(LinearTest, LooksResultsUpAndAddsAResidual) {
   }
 }
 
+// Columns in sixteens and no table: matrices have a way of their own for them, also with sums that are no float at once.
+TEST_F(LinearTest, AddsAResidualToSixteensOfColumns) {
+  for (const ShapeCase& c : {ShapeCase{{5, 36}, 32}, {{2, 3, 20}, 16}, {{6, 1040}, 48}}) {
+    Shape output = c.input;
+    output.back() = c.n;
+    Request request = q8ta_request(c.input, c.n, true, "relu");
+    expect_right(request, kEveryVariant);
+    testing::add_residual(request, output);
+    expect_right(request, kEveryVariant);
+  }
+}
+
 // ---- reals in and out ----------------------------------------------------------------------------------------------
 
 Request real_request(const Shape& input, int64_t n, DType dtype, std::string activation = "none") {
