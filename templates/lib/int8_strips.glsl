@@ -68,8 +68,8 @@ void store_runs(uvec2 corner, uint pair, uint row_offset, bool is_exact, bool ha
 
 // ---- the way of everything ------------------------------------------------------------------------------------------
 
-// An invocation has words of the same columns in several rows. It takes each step with all of them before the next step,
-// so that they wait for memory together: a loop over words would wait for each.
+// An invocation has words of the same columns in several rows. It takes each step with all of them before the next
+// step, so that they wait for memory together: a loop over words would wait for each.
 const uint kShare = (kStripOutputs + kStripInvocations - 1u) / kStripInvocations;
 
 uint word_row(uint i) { return (gl_SubgroupInvocationID + i * kStripInvocations) / kStripVectors; }

@@ -11,7 +11,7 @@
 //
 // and next includes lib/plain_strips.glsl or lib/int8_strips.glsl, which say
 //
-//   store_sums(corner, row_offset)      the outputs from `corner` on, this subgroup's first; rows `row_offset` further on
+//   store_sums(corner, row_offset)      the outputs from `corner` on, this subgroup's first; rows `row_offset` further
 //
 // Each subgroup has its own part of the shared memory, and puts its strips there in turn: those of a pair of columns of
 // matrices follow one another. `strip` is which row of matrices, and which pair.
