@@ -369,7 +369,9 @@ struct CostTerms {
   Integer columns;
   Integer term1;
   Integer step;
-  Real term4;
+  Real gathering;
+  Real term3;
+  Integer term4;
   Real term5;
   Real term6;
   Integer subgroups_workgroup;
@@ -382,12 +384,15 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  return {rows, columns, parameters.reads == Reads::lines, specialization.step,
-      choose(parameters.reads == Reads::words, Real(1.9), Integer(1)),
-      choose(device.is_cpu, Real(8.0), Real(0.32)) * rows * columns / Real(device.int8_ops_per_us)
-      + Real(0.64) * (rows + columns) / Real(device.bytes_per_us),
-      choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(98), Integer(74)) * rows
-      * columns / Real(device.f32_ops_per_us), specialization.subgroups_workgroup};
+  const Real gathering = choose(parameters.reads == Reads::words, Real(1.9),
+      choose(parameters.reads == Reads::lines, Real(1.4), Integer(1)));
+  return {rows, columns, parameters.reads == Reads::lines, specialization.step, gathering,
+      choose(device.is_cpu, Real(8.0), Real(0.158)) * rows * columns / Real(device.int8_ops_per_us)
+      + Real(0.753) * (rows + columns) / Real(device.bytes_per_us), Integer(specialization.subgroups_workgroup) <= 128,
+      choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.24), Integer(1)),
+      choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
+      && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128, Real(1.35),
+      Integer(1)), specialization.subgroups_workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
@@ -396,7 +401,7 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
   const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
       * ceil_div(Integer(problem.channels), 16);
   const Integer term2 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
-  const Real term3 = Real(device.launch_us) + Real(1.25)
+  const Real term7 = Real(device.launch_us) + Real(1.25)
       + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
@@ -404,12 +409,13 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Integer tiles = row_tiles * column_tiles;
     const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term1 != 0), term2, padded_k));
     const Integer steps = ceil_div(walked_k, Integer(kernel.step));
-    const Integer tiles_of_a_unit = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
+    const Integer rounds = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
         Integer(device.compute_units));
-    *to++ = term3 + steps * Real(0.09)
-        + tiles_of_a_unit * Integer(device.compute_units)
-        * (steps * Integer(kernel.step) * kernel.term4 * kernel.term5 + kernel.term6)
-        * choose(tiles_of_a_unit * Integer(kernel.subgroups_workgroup) <= 128, Real(1.13), Integer(1));
+    const Real tile_us = (steps * Integer(kernel.step) * kernel.gathering * kernel.term3
+        + 70
+        * choose((kernel.term4 != 0) && rounds * Integer(kernel.subgroups_workgroup) > 128, Real(0.845), Integer(1))
+        * kernel.rows * kernel.columns / Real(device.f32_ops_per_us)) * kernel.term5 * kernel.term6;
+    *to++ = term7 + steps * Real(0.03) + rounds * Integer(device.compute_units) * tile_us;
   }
 }
 

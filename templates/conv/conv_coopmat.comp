@@ -27,27 +27,30 @@ $include "lib/conv_part.glsl"
 $include "lib/conv_outputs.glsl"
 
 const uint kVectors = ${step} / 16u;
+const bool kAcrossRows = ${reads == lines};
 $include "lib/matrix_tile.glsl"
 $include "lib/tile_bands.glsl"
 
+// Rows past the part's last repeat it; what they give is not stored.
+$if reads == lines
+$include "lib/conv_lines.glsl"
+
+uvec4 load_input(uint i, uint row, uint vector, uint end) { return row_unit(i, vector, vector < end); }
+$else
 const uint kUnitWords = 4u;
 const uint kUnits = kVectors;
 const uint kFetches = kInputFetches;
 $if reads == vectors
 $include "lib/conv_rows_vectors.glsl"
-$elif reads == words
-$include "lib/conv_rows_words.glsl"
 $else
-$include "lib/conv_rows_lines.glsl"
+$include "lib/conv_rows_words.glsl"
 $end
 $include "lib/conv_units.glsl"
 $include "lib/conv_weight.glsl"
 $include "lib/conv_rows.glsl"
 
-// Rows past the part's last repeat it; what they give is not stored.
-uvec4 load_input(uint i, uint row, uint vector, uint end) {
-  return row_unit(i, vector < end);
-}
+uvec4 load_input(uint i, uint row, uint vector, uint end) { return row_unit(i, vector < end); }
+$end
 
 uvec4 load_weight(uint column, uint vector, uint end) {
   if (column >= columns_end() || vector >= end) return uvec4(0u);

@@ -27,6 +27,7 @@ $include "lib/conv_pixels.glsl"
 
 // A vector is eight halves of a row. A load of the weight becomes two.
 const uint kVectors = ${step} / 8u;
+const bool kAcrossRows = false;
 $include "lib/matrix_tile.glsl"
 
 const uint kUnits = kVectors;

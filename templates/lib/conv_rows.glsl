@@ -11,7 +11,7 @@
 //   next_step()               goes on to the unit of the next step
 //
 // What a unit is, of which a tap has one at least, and how it is read, is said before: lib/conv_rows_vectors.glsl,
-// conv_rows_words.glsl, conv_rows_lines.glsl or conv_rows_halves.glsl. Which pixels there are is said by
+// conv_rows_words.glsl or conv_rows_halves.glsl. Which pixels there are is said by
 // lib/conv_part.glsl or conv_pixels.glsl, and the including kernel or lib/conv_weight.glsl says
 //
 //   begin_tap(unit)           the tap of this invocation's first unit, where the workgroup's first is `unit`

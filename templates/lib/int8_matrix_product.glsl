@@ -18,8 +18,8 @@ uvec4 next_weight[kWeightFetches];
 
 void fetch(uvec2 tile, uint vector, uint end) {
   [[unroll]] for (uint i = 0u; i < kInputFetches; ++i) {
-    const uint place = gl_LocalInvocationIndex + i * kInvocations;
-    next_input[i] = load_input(i, tile.x + place / kVectors, vector + place % kVectors, end);
+    const uvec2 place = input_place(i);
+    next_input[i] = load_input(i, tile.x + place.x, vector + place.y, end);
   }
   [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
@@ -59,15 +59,21 @@ void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
   }
   fetch(tile, begin, end);
   load_columns(tile.y);
-  for (uint at = begin; at < end; at += kVectors) {
+  uint at = begin;
+  do {  // once where there is nothing to add, too: the last step fetches what outputs wait for
     barrier();  // the matrices of the step before have been read
     put_down_input();
     put_down_weight();
     barrier();
+    at += kVectors;
     next_step();  // before the loads: a loop behind them would wait for what they bring, and only then multiply
-    if (at + kVectors < end) fetch(tile, at + kVectors, end);
+    if (at < end) {
+      fetch(tile, at, end);
+    } else {
+      begin_outputs(tile + corner, row_offset);
+    }
     multiply(corner, 0u);
-  }
+  } while (at < end);
   barrier();  // the last matrices have been read
   store_sums(tile + corner, row_offset);
 }

@@ -7,6 +7,7 @@
 //   output_of(q, residual)      the four bytes to be stored
 //   by_table(word)              four bytes by the table, where there is one
 //   with_residual(word, residual)        with a residual, where there is one
+//   sum_with_residual(result, residual)  where there is one: of four results, dequantized
 //   residual_word(at)           four bytes of the residual, or one; 0 where there is none
 //   residual_byte(at)
 //   padded(word, count)         with padding behind the first `count` bytes
@@ -27,13 +28,16 @@ uint by_table(uint word) {
          looked_up(word >> 24) << 24;
 }
 
-uint with_residual(uint word, uint residual) {
-  if (problem.has_residual == 0u) return word;
-  precise const vec4 sum = dequantized(word, problem.result_scale, problem.result_zero_point) +
-                           dequantized(residual, problem.residual_scale, problem.residual_zero_point);
+uint sum_with_residual(vec4 result, uint residual) {
+  precise const vec4 sum = result + dequantized(residual, problem.residual_scale, problem.residual_zero_point);
   const int zero_point = problem.output_zero_point;
   return quantized_between(sum, problem.output_inverse_scale, zero_point, float(-128 - zero_point),
                            float(127 - zero_point));
+}
+
+uint with_residual(uint word, uint residual) {
+  if (problem.has_residual == 0u) return word;
+  return sum_with_residual(dequantized(word, problem.result_scale, problem.result_zero_point), residual);
 }
 
 uint residual_word(uint at) { return problem.has_residual != 0u ? residual_words[at] : 0u; }

@@ -48,21 +48,39 @@ bool begin_runs(uvec2 corner, uint pair) {
   return subgroupAll(is_short);
 }
 
-// A strip's residual is fetched before its sums are put down.
+// The residual of a pair's strips, which is fetched before their sums are put down: one way to memory for all.
+uvec4 run_residual[${blocks.m}];
+
+void fetch_residual(uvec2 corner, uint pair, uint row_offset) {
+  [[unroll]] for (uint row = 0u; row < ${blocks.m}; ++row) {
+    const uvec2 place = strip_corner(corner, uvec2(row, pair)) + run_place();
+    run_residual[row] = uvec4(0u);
+    if (is_output(place.x, place.y)) run_residual[row] = residual_vector(place.x + row_offset, place.y);
+  }
+}
+
+// What short_outputs() gives, dequantized: where there is no table, these integers are the result's.
+vec4 short_results(vec4 sum, Columns columns) {
+  precise const vec4 result = (short_shifted(sum, columns) - kRoundingShift) * problem.result_scale;
+  return result;
+}
+
 void store_runs(uvec2 corner, uint pair, uint row_offset, bool is_exact, bool has_residual) {
   [[unroll]] for (uint row = 0u; row < ${blocks.m}; ++row) {
     const uvec2 strip = uvec2(row, pair);
     const uvec2 place = strip_corner(corner, strip) + run_place();
-    const bool is_stored = is_output(place.x, place.y);
-    uvec4 residual = uvec4(0u);
-    if (has_residual && is_stored) residual = residual_vector(place.x + row_offset, place.y);
     put_strip(strip, kGap);
     uvec4 words;
     [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-      words[i] = short_word(sums_at(run_word(i)), run_columns[i], is_exact);
-      if (has_residual) words[i] = with_residual(words[i], residual[i]);
+      const ivec4 taken = sums_at(run_word(i));
+      if (has_residual) {
+        const vec4 result = short_results(short_sums(taken, run_columns[i], is_exact), run_columns[i]);
+        words[i] = sum_with_residual(result, run_residual[row][i]);
+      } else {
+        words[i] = short_word(taken, run_columns[i], is_exact);
+      }
     }
-    if (is_stored) store_vector(place.x + row_offset, place.y, words);
+    if (is_output(place.x, place.y)) store_vector(place.x + row_offset, place.y, words);
   }
 }
 
@@ -123,10 +141,18 @@ void store_words(uvec2 corner, uint pair, uint row_offset) {
   }
 }
 
+bool may_be_runs() { return kAreRuns && have_vectors() && problem.has_table == 0u; }
+
+// Before the last matrices are multiplied.
+void begin_outputs(uvec2 corner, uint row_offset) {
+  if (may_be_runs() && problem.has_residual != 0u) fetch_residual(corner, 0u, row_offset);
+}
+
 void store_sums(uvec2 corner, uint row_offset) {
   [[dont_unroll]] for (uint pair = 0u; pair < kPairs; ++pair) {
     const bool is_exact = problem.k <= kExactDepth;
-    if (!kAreRuns || !have_vectors() || problem.has_table != 0u || !begin_runs(corner, pair)) {
+    if (pair != 0u && problem.has_residual != 0u) fetch_residual(corner, pair, row_offset);
+    if (!may_be_runs() || !begin_runs(corner, pair)) {
       store_words(corner, pair, row_offset);
     } else if (problem.has_residual == 0u) {
       if (is_exact) {

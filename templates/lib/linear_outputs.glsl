@@ -125,8 +125,8 @@ int quantized_output(float y) {
   return int(clamp(rounded, -128.0 - offset, 127.0 - offset)) + problem.rounded_zero_point;
 }
 
-// An activation that is monotonous is a bound of what is rounded, since rounding keeps order.
-ivec4 short_outputs(vec4 sum, Columns columns) {
+// Integers less their zero point, and plus kRoundingShift. An activation that is monotonous is a bound of what is rounded, since rounding keeps order.
+vec4 short_shifted(vec4 sum, Columns columns) {
   const vec4 y = real_outputs(sum, columns);
   precise const vec4 scaled = y * problem.rounded_inverse_scale;
   precise const float six = 6.0 * problem.rounded_inverse_scale;
@@ -134,7 +134,11 @@ ivec4 short_outputs(vec4 sum, Columns columns) {
   const float lowest = problem.activation == kActivationNone ? -128.0 - offset : 0.0;
   const float highest = problem.activation == kActivationRelu6 ? min(six, 127.0 - offset) : 127.0 - offset;
   precise const vec4 shifted = clamp(scaled, lowest, highest) + kRoundingShift;
-  return floatBitsToInt(shifted) + (problem.rounded_zero_point - kRoundingShiftBits);
+  return shifted;
+}
+
+ivec4 short_outputs(vec4 sum, Columns columns) {
+  return floatBitsToInt(short_shifted(sum, columns)) + (problem.rounded_zero_point - kRoundingShiftBits);
 }
 
 ivec4 long_outputs(ivec4 sums, Columns columns) {

@@ -6,6 +6,8 @@
 // from global memory into registers while the matrices of the step before are multiplied, and then put them here.
 //
 //   kVectors     of 16 bytes, in a row of a step: said by the includer
+//   kAcrossRows  whether neighbouring invocations fetch the same vector of neighbouring rows of x, or neighbouring
+//                vectors of a row: said by the includer
 //   tile_words   rows of x, then from kWeightTile on rows of w. A row has 16 bytes of padding, so that the rows of a
 //                matrix begin in different banks. In the end it holds the sums on their way out: lib/matrix_strips.glsl
 //   kWords       words of a vector: a word divides it and the rows of a matrix
@@ -47,18 +49,25 @@ $else
 $end
 }
 
-// Where the place-th vector of rows lies.
-uint word_of(uint place) { return place / kVectors * kPitch + place % kVectors * kWords; }
+// Where a vector of a row lies, and the place-th vector of rows.
+uint word_at(uvec2 place) { return place.x * kPitch + place.y * kWords; }
+uint word_of(uint place) { return word_at(uvec2(place / kVectors, place % kVectors)); }
 
 // What an invocation fetches of a step's rows of x: vectors a workgroup apart.
 const uint kInputFetches = (kRows * kVectors + kInvocations - 1u) / kInvocations;
 uvec4 next_input[kInputFetches];
 
+// The row in the tile and the vector of the step that the i-th is.
+uvec2 input_place(uint i) {
+  const uint place = gl_LocalInvocationIndex + i * kInvocations;
+  return kAcrossRows ? uvec2(place % kRows, place / kRows) : uvec2(place / kVectors, place % kVectors);
+}
+
 void put_down_input() {
   [[unroll]] for (uint i = 0u; i < kInputFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
     if (kInputFetches * kInvocations == kRows * kVectors || place < kRows * kVectors) {
-      put_vector(word_of(place), next_input[i]);
+      put_vector(word_at(input_place(i)), next_input[i]);
     }
   }
 }

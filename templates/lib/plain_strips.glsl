@@ -5,6 +5,8 @@
 // once. The includer says
 //
 //   store_outputs(row, column, sums, columns)
+void begin_outputs(uvec2 corner, uint row_offset) {}
+
 void store_sums(uvec2 corner, uint row_offset) {
   Columns columns;
   for (uint strip = 0u; strip < kPairs * ${blocks.m}; ++strip) {

@@ -37,6 +37,7 @@ $include "lib/linear_finish.glsl"
 
 // A vector is sixteen bytes of a row. A load of the weight becomes several.
 const uint kVectors = ${step.k} / 16u;
+const bool kAcrossRows = false;
 $include "lib/matrix_tile.glsl"
 const uint kSpan = ${step.span};
 $include "lib/int8_matrices.glsl"

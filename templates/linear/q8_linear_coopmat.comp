@@ -34,6 +34,7 @@ $include "lib/linear_epilogue.glsl"
 $end
 
 const uint kVectors = ${step} / 16u;
+const bool kAcrossRows = false;
 $include "lib/matrix_tile.glsl"
 $include "lib/tile_bands.glsl"
 

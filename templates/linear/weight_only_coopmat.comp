@@ -42,6 +42,7 @@ $end
 
 // A vector is eight halves of a row. A load of the weight becomes several.
 const uint kVectors = ${step} / 8u;
+const bool kAcrossRows = false;
 $include "lib/matrix_tile.glsl"
 
 const uint kRowLoads = ${step} / kPerLoad;

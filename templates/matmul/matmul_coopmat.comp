@@ -37,6 +37,7 @@ $include "lib/batch_matrices.glsl"
 
 // A vector is eight halves of a row.
 const uint kVectors = ${step} / 8u;
+const bool kAcrossRows = false;
 $include "lib/matrix_tile.glsl"
 
 const bool kIsTransposed = ${transposed} == 1;

@@ -12,6 +12,9 @@
 $require way == plain or packed(output_layout) == 0 or outer(output_layout) in (0, 3)
 #version 450
 ${extensions()}
+$if way == sliding
+#extension GL_EXT_control_flow_attributes : require
+$end
 ${local_size(workgroup)}
 ${declare_problem()}
 ${declare_packed(input)}
@@ -116,11 +119,17 @@ uint piece_of(ivec4 values, uvec4 at) {
 // ---- who does it ----------------------------------------------------------------------------------------------------
 
 $if way == sliding
+// Three taps wait for memory together. Past the last, it is read again, and does not count.
 VALUE column_at(uvec4 at, uint count) {
   VALUE all = VALUE(before_taps(count));
-  for (uint tap = 0u; tap < count; ++tap) {
-    all = JOINED(all, value_at(at));
-    at.y += problem.dilation[1];
+  const uint first = at.y;
+  for (uint tap = 0u; tap < count; tap += 3u) {
+    VALUE values[3];
+    [[unroll]] for (uint i = 0u; i < 3u; ++i) {
+      at.y = first + min(tap + i, count - 1u) * problem.dilation[1];
+      values[i] = value_at(at);
+    }
+    [[unroll]] for (uint i = 0u; i < 3u; ++i) all = tap + i < count ? JOINED(all, values[i]) : all;
   }
   return all;
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Rows of the matrix that a convolution multiplies with its weight, without the matrix, where an image in packed_4c has
+// up to four channels: a pixel is a word. A unit is four taps of a line of the window, side by side; a line's last one
+// is filled up, with weights that are zero. Neighbouring invocations fetch the same unit of neighbouring rows
+// (lib/matrix_tile.glsl), which lie together.
+//
+//   begin_rows(row, unit)              before the first step, with the tile's first row
+//   row_unit(i, unit, is_read)         a unit of the i-th row that this invocation fetches; any where it is not to be read
+${declare_words(input)}
+$include "lib/conv_bounds.glsl"
+$include "lib/conv_reach.glsl"
+
+uint units_of_a_line() { return (problem.taps[0] + 3u) / 4u; }
+uint units_of_a_row() { return problem.channels == 0u ? 0u : problem.taps[1] * units_of_a_line(); }
+
+uint weight_row_units() { return problem.taps[1] * units_of_a_line(); }
+uint weight_unit(uint unit) { return unit; }
+
+void next_step() {}
+
+// Of each row of the tile, where it reads its first tap, as (width, height), and the word that this is. The divisions
+// that it takes are made once a row; then each invocation keeps its own.
+shared ivec3 tile_rows[kRows];
+const uint kOwnRows = (kRows + kInvocations - 1u) / kInvocations;
+ivec3 fetched_rows[kOwnRows];
+
+void begin_rows(uint first, uint unit) {
+  for (uint i = gl_LocalInvocationIndex; i < kRows; i += kInvocations) {
+    const uvec3 pixel = pixel_of(min(first + i, part.rows - 1u));
+    const ivec2 origin = input_origin(pixel.xy);
+    const int line = int(pixel.z * problem.input_sides[1]) + origin.y;
+    tile_rows[i] = ivec3(origin, line * int(problem.input_sides[0]) + origin.x);
+  }
+  barrier();
+  [[unroll]] for (uint i = 0u; i < kOwnRows; ++i) fetched_rows[i] = tile_rows[input_place(i).x];
+}
+
+uvec4 row_unit(uint i, uint unit, bool is_read) {
+  const ivec3 row = fetched_rows[i % kOwnRows];
+  const ivec2 reach = reach_of(uvec2(4u * (unit % units_of_a_line()), unit / units_of_a_line()));
+  const ivec2 at = row.xy + reach;
+  const int first = row.z + reach.y * int(problem.input_sides[0]) + reach.x;
+  uvec4 words;
+  [[unroll]] for (uint word = 0u; word < 4u; ++word) {
+    const int right = int(word * problem.tap_reach[0]);
+    const bool is_there = is_read && is_inside(at + ivec2(right, 0));
+    words[word] = mix(zero_point_word(), input_words[is_there ? first + right : 0], is_there);
+  }
+  return words;
+}
