@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Integers that come out otherwise where a product and a sum are contracted (tests/support/contraction.h), on every
+// kernel. Each test first holds its own formula to the reference, and counts how many outputs contraction would change.
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/calls/attributes.h"
+#include "runtime/reference/affine.h"
+#include "runtime/reference/linear.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/contraction.h"
+#include "tests/support/tensors.h"
+
+namespace qgen {
+namespace {
+
+using testing::contracted;
+using testing::differences;
+using testing::MultiplyAdd;
+using testing::Random;
+using testing::rounded_twice;
+using testing::stepped;
+using testing::tensor_of;
+
+constexpr reference::IntegerBounds kInt8{-128, 127};
+
+HostTensor reference_of(std::string_view op, const Request& request) {
+  const auto completed = complete(*find_operator(op), request);
+  EXPECT_TRUE(completed) << (completed ? "" : to_text(completed.error()));
+  return reference::find(op)(*completed).at("output");
+}
+
+float real_attribute(const Request& request, const std::string& name) {
+  return static_cast<float>(std::get<double>(request.attributes.at(name)));
+}
+int32_t integer_attribute(const Request& request, const std::string& name) {
+  return static_cast<int32_t>(std::get<int64_t>(request.attributes.at(name)));
+}
+
+class ContractionTest : public testing::KernelTest {
+ protected:
+  // `formula` computes the output, contracted or not: it gives the reference without, and at least that share of
+  // other elements with.
+  template <typename Formula>
+  void expect_telling(std::string_view op, const Request& request, double share, const Formula& formula) {
+    const HostTensor expected = reference_of(op, request);
+    EXPECT_EQ(differences(formula(rounded_twice), expected), 0) << op;
+    EXPECT_GE(static_cast<double>(differences(formula(contracted), expected)),
+              share * static_cast<double>(element_count(expected.shape)))
+        << op;
+  }
+};
+
+// ---- sums of a layer, times a scale, and a bias ---------------------------------------------------------------------
+
+// A linear layer or a convolution without its bias, and its exact sums in the shape of its output, in which the channel
+// of an element changes every `run` elements.
+struct Layer {
+  std::string_view op;
+  Request request;
+  HostTensor sums;
+  int64_t run = 1;
+
+  int64_t channels() const { return element_count(request.inputs.at("weight_scales").shape); }
+  int64_t channel_of(int64_t index) const { return index / run % channels(); }
+  float scale_of(int64_t channel) const {
+    return real_attribute(request, "input_scale") *
+           static_cast<float>(element(request.inputs.at("weight_scales"), channel));
+  }
+};
+
+// Scales of 1 first, which leave the sums as they are, then others.
+void add_ones(Request& request, int64_t channels) {
+  request.inputs["weight_scales"] = tensor_of(DType::f32, {channels}, {1});
+  request.attributes["input_scale"] = 1.0;
+  request.attributes["input_zero_point"] = int64_t{-7};
+}
+void set_numbers(Request& request, std::string_view activation) {
+  request.attributes["input_scale"] = 0.02;
+  request.attributes["activation"] = std::string(activation);
+}
+
+// Rows that are all the same: so are a column's sums, and one bias serves them all.
+Layer linear_layer(const Shape& input, int64_t n, std::string_view activation = "none") {
+  Layer layer{.op = "q8ta_linear", .request = {}, .sums = {}};
+  Random random(static_cast<uint32_t>(element_count(input) + n));
+  const HostTensor row = random.integers(DType::i8, {input.back()}, -128, 127);
+  HostTensor& x = layer.request.inputs["input"] = zeros(DType::i8, input);
+  for (int64_t i = 0; i < element_count(input); ++i) set_element(x, i, element(row, i % input.back()));
+  layer.request.inputs["weight"] = random.integers(DType::i8, {n, input.back()}, -128, 127);
+  add_ones(layer.request, n);
+  layer.sums = reference_of("q8ta_linear_dequantize", layer.request);
+  set_numbers(layer.request, activation);
+  return layer;
+}
+
+// Channels that are the same everywhere, without padding: so are a channel's sums.
+Layer conv_layer(const Shape& input, const Shape& weight, int64_t stride = 1, int64_t groups = 1,
+                 std::string_view activation = "none") {
+  Layer layer{.op = "q8ta_conv2d", .request = {}, .sums = {}};
+  Random random(static_cast<uint32_t>(element_count(input) + element_count(weight)));
+  const HostTensor pixel = random.integers(DType::i8, {input[1]}, -128, 127);
+  HostTensor& x = layer.request.inputs["input"] = zeros(DType::i8, input);
+  const int64_t plane = input[2] * input[3];
+  for (int64_t i = 0; i < element_count(input); ++i) set_element(x, i, element(pixel, i / plane % input[1]));
+  layer.request.inputs["weight"] = random.integers(DType::i8, weight, -128, 127);
+  layer.request.attributes["stride"] = std::vector<int64_t>{stride};
+  layer.request.attributes["groups"] = groups;
+  add_ones(layer.request, weight[0]);
+  layer.sums = reference_of("q8ta_conv2d_dequantize", layer.request);
+  set_numbers(layer.request, activation);
+  layer.run = layer.sums.shape[2] * layer.sums.shape[3];
+  return layer;
+}
+
+// An output that is quantized from a sum.
+int32_t output_of(const Request& request, float sum, float scale, float bias, MultiplyAdd multiply_add) {
+  const HostTensor y = tensor_of(DType::f32, {1}, {static_cast<double>(multiply_add(sum, scale, bias))});
+  const auto activation = word_attribute<reference::Activation>(request, "activation", generated::words::kActivation);
+  const float real = reference::output_of(0, 0, tensor_of(DType::f32, {1}, {1}), &y,  // y alone, since 0 is added to it
+                                          {.activation = activation});
+  return reference::quantize(real, real_attribute(request, "output_scale"),
+                             integer_attribute(request, "output_zero_point"), kInt8);
+}
+
+struct ScaleAndBias {
+  double weight_scale, bias;
+};
+
+// Those that bring a sum next to a half, of 76 to 120 quanta, where no activation does more than round, to the side that
+// contraction changes.
+ScaleAndBias telling_numbers(const Request& request, float sum, Random& random) {
+  constexpr int kTries = 10000;
+  const auto quantum = static_cast<double>(real_attribute(request, "output_scale"));
+  for (int i = 0; i < kTries; ++i) {
+    const auto weight_scale = static_cast<float>(random.real(0.001, 0.004));
+    const float scale = real_attribute(request, "input_scale") * weight_scale;
+    const double half = (static_cast<double>(random.integer(76, 119)) + 0.5) * quantum;
+    const auto bias = static_cast<float>(half - static_cast<double>(sum) * static_cast<double>(scale));
+    if (output_of(request, sum, scale, bias, rounded_twice) != output_of(request, sum, scale, bias, contracted))
+      return {static_cast<double>(weight_scale), static_cast<double>(bias)};
+  }
+  return {1, 0};
+}
+
+void add_telling_numbers(Layer& layer) {
+  layer.request.attributes["output_scale"] = 0.049;
+  layer.request.attributes["output_zero_point"] = int64_t{5};
+  Random random(11);
+  HostTensor& weight_scales = layer.request.inputs["weight_scales"];
+  HostTensor& biases = layer.request.inputs["bias"] = zeros(DType::f32, weight_scales.shape);
+  for (int64_t channel = 0; channel < layer.channels(); ++channel) {
+    const auto sum = static_cast<float>(element(layer.sums, channel * layer.run));
+    const auto [weight_scale, bias] = telling_numbers(layer.request, sum, random);
+    set_element(weight_scales, channel, weight_scale);
+    set_element(biases, channel, bias);
+  }
+}
+
+HostTensor outputs_of(const Layer& layer, MultiplyAdd multiply_add) {
+  HostTensor outputs = zeros(DType::i8, layer.sums.shape);
+  for (int64_t i = 0; i < element_count(outputs.shape); ++i) {
+    const int64_t channel = layer.channel_of(i);
+    set_element(outputs, i,
+                output_of(layer.request, static_cast<float>(element(layer.sums, i)), layer.scale_of(channel),
+                          static_cast<float>(element(layer.request.inputs.at("bias"), channel)), multiply_add));
+  }
+  return outputs;
+}
+
+// ---- sums of two products -------------------------------------------------------------------------------------------
+
+// Either of which may be the one that is not rounded.
+enum class Unrounded { first, second };
+
+// Bytes with one scale and zero point.
+struct Bytes {
+  const HostTensor& q;
+  float scale;
+  int32_t zero_point;
+  float integer(int64_t i) const { return static_cast<float>(element(q, i)) - static_cast<float>(zero_point); }
+};
+
+// RN(a) + RN(b), quantized.
+HostTensor sums_of(const Bytes& a, const Bytes& b, const Request& request, Unrounded unrounded,
+                   MultiplyAdd multiply_add) {
+  HostTensor outputs = zeros(DType::i8, a.q.shape);
+  for (int64_t i = 0; i < element_count(outputs.shape); ++i) {
+    const bool is_first = unrounded == Unrounded::first;
+    const Bytes &product = is_first ? a : b, &other = is_first ? b : a;
+    const float rounded = other.integer(i) * other.scale;
+    const float real = multiply_add(product.integer(i), product.scale, rounded);
+    set_element(outputs, i,
+                reference::quantize(real, real_attribute(request, "output_scale"),
+                                    integer_attribute(request, "output_zero_point"), kInt8));
+  }
+  return outputs;
+}
+
+// Of terms that nearly cancel, with scales of `scale` and two floats above: what the larger products lose by rounding
+// is up to ten quanta.
+double scale_of_rests(double scale) { return std::ldexp(scale, -21); }
+
+// A residual that leaves rests of what the layer gives.
+void add_cancelling_residual(Layer& layer) {
+  const HostTensor results = reference_of(layer.op, layer.request);
+  Attributes& attributes = layer.request.attributes;
+  const auto scale = std::get<double>(attributes.at("output_scale"));
+  const auto zero_point = std::get<int64_t>(attributes.at("output_zero_point"));
+  constexpr int64_t kResidualZeroPoint = 11;
+  HostTensor& residual = layer.request.inputs["residual"] = zeros(DType::i8, results.shape);
+  for (int64_t i = 0; i < element_count(results.shape); ++i) {
+    set_element(residual, i, static_cast<double>(kResidualZeroPoint + zero_point) - element(results, i));
+  }
+  attributes["result_scale"] = scale;
+  attributes["result_zero_point"] = zero_point;
+  attributes["residual_scale"] = static_cast<double>(stepped(static_cast<float>(scale), 2));
+  attributes["residual_zero_point"] = kResidualZeroPoint;
+  attributes["output_scale"] = scale_of_rests(scale);
+  attributes["output_zero_point"] = int64_t{-9};
+}
+
+// ---- layers ---------------------------------------------------------------------------------------------------------
+
+class LayerContractionTest : public ContractionTest {
+ protected:
+  void expect_right(Layer layer, const measure::VerifyOptions& options) {
+    SCOPED_TRACE(fmt::format("{} {} by {}", layer.op, to_text(layer.request.inputs.at("input").shape),
+                             to_text(layer.request.inputs.at("weight").shape)));
+    add_telling_numbers(layer);
+    expect_telling(layer.op, layer.request, 0.95, [&](MultiplyAdd f) { return outputs_of(layer, f); });
+    expect_reference(layer.op, layer.request, options);
+
+    const HostTensor results = reference_of(layer.op, layer.request);
+    add_cancelling_residual(layer);
+    const Request& request = layer.request;
+    const Bytes result{results, real_attribute(request, "result_scale"),
+                       integer_attribute(request, "result_zero_point")};
+    const Bytes residual{request.inputs.at("residual"), real_attribute(request, "residual_scale"),
+                         integer_attribute(request, "residual_zero_point")};
+    for (const Unrounded unrounded : {Unrounded::first, Unrounded::second}) {
+      expect_telling(layer.op, request, 0.8,
+                     [&](MultiplyAdd f) { return sums_of(result, residual, request, unrounded, f); });
+    }
+    expect_reference(layer.op, request, options);
+  }
+
+  // Without the last rounding, in f16: the bias takes away all but the last bit of a product, so that what rounding it
+  // takes away is not too small for a half.
+  void expect_right_in_halves(Layer layer, const std::string& op, const measure::VerifyOptions& options) {
+    layer.request.attributes["output_dtype"] = std::string("f16");
+    layer.request.inputs["weight_scales"] =
+        Random(5).reals(DType::f32, {layer.channels()}, 1, 4);
+    HostTensor& bias = layer.request.inputs["bias"] = zeros(DType::f32, {layer.channels()});
+    for (int64_t channel = 0; channel < layer.channels(); ++channel) {
+      const float product = static_cast<float>(element(layer.sums, channel * layer.run)) * layer.scale_of(channel);
+      set_element(bias, channel, static_cast<double>(stepped(-product, channel % 3 - 1)));
+    }
+    expect_telling(op, layer.request, 0.8, [&](MultiplyAdd f) {
+      HostTensor outputs = zeros(DType::f16, layer.sums.shape);
+      for (int64_t i = 0; i < element_count(outputs.shape); ++i) {
+        const int64_t channel = layer.channel_of(i);
+        set_element(outputs, i,
+                    static_cast<double>(f(static_cast<float>(element(layer.sums, i)), layer.scale_of(channel),
+                                          static_cast<float>(element(bias, channel)))));
+      }
+      return outputs;
+    });
+    expect_reference(op, layer.request, options);
+  }
+};
+
+// A few rows and many, columns in fours, sixteens and neither, and sums that are floats at once, fit an int, and are
+// joined from slices.
+TEST_F(LayerContractionTest, Linear) {
+  expect_right(linear_layer({1, 36}, 21), kEveryVariant);
+  expect_right(linear_layer({5, 36}, 32, "relu"), kEveryVariant);
+  expect_right(linear_layer({6, 1300}, 7, "relu6"), kEveryVariant);
+  expect_right(linear_layer({6, 1040}, 48, "hardswish"), kEveryVariantAsAsked);
+  expect_right(linear_layer({37, 80}, 36), kEverythingAsAsked);
+}
+
+// And sums that do not fit an int.
+TEST_F(LayerContractionTest, LinearOfALongK) { expect_right(linear_layer({3, 66000}, 20), kEveryVariantAsAsked); }
+
+TEST_F(LayerContractionTest, LinearToHalves) {
+  expect_right_in_halves(linear_layer({5, 36}, 32), "q8ta_linear_dequantize", kEveryVariant);
+  expect_right_in_halves(linear_layer({6, 1300}, 21), "q8ta_linear_dequantize", kEveryVariantAsAsked);
+}
+
+TEST_F(LayerContractionTest, Conv) {
+  expect_right(conv_layer({1, 3, 9, 9}, {10, 3, 3, 3}, 2), kEveryVariant);
+  expect_right(conv_layer({2, 16, 5, 6}, {32, 16, 3, 3}), kEveryVariant);
+  expect_right(conv_layer({1, 16, 3, 5}, {24, 16, 1, 1}, 1, 1, "relu"), kEveryVariant);
+  expect_right(conv_layer({1, 32, 5, 5}, {32, 16, 3, 3}, 1, 2), kEveryVariantAsAsked);
+  expect_right(conv_layer({2, 8, 9, 10}, {8, 1, 3, 3}, 1, 8, "relu6"), kEveryVariant);
+  expect_right(conv_layer({1, 128, 4, 5}, {7, 128, 3, 3}), kEveryVariantAsAsked);  // k in slices
+  expect_right(conv_layer({1, 16, 9, 9}, {36, 16, 3, 3}), kEverythingAsAsked);
+}
+
+TEST_F(LayerContractionTest, ConvToHalves) {
+  expect_right_in_halves(conv_layer({2, 16, 5, 6}, {32, 16, 3, 3}), "q8ta_conv2d_dequantize", kEveryVariant);
+  expect_right_in_halves(conv_layer({1, 8, 5, 5}, {8, 1, 3, 3}, 1, 8), "q8ta_conv2d_dequantize", kEveryVariant);
+}
+
+// ---- sums of two operands -------------------------------------------------------------------------------------------
+
+TEST_F(ContractionTest, SumsOfBytes) {
+  for (const int sign : {1, -1}) {
+    const std::string_view op = sign > 0 ? "q8ta_add" : "q8ta_sub";
+    Request request;
+    const HostTensor& input = request.inputs["input"] = Random(17).integers(DType::i8, {2, 5, 6, 37}, -127, 127);
+    HostTensor& other = request.inputs["other"] = zeros(DType::i8, input.shape);
+    for (int64_t i = 0; i < element_count(input.shape); ++i) set_element(other, i, -sign * element(input, i));
+    const float other_scale = stepped(0.049f, 2);
+    request.attributes = {{"input_scale", 0.049},
+                          {"input_zero_point", int64_t{3}},
+                          {"other_scale", static_cast<double>(other_scale)},
+                          {"other_zero_point", int64_t{-3 * sign}},
+                          {"output_scale", scale_of_rests(0.049)},
+                          {"output_zero_point", int64_t{4}}};
+    const Bytes a{input, 0.049f, 3}, b{other, static_cast<float>(sign) * other_scale, -3 * sign};
+    for (const Unrounded unrounded : {Unrounded::first, Unrounded::second}) {
+      expect_telling(op, request, 0.8, [&](MultiplyAdd f) { return sums_of(a, b, request, unrounded, f); });
+    }
+    expect_reference(op, request, kEverything);
+  }
+}
+
+// x + RN(alpha * y), whose terms nearly cancel.
+TEST_F(ContractionTest, FusedSumsOfReals) {
+  constexpr float kAlpha = -0.85f, kScale = 0x1.9p-28f;
+  const Shape shape{3, 411};
+  Request request;
+  const HostTensor& y = request.inputs["other"] = Random(3).reals(DType::f32, shape, 1, 2);
+  HostTensor& x = request.inputs["input"] = zeros(DType::f32, shape);
+  for (int64_t i = 0; i < element_count(shape); ++i) {
+    const float product = kAlpha * static_cast<float>(element(y, i));
+    set_element(x, i, static_cast<double>(stepped(-product, i % 5 - 2)));
+  }
+  request.attributes["alpha"] = static_cast<double>(kAlpha);
+  request.inputs["output_scale"] = tensor_of(DType::f32, {}, {static_cast<double>(kScale)});
+  expect_telling("fused_add", request, 0.8, [&](MultiplyAdd f) {
+    HostTensor sums = zeros(DType::i8, shape);
+    for (int64_t i = 0; i < element_count(shape); ++i) {
+      const float sum = f(kAlpha, static_cast<float>(element(y, i)), static_cast<float>(element(x, i)));
+      set_element(sums, i, reference::quantize(sum, kScale, 0, kInt8));
+    }
+    return sums;
+  });
+  expect_reference("fused_add", request, kEverything);
+}
+
+// The same of integers, where x is a product too.
+TEST_F(ContractionTest, FusedSumsOfIntegers) {
+  constexpr float kScale = 0.049f, kOtherScale = 0.07f, kAlpha = -kScale / kOtherScale;
+  const auto output_scale = static_cast<float>(scale_of_rests(static_cast<double>(kScale)));
+  const Shape shape{3, 411};
+  for (const DType dtype : {DType::i8, DType::i16, DType::i32}) {
+    SCOPED_TRACE(name(dtype));
+    Request request;
+    const HostTensor& q = request.inputs["input"] = Random(3).integers(dtype, shape, -127, 127);
+    request.inputs["other"] = q;
+    request.inputs["input_scale"] = tensor_of(DType::f32, {}, {static_cast<double>(kScale)});
+    request.inputs["other_scale"] = tensor_of(DType::f32, {}, {static_cast<double>(kOtherScale)});
+    request.inputs["output_scale"] = tensor_of(DType::f32, {}, {static_cast<double>(output_scale)});
+    request.attributes["alpha"] = static_cast<double>(kAlpha);
+    for (const Unrounded unrounded : {Unrounded::first, Unrounded::second}) {
+      expect_telling("fused_add", request, 0.7, [&](MultiplyAdd f) {
+        HostTensor sums = zeros(DType::i8, shape);
+        for (int64_t i = 0; i < element_count(shape); ++i) {
+          const auto integer = static_cast<float>(element(q, i));
+          const float x = integer * kScale, y = integer * kOtherScale, scaled = kAlpha * y;
+          const float sum = unrounded == Unrounded::first ? f(integer, kScale, scaled) : f(kAlpha, y, x);
+          set_element(sums, i, reference::quantize(sum, output_scale, 0, kInt8));
+        }
+        return sums;
+      });
+    }
+    expect_reference("fused_add", request, kEverythingAsAsked);
+  }
+}
+
+}  // namespace
+}  // namespace qgen
