@@ -3,6 +3,8 @@
 //
 // Integers that come out otherwise where a product and a sum are contracted (tests/support/contraction.h), on every
 // kernel. Each test first holds its own formula to the reference, and counts how many outputs contraction would change.
+#include "tests/support/contraction.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +12,6 @@
 #include "runtime/reference/affine.h"
 #include "runtime/reference/linear.h"
 #include "tests/kernels/kernel_test.h"
-#include "tests/support/contraction.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
@@ -112,6 +113,25 @@ Layer conv_layer(const Shape& input, const Shape& weight, int64_t stride = 1, in
   layer.sums = reference_of("q8ta_conv2d_dequantize", layer.request);
   set_numbers(layer.request, activation);
   layer.run = layer.sums.shape[2] * layer.sums.shape[3];
+  return layer;
+}
+
+// The same, transposed: windows that do not overlap, of taps that are all the same.
+Layer transposed_layer(const Shape& input, const Shape& weight) {
+  Layer layer = conv_layer(input, {weight[1], input[1], 1, 1});
+  layer.op = "q8ta_conv2d_transposed";
+  const HostTensor taps = layer.request.inputs.at("weight");
+  HostTensor& all = layer.request.inputs["weight"] = zeros(DType::i8, weight);
+  const int64_t window = weight[2] * weight[3];
+  for (int64_t i = 0; i < element_count(weight); ++i) {
+    const int64_t from = i / window / weight[1], to = i / window % weight[1];
+    set_element(all, i, element(taps, to * input[1] + from));
+  }
+  layer.request.attributes["stride"] = std::vector<int64_t>{weight[2], weight[3]};
+  const HostTensor small = layer.sums;
+  layer.sums = zeros(DType::f32, {input[0], weight[1], input[2] * weight[2], input[3] * weight[3]});
+  layer.run *= window;
+  for (int64_t i = 0; i < element_count(layer.sums.shape); ++i) set_element(layer.sums, i, element(small, i / window));
   return layer;
 }
 
@@ -251,8 +271,7 @@ class LayerContractionTest : public ContractionTest {
   // takes away is not too small for a half.
   void expect_right_in_halves(Layer layer, const std::string& op, const measure::VerifyOptions& options) {
     layer.request.attributes["output_dtype"] = std::string("f16");
-    layer.request.inputs["weight_scales"] =
-        Random(5).reals(DType::f32, {layer.channels()}, 1, 4);
+    layer.request.inputs["weight_scales"] = Random(5).reals(DType::f32, {layer.channels()}, 1, 4);
     HostTensor& bias = layer.request.inputs["bias"] = zeros(DType::f32, {layer.channels()});
     for (int64_t channel = 0; channel < layer.channels(); ++channel) {
       const float product = static_cast<float>(element(layer.sums, channel * layer.run)) * layer.scale_of(channel);
@@ -298,6 +317,11 @@ TEST_F(LayerContractionTest, Conv) {
   expect_right(conv_layer({2, 8, 9, 10}, {8, 1, 3, 3}, 1, 8, "relu6"), kEveryVariant);
   expect_right(conv_layer({1, 128, 4, 5}, {7, 128, 3, 3}), kEveryVariantAsAsked);  // k in slices
   expect_right(conv_layer({1, 16, 9, 9}, {36, 16, 3, 3}), kEverythingAsAsked);
+}
+
+TEST_F(LayerContractionTest, ConvTransposed) {
+  expect_right(transposed_layer({1, 16, 4, 5}, {16, 8, 2, 2}), kEveryVariant);
+  expect_right(transposed_layer({2, 5, 3, 3}, {5, 32, 3, 2}), kEveryVariantAsAsked);
 }
 
 TEST_F(LayerContractionTest, ConvToHalves) {
@@ -381,6 +405,115 @@ TEST_F(ContractionTest, FusedSumsOfIntegers) {
     }
     expect_reference("fused_add", request, kEverythingAsAsked);
   }
+}
+
+// ---- products that are rounded to integers ---------------------------------------------------------------------------
+
+// A product and the sum that rounds it (templates/lib/rounding_shift.glsl).
+class RoundingContractionTest : public ContractionTest {
+ protected:
+  // Values from memory, or the reals that integers stand for, in the order of the outputs, again from the first where
+  // there are fewer.
+  void expect_rounded_twice(std::string_view op, const Request& request, std::span<const double> values,
+                            float output_scale, const measure::VerifyOptions& options) {
+    const HostTensor expected = reference_of(op, request);
+    int64_t telling = 0;
+    for (int64_t i = 0; i < element_count(expected.shape); ++i) {
+      const double exact = values[static_cast<size_t>(i) % values.size()] * static_cast<double>(1 / output_scale);
+      telling += element(expected, i) != std::nearbyint(exact) ? 1 : 0;
+    }
+    EXPECT_EQ(telling, element_count(expected.shape)) << op;
+    expect_reference(op, request, options);
+  }
+};
+
+HostTensor one_of(float value) { return tensor_of(DType::f32, {}, {static_cast<double>(value)}); }
+
+TEST_F(RoundingContractionTest, OfReals) {
+  constexpr float kScale = 0.037f;
+  const std::vector<double> reals = testing::floats_next_to_halves(1 / kScale, 120);
+  ASSERT_GE(reals.size(), 100u);
+  const HostTensor input = tensor_of(DType::f32, {3, 5, 83}, reals);
+  for (const char* dtype : {"int8", "int16", "int32"}) {
+    const Request request{.inputs = {{"input", input}, {"scale", one_of(kScale)}},
+                          .attributes = {{"output_dtype", std::string(dtype)}}};
+    expect_rounded_twice("quantize_affine", request, reals, kScale, kEverything);
+  }
+  expect_rounded_twice("fused_clip", {.inputs = {{"input", input}, {"output_scale", one_of(kScale)}}}, reals, kScale,
+                       kEverything);
+  expect_rounded_twice("q8ta_quantize",
+                       {.inputs = {{"input", input}}, .attributes = {{"output_scale", static_cast<double>(kScale)}}},
+                       reals, kScale, kEveryVariant);
+}
+
+// Small integers: a scale of 1.2 brings some multiples of 3 next to halves.
+TEST_F(RoundingContractionTest, OfHalves) {
+  constexpr float kScale = 1.2f;
+  std::vector<float> integers;
+  for (int integer = -120; integer <= 120; ++integer) integers.push_back(static_cast<float>(integer));
+  const std::vector<double> reals = testing::next_to_halves(integers, 1 / kScale);
+  ASSERT_GE(reals.size(), 10u);
+  const HostTensor input = tensor_of(DType::f16, {3, 5, 83}, reals);
+  expect_rounded_twice("quantize_affine", {.inputs = {{"input", input}, {"scale", one_of(kScale)}}}, reals, kScale,
+                       kEverything);
+  expect_rounded_twice("fused_clip", {.inputs = {{"input", input}, {"output_scale", one_of(kScale)}}}, reals, kScale,
+                       kEverything);
+}
+
+// Integers of a scale to those of twice that: odd ones come next to halves, from both sides.
+class RequantizingContractionTest : public RoundingContractionTest {
+ protected:
+  static constexpr float kInputScale = 0.07f, kScale = 0.14f;
+  std::vector<double> integers_, reals_;
+
+  void SetUp() override {
+    RoundingContractionTest::SetUp();
+    for (int integer = -127; integer <= 127; ++integer) {
+      const float real = static_cast<float>(integer) * kInputScale;
+      if (!testing::is_next_to_a_half(real, 1 / kScale)) continue;
+      integers_.push_back(integer);
+      reals_.push_back(static_cast<double>(real));
+    }
+    ASSERT_GE(integers_.size(), 50u);
+  }
+};
+
+TEST_F(RequantizingContractionTest, Requantize) {
+  for (const DType dtype : {DType::i8, DType::i16, DType::i32}) {
+    const Request request{.inputs = {{"input", tensor_of(dtype, {3, 5, 83}, integers_)},
+                                     {"input_scale", one_of(kInputScale)},
+                                     {"output_scale", one_of(kScale)}}};
+    expect_rounded_twice("requantize", request, reals_, kScale, kEverything);
+  }
+}
+
+TEST_F(RequantizingContractionTest, Concat) {
+  const HostTensor input = tensor_of(DType::i8, {4 * std::ssize(integers_)}, integers_);
+  const Request request{.inputs = {{"input_1", input}, {"input_2", input}},
+                        .attributes = {{"axis", int64_t{0}},
+                                       {"input_1_scale", static_cast<double>(kInputScale)},
+                                       {"input_2_scale", static_cast<double>(kInputScale)},
+                                       {"output_scale", static_cast<double>(kScale)}}};
+  expect_rounded_twice("q8ta_concat", request, reals_, kScale, kEveryVariant);
+}
+
+// Sums over k of which one term is not 0, a column for each integer.
+TEST_F(RequantizingContractionTest, Bmm) {
+  const int64_t columns = std::ssize(integers_);
+  HostTensor other = zeros(DType::i8, {36, columns});
+  for (int64_t column = 0; column < columns; ++column)
+    set_element(other, (column % 36) * columns + column, integers_[static_cast<size_t>(column)]);
+  Request request{.inputs = {{"input", tensor_of(DType::i8, {5, 36}, {1})},
+                             {"input_scale", one_of(kInputScale)},
+                             {"other", other},
+                             {"other_scale", one_of(1)},
+                             {"output_scale", one_of(kScale)}}};
+  for (const char* op : {"bmm", "fused_bmm"}) expect_rounded_twice(op, request, reals_, kScale, kEverythingAsAsked);
+  // Sums of reals are the same, being of one term.
+  request.inputs.erase("input_scale");
+  request.inputs["input"] = tensor_of(DType::f32, {5, 36}, {1});
+  request.inputs["other_scale"] = one_of(kInputScale);
+  expect_rounded_twice("fused_bmm", request, reals_, kScale, kEverythingAsAsked);
 }
 
 }  // namespace
