@@ -8,6 +8,7 @@
 // After a change that is meant: QGEN_UPDATE_GOLDEN=1 test_emit, then read the diff.
 #include "codegen/emit/emit.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -492,6 +493,47 @@ TEST(GeneratedCode, CostsManyKernelsAtATime) {
   }
   EXPECT_LT(classes.size(), expected.size());
   EXPECT_EQ(generated::row_sum_partial::op.staged_cost, nullptr) << "its cost reads no specialization constant";
+}
+
+// Words are no numbers to keep of a kernel: where a cost compares them with those of problems, it is computed kernel by
+// kernel. With words that stand there it is not.
+TEST(GeneratedCode, CostsThatCompareWordsOfKernelsAndProblemsHaveOneStep) {
+  const auto emitted = [](std::string_view compared) {
+    const spec::Spec spec = parsed(fmt::format(R"yaml(
+operator: pick
+summary: as wanted or as it comes
+template: pick.comp
+operands:
+  input:  {{access: read,  dtype: f32}}
+  output: {{access: write, dtype: f32}}
+problem:
+  numel:  u32
+  wanted: {{words: [exact, fast]}}
+parameters:     {{mode: [exact, fast]}}
+specialization: {{workgroup: [64, 128]}}
+grid: ["ceil_div(numel, workgroup)", 1, 1]
+cost: "choose({}, 1.0, 2.0) * workgroup"
+)yaml",
+                                               compared),
+                                   "specs/pick.yaml");
+    Kernel kernel;
+    kernel.variant = {"pick.exact", {Word{"exact"}}};
+    kernel.interface.bindings = {buffer(0, "InputBuffer", Access::read), buffer(1, "OutputBuffer", Access::write)};
+    kernel.interface.specialization = {{"workgroup", 0, 64}};
+    kernel.resources = {{{64, 1, 1}, 0, {}}, {{128, 1, 1}, 0, {}}};
+    const Family family{&spec, "specs/pick.yaml", {kernel}};
+    const auto files = emit(std::span(&family, 1), {}, {});
+    if (!files) return to_text(files.error(), {});
+    const auto table = std::ranges::find(*files, "cpp/pick.cpp", &File::path);
+    return table != files->end() ? table->text : "no table";
+  };
+  const auto one_step = HasSubstr(
+      "choose(((problem.wanted == words::Wanted::exact && parameters.mode == Mode::exact)\n"
+      "      || (problem.wanted == words::Wanted::fast && parameters.mode == Mode::fast)), Real(1.0), Real(2.0))\n"
+      "      * Integer(specialization.workgroup);");
+  EXPECT_THAT(emitted("wanted == mode"), testing::AllOf(one_step, testing::Not(HasSubstr("cost_terms"))));
+  EXPECT_THAT(emitted("wanted == exact"), HasSubstr("table::cost<cost_terms, costs>"));
+  EXPECT_THAT(emitted("mode == exact"), HasSubstr("table::cost<cost_terms, costs>"));
 }
 
 TEST(GeneratedCode, NamesHaveValues) {
