@@ -19,7 +19,6 @@
 #include <charconv>
 #include <limits>
 #include <optional>
-#include <span>
 #include <spirv-tools/libspirv.hpp>
 #include <spirv-tools/optimizer.hpp>
 
@@ -210,13 +209,14 @@ Outcome<Spirv, Messages> failed(Messages messages, std::string_view who) {
   return messages;
 }
 
+// `register_passes` gives false where the optimiser does not know one.
 template <typename Register>
 Outcome<Spirv, Messages> run_passes(const Spirv& spirv, Register register_passes) {
   constexpr std::string_view kWho = "the SPIR-V optimiser";
   Messages messages;
   spvtools::Optimizer optimizer(kTarget);
   optimizer.SetMessageConsumer(collect_errors(messages, kWho));
-  register_passes(optimizer);
+  if (!register_passes(optimizer)) return failed(std::move(messages), kWho);
   spvtools::OptimizerOptions options;
   options.set_run_validator(false);  // validate() does, on the result
   options.set_preserve_spec_constants(true);
@@ -225,73 +225,46 @@ Outcome<Spirv, Messages> run_passes(const Spirv& spirv, Register register_passes
   return optimized;
 }
 
-// The performance passes up to the unrolling of loops, and behind it: those of spirv-opt -O.
-constexpr const char* kUntilUnrolled[] = {"--wrap-opkill",
-                                          "--eliminate-dead-branches",
-                                          "--merge-return",
-                                          "--inline-entry-points-exhaustive",
-                                          "--eliminate-dead-functions",
-                                          "--eliminate-dead-code-aggressive",
-                                          "--private-to-local",
-                                          "--eliminate-local-single-block",
-                                          "--eliminate-local-single-store",
-                                          "--eliminate-dead-code-aggressive",
-                                          "--scalar-replacement=100",
-                                          "--convert-local-access-chains",
-                                          "--eliminate-local-single-block",
-                                          "--eliminate-local-single-store",
-                                          "--eliminate-dead-code-aggressive",
-                                          "--ssa-rewrite",
-                                          "--eliminate-dead-code-aggressive",
-                                          "--ccp",
-                                          "--eliminate-dead-code-aggressive",
-                                          "--loop-unroll"};
-constexpr const char* kOfUnrolled[] = {"--eliminate-dead-branches",
-                                       "--redundancy-elimination",
-                                       "--combine-access-chains",
-                                       "--simplify-instructions",
-                                       "--scalar-replacement=100",
-                                       "--convert-local-access-chains",
-                                       "--eliminate-local-single-block",
-                                       "--eliminate-local-single-store",
-                                       "--eliminate-dead-code-aggressive",
-                                       "--ssa-rewrite",
-                                       "--eliminate-dead-code-aggressive",
-                                       "--vector-dce",
-                                       "--eliminate-dead-inserts",
-                                       "--eliminate-dead-branches",
-                                       "--simplify-instructions",
-                                       "--if-conversion",
-                                       "--copy-propagate-arrays",
-                                       "--reduce-load-size",
-                                       "--eliminate-dead-code-aggressive",
-                                       "--merge-blocks",
-                                       "--redundancy-elimination",
-                                       "--eliminate-dead-branches",
-                                       "--merge-blocks",
-                                       "--simplify-instructions"};
+bool register_performance_passes(spvtools::Optimizer& optimizer) {
+  optimizer.RegisterPerformancePasses();
+  return true;
+}
+bool register_size_passes(spvtools::Optimizer& optimizer) {
+  optimizer.RegisterSizePasses();
+  return true;
+}
+auto register_flags(const std::vector<std::string>& flags) {
+  return [&flags](spvtools::Optimizer& optimizer) { return optimizer.RegisterPassesFromFlags(flags); };
+}
 
-auto registering(std::span<const char* const> flags) {
-  return [flags](spvtools::Optimizer& optimizer) {
-    for (const char* flag : flags) {
-      [[maybe_unused]] const bool is_known = optimizer.RegisterPassFromFlag(flag);
-      assert(is_known);
-    }
-  };
+// The performance passes by their flags, which are their names.
+struct SplitPasses {
+  std::vector<std::string> until_unrolled, of_unrolled;
+};
+
+SplitPasses performance_passes() {
+  spvtools::Optimizer optimizer(kTarget);
+  register_performance_passes(optimizer);
+  SplitPasses passes;
+  bool is_unrolled = false;
+  for (const std::string_view name : optimizer.GetPassNames()) {
+    (is_unrolled ? passes.of_unrolled : passes.until_unrolled).push_back(fmt::format("--{}", name));
+    is_unrolled |= name == "loop-unroll";
+  }
+  return passes;
 }
 
 Outcome<Spirv, Messages> optimize(const Spirv& spirv, Optimization optimization) {
   if (optimization == Optimization::none) return spirv;
-  const auto size_passes = [](spvtools::Optimizer& optimizer) { optimizer.RegisterSizePasses(); };
-  if (!has_exact_arithmetic(spirv)) {
-    if (optimization == Optimization::size) return run_passes(spirv, size_passes);
-    return run_passes(spirv, [](spvtools::Optimizer& optimizer) { optimizer.RegisterPerformancePasses(); });
-  }
+  const bool is_small = optimization == Optimization::size;
+  if (!has_exact_arithmetic(spirv))
+    return run_passes(spirv, is_small ? register_size_passes : register_performance_passes);
   // Nothing may see copies of exact arithmetic before they are exact again.
-  const auto unrolled = run_passes(marked(spirv), registering(kUntilUnrolled));
+  const SplitPasses passes = performance_passes();
+  const auto unrolled = run_passes(marked(spirv), register_flags(passes.until_unrolled));
   if (!unrolled) return unrolled;
-  if (optimization == Optimization::performance) return run_passes(unmarked(*unrolled), registering(kOfUnrolled));
-  const auto small = run_passes(marked(unmarked(*unrolled)), size_passes);  // which unroll once more
+  if (!is_small) return run_passes(unmarked(*unrolled), register_flags(passes.of_unrolled));
+  const auto small = run_passes(marked(unmarked(*unrolled)), register_size_passes);  // which unroll once more
   return small ? unmarked(*small) : small;
 }
 

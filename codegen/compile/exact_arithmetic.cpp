@@ -14,7 +14,6 @@ constexpr size_t kHeaderWords = 5;
 constexpr size_t kBoundWord = 3;
 
 struct Instruction {
-  size_t at;  // word of the module
   spv::Op op;
   std::span<const uint32_t> words;
 };
@@ -24,7 +23,7 @@ void for_each_instruction(const Spirv& spirv, Visit visit) {
   for (size_t at = kHeaderWords; at < spirv.size();) {
     const size_t words = spirv[at] >> spv::WordCountShift;
     if (words == 0 || words > spirv.size() - at) return;
-    visit(Instruction{at, static_cast<spv::Op>(spirv[at] & spv::OpCodeMask), std::span(spirv).subspan(at, words)});
+    visit(Instruction{static_cast<spv::Op>(spirv[at] & spv::OpCodeMask), std::span(spirv).subspan(at, words)});
     at += words;
   }
 }
