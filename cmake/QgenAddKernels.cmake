@@ -20,8 +20,8 @@
 #   #include "operators.h"     // Expected<DeviceTensor> mine::operators::my_operator(context, {.input = x}, {});
 #   #include "graph_nodes.h"   // the same as a node of a graph: runtime/graph/builder.h
 #
-# RUNNER makes <program> of these: what qgen-run is for the shipped operators. It needs the same infer(), and a NAMESPACE,
-# since the shipped kernels, which it times beside, have the one that is used by default.
+# RUNNER makes <program> of these: what qgen-run is for the shipped operators. It needs the same infer(), and a
+# NAMESPACE, since the shipped kernels, which it times beside, have the one that is used by default.
 #
 #   qgen_add_kernels(my_kernels SPECS specs TEMPLATES templates NAMESPACE mine RUNNER my-run)
 #   target_sources(my-run PRIVATE infer.cpp)

@@ -154,7 +154,7 @@ find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 add_library(qgen_eigen INTERFACE)
 target_link_libraries(qgen_eigen INTERFACE $<BUILD_INTERFACE:Eigen3::Eigen>)
 
-# ---- protobuf >= 3.12 and ONNX's schema, onnx.proto: models in files. What protoc makes of it needs the lite runtime only.
+# ---- protobuf >= 3.12 and ONNX's schema, onnx.proto: models in files. Of what protoc makes the lite runtime is enough.
 # ---- The schema's version does not limit opsets: dtypes and operators that came later are numbers and names to it
 qgen_find(Protobuf 3.12)
 if(NOT Protobuf_FOUND)

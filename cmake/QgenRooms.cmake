@@ -2,9 +2,9 @@
 # folder, and with FAMILIES of the folders in it.
 # A room names the rooms to its left in LINKS and can include no others.
 #
-# With QGEN_UNITY, as the scripts build, up to eight sources of a target are compiled as one: headers and what they instantiate,
-# more than half of compiling, are then read once for them. Sources whose own names or macros clash with those of
-# others in the target are named in APART and compiled by themselves, or all of them: APART ALL.
+# With QGEN_UNITY, as the scripts build, up to eight sources of a target are compiled as one: headers and what they
+# instantiate, more than half of compiling, are then read once for them. Sources whose own names or macros clash with
+# those of others in the target are named in APART and compiled by themselves, or all of them: APART ALL.
 #
 # qgen_add_program(NAME SOURCE LINKS ...) makes a program that is installed and, with QGEN_STATIC, runs on any machine
 # with this C library or a newer one.
@@ -127,8 +127,8 @@ function(qgen_add_room name folder)
   add_library(qgen::${name} ALIAS qgen_${name})
 endfunction()
 
-# qgen_list_families(TARGET FOLDER): TARGET's sources include "<path of FOLDER>.inc", which has QGEN_FAMILY(name) for each
-# name.cpp in FOLDER, so that a new file there is all that a new family adds.
+# qgen_list_families(TARGET FOLDER): TARGET's sources include "<path of FOLDER>.inc", which has QGEN_FAMILY(name) for
+# each name.cpp in FOLDER, so that a new file there is all that a new family adds.
 function(qgen_list_families target folder)
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
   file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${folder}")

@@ -130,8 +130,8 @@ function(qgen_register_on_drivers name program)
   endforeach()
 endfunction()
 
-# llvmpipe, and the layer, have threads of their own, and hand each small dispatch from one to the other: on two cores half
-# of the time goes into waking the other one. Its compiler's cache knows how many cores there are, so what shares
+# llvmpipe, and the layer, have threads of their own, and hand each small dispatch from one to the other: on two cores
+# half of the time goes into waking the other one. Its compiler's cache knows how many cores there are, so what shares
 # pipelines is kept so together. Other device tests run on all cores, beside each other as a GPU's workgroups are.
 function(qgen_keep_on_one_core)
   set_tests_properties(${ARGN} PROPERTIES PROCESSOR_AFFINITY ON)

@@ -100,8 +100,8 @@ std::vector<std::string> builtin_functions();
 
 // Parses the whole of `text`, which stands at `start`. `wanted` is the type it must have (an integer serves as a real).
 // Errors: syntax, unknown names and functions (with a suggestion), wrong types, words outside a symbol's set,
-// nesting deeper than 64, more than 1,000 words and signs, or as much with what definitions and functions stand for. A `start`
-// without a column gives diagnostics without one.
+// nesting deeper than 64, more than 1,000 words and signs, or as much with what definitions and functions stand for. A
+// `start` without a column gives diagnostics without one.
 Result<Expression> parse(std::string_view text, const SourceLocation& start, const Scope& scope,
                          std::optional<Type> wanted = std::nullopt);
 
@@ -118,7 +118,8 @@ Expression with_expressions(const Expression& expression, std::span<const std::o
 // Of an expression that is a single number or word.
 std::optional<Value> value_of(const Expression& expression);
 
-// How many names, numbers and operators it has, with those that its definitions and functions stand for: what evaluating it costs.
+// How many names, numbers and operators it has, with those that its definitions and functions stand for: what
+// evaluating it costs.
 size_t size_of(const Expression& expression);
 
 // The scope indices of the symbols an expression names, ascending.

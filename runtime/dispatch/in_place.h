@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Whether one tensor may be written in the other's bytes, where a kernel has leave (OperandInfo::in_place): each element
-// then lies where the other's does.
+// Whether one tensor may be written in the other's bytes, where a kernel has leave (OperandInfo::in_place): each
+// element then lies where the other's does.
 #pragma once
 
 #include "runtime/dispatch/device_tensor.h"

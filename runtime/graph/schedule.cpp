@@ -338,8 +338,8 @@ class Scheduler {
     return true;
   }
 
-  // Gives the bytes that this saves where nothing else is shared. Inputs of the graph stay apart: whoever wrote them may
-  // look at them.
+  // Gives the bytes that this saves where nothing else is shared. Inputs of the graph stay apart: whoever wrote them
+  // may look at them.
   uint64_t put_outputs_in_place() {
     uint64_t saved = 0;
     std::vector<Lifetime> lifetimes = lifetimes_of_tensors();

@@ -36,7 +36,7 @@ class Importer {
   Expected<Imported> run();
 
  private:
-  // ---- inputs, outputs and nodes -------------------------------------------------------------------------------------
+  // ---- inputs, outputs and nodes ------------------------------------------------------------------------------------
 
   // Sixteen times what there is: a weight of a layer is gone through some five times.
   int64_t constant_elements() const;
@@ -58,7 +58,7 @@ class Importer {
   static Error missing(const Node& node);
   static TensorPtr tensor_at(Arguments arguments, size_t index);
 
-  // ---- quantization --------------------------------------------------------------------------------------------------
+  // ---- quantization -------------------------------------------------------------------------------------------------
 
   // Of a constant, or of codes; of another value any.
   static ElementType type_of(const Known& integers);
@@ -75,7 +75,7 @@ class Importer {
   // Scale and zero point of all of the input; as ONNX has them for uint8, 128 less.
   Done quantize_dynamically(const Node& node);
 
-  // ---- operators that say their own quantization ---------------------------------------------------------------------
+  // ---- operators that say their own quantization --------------------------------------------------------------------
 
   // The triple that begins at input `first`.
   Expected<Known> operand_of(const QuantizedOperator& row, size_t first, bool may_be_weight, const Node& node,
@@ -103,8 +103,8 @@ class Importer {
   Expected<Known> apply(const Node& node, const Known& input, const Function& function);
   // The sum of a layer without a bias and a constant is the layer with one; nullopt: it is something else.
   std::optional<Known> add_bias(const Node& node, Arguments arguments);
-  // Of a constant that has one element for each channel of a layer, or one for all, its elements, one for each. Channels
-  // are second in images and last in rows of a linear layer. nullopt: it is something else.
+  // Of a constant that has one element for each channel of a layer, or one for all, its elements, one for each.
+  // Channels are second in images and last in rows of a linear layer. nullopt: it is something else.
   static std::optional<std::vector<float>> of_channels(const Pending& layer, const Known& constant);
   // A Mul, Add or Sub of a layer that waits for it and such a constant is the layer with another weight and bias;
   // nullopt: it is something else.
@@ -114,7 +114,7 @@ class Importer {
   Expected<Known> max_pool(const Node& node, Arguments arguments);
   Expected<Known> depth_to_space(const Node& node, Arguments arguments);
 
-  // ---- elements that move: bytes as they are, else reals ---------------------------------------------------------------
+  // ---- elements that move: bytes as they are, else reals ------------------------------------------------------------
 
   Expected<Elements> elements_of(const Known& input);
   Known moved(const std::string& name, const Elements& elements, std::string_view op, Attributes attributes,

@@ -23,7 +23,7 @@ Match softmax, layer_norm;
 Match mean_of_all, mean_along, mean_of_windows;
 Match mean_of_all_reals, mean_of_reals_along, mean_of_windows_of_reals;
 
-// ---- what they share --------------------------------------------------------------------------------------------------
+// ---- what they share ------------------------------------------------------------------------------------------------
 
 const Known* at(Arguments arguments, size_t index);  // nullptr: left out
 Expected<const Known*> needed(Arguments arguments, size_t index);

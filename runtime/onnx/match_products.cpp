@@ -140,7 +140,8 @@ struct Factor {
   bool is_transposed;
 };
 
-// Matrices that a Transpose turned over, as they lay before it; nullopt: none did. Who else reads its result still does.
+// Matrices that a Transpose turned over, as they lay before it; nullopt: none did. Who else reads its result still
+// does.
 std::optional<Real> before_turning(const Builder& builder, const Real& real) {
   const auto& nodes = builder.graph.nodes;
   const auto writer = std::find_if(nodes.rbegin(), nodes.rend(), [&](const graph::Node& node) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// BatchNormalization with constants is factor * x + offset, with both for each channel, and so is a product or a sum with
-// a constant. Of a convolution or a linear layer that nothing else reads it becomes a part: the factor of the scales of
-// its weight, or of its reals, a sign of the integers, the offset of the bias. Else it is a product and a sum.
+// BatchNormalization with constants is factor * x + offset, with both for each channel, and so is a product or a sum
+// with a constant. Of a convolution or a linear layer that nothing else reads it becomes a part: the factor of the
+// scales of its weight, or of its reals, a sign of the integers, the offset of the bias. Else it is a product and a
+// sum.
 #include <fmt/format.h>
 
 #include <algorithm>

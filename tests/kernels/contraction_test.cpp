@@ -149,8 +149,8 @@ struct ScaleAndBias {
   double weight_scale, bias;
 };
 
-// Those that bring a sum next to a half, of 76 to 120 quanta, where no activation does more than round, to the side that
-// contraction changes.
+// Those that bring a sum next to a half, of 76 to 120 quanta, where no activation does more than round, to the side
+// that contraction changes.
 ScaleAndBias telling_numbers(const Request& request, float sum, Random& random) {
   constexpr int kTries = 10000;
   const auto quantum = static_cast<double>(real_attribute(request, "output_scale"));
@@ -407,7 +407,7 @@ TEST_F(ContractionTest, FusedSumsOfIntegers) {
   }
 }
 
-// ---- products that are rounded to integers ---------------------------------------------------------------------------
+// ---- products that are rounded to integers --------------------------------------------------------------------------
 
 // A product and the sum that rounds it (templates/lib/rounding_shift.glsl).
 class RoundingContractionTest : public ContractionTest {

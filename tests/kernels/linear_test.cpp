@@ -116,7 +116,8 @@ TEST_F(LinearTest, LooksResultsUpAndAddsAResidual) {
   }
 }
 
-// Columns in sixteens and no table: matrices have a way of their own for them, also with sums that are no float at once.
+// Columns in sixteens and no table: matrices have a way of their own for them, also with sums that are no float at
+// once.
 TEST_F(LinearTest, AddsAResidualToSixteensOfColumns) {
   for (const ShapeCase& c : {ShapeCase{{5, 36}, 32}, {{2, 3, 20}, 16}, {{6, 1040}, 48}}) {
     Shape output = c.input;

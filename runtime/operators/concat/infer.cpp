@@ -136,8 +136,8 @@ Done check_one_layout(const Parts& parts, Layout output) {
   return std::monostate{};
 }
 
-// A side along the axis: dimensions before the last three are one, in which elements of an outer one lie as many batches
-// apart as the inner ones have.
+// A side along the axis: dimensions before the last three are one, in which elements of an outer one lie as many
+// batches apart as the inner ones have.
 int64_t side_along(const Shape& shape, size_t axis) {
   Integer side = shape[axis];
   for (size_t d = axis + 1; d + kDims <= shape.size(); ++d) side = side * shape[d];

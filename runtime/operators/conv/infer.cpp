@@ -238,7 +238,8 @@ Expected<TensorDesc> turned(TensorDesc weight, int64_t groups) {
   return weight;
 }
 
-// Of an operand that has an element for each channel of a transposed convolution's output, which its weight does not say.
+// Of an operand that has an element for each channel of a transposed convolution's output, which its weight does not
+// say.
 Done check_channels(std::string_view operand, const std::optional<TensorDesc>& tensor, const Channels& channels) {
   if (!tensor || tensor->shape[0] == channels.outputs) return std::monostate{};
   return refused(

@@ -24,7 +24,7 @@ using testing::KernelKit;
 using testing::kit;
 using testing::of;
 
-// ---- choices ---------------------------------------------------------------------------------------------------------
+// ---- choices --------------------------------------------------------------------------------------------------------
 
 // What select() would give: a choice that knows its operands.
 Choice chosen_for(Choice choice, std::vector<OperandDesc> operands) {
@@ -172,7 +172,7 @@ TEST_F(ChosenTest, WhatIsWrittenIsNoOtherOperand) {
   EXPECT_EQ(integers(a), iota(8, 1));
 }
 
-// ---- lifetimes -------------------------------------------------------------------------------------------------------
+// ---- lifetimes ------------------------------------------------------------------------------------------------------
 
 // The memory of the operand went to the next tensor, and the replay wrote into it.
 TEST_F(ExecutorTest, RecordingsKeepTheirOperands) {
@@ -286,7 +286,7 @@ TEST_F(ExecutorTest, TornHostTensorsAreRefused) {
   EXPECT_EQ(refused(Storage::texture3d, Layout::width_packed), kReason);
 }
 
-// ---- bounds ----------------------------------------------------------------------------------------------------------
+// ---- bounds ---------------------------------------------------------------------------------------------------------
 
 // With robust buffers a kernel that is told a wrong place spoils nothing but what it was given.
 TEST_F(ExecutorTest, RobustBuffersKeepOtherTensors) {

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // ONNX's own node tests of quantization and of 8-bit operators (write_onnx_node_tests.py), and ours of four bits
-// (write_four_bit_node_tests.py), from file to answer on the device. docs/onnx.md has a table of those that are refused, or
-// differ at a tie, and is held to it.
+// (write_four_bit_node_tests.py), from file to answer on the device. docs/onnx.md has a table of those that are
+// refused, or differ at a tie, and is held to it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -275,7 +275,7 @@ TEST(OfTwo, BoundsOfASumAreARequantization) {
   compare(m, {1, 4, 6, 6}, 0.04f);
 }
 
-// ---- normalization that was not folded --------------------------------------------------------------------------------
+// ---- normalization that was not folded ------------------------------------------------------------------------------
 
 struct Normalized : Image {
   std::string normalize(const std::string& input_name, std::vector<float> factors = {0.5f, -1, 2, 1}) {
@@ -380,7 +380,7 @@ TEST(Normalization, IsNoPartOfALayerWithoutAPlaceForIt) {
   EXPECT_EQ(imported_operators(tiny), apart);
 }
 
-// ---- products and sums with a constant behind a layer ------------------------------------------------------------------
+// ---- products and sums with a constant behind a layer ---------------------------------------------------------------
 
 struct Rows : ModelBuilder {
   std::string x = view(input("x", {-1, 5, 8}), 0.05f, 3);
@@ -782,8 +782,8 @@ TEST(Linear, MatMulWithAndWithoutAQuantization) {
   }
 }
 
-// The reals that an operator quantizes itself are those that the model quantized so, where that is known. Else it takes the
-// integers.
+// The reals that an operator quantizes itself are those that the model quantized so, where that is known. Else it takes
+// the integers.
 TEST(Linear, ReadsIntegersWhereItsRealsAreNotKnown) {
   Rows computed;
   const std::string relu = computed.view(computed.node("Relu", {computed.x}), 0.05f, -128);
