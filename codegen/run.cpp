@@ -142,8 +142,9 @@ Digest Session::inputs_digest() const {
   DigestBuilder builder;
   builder.add(build_id()).add(QGEN_VERSION).add(compile::versions());
   builder.add(static_cast<uint64_t>(settings.optimization)).add(settings.filter).add(settings.max_variants);
-  const prune::Options prune = settings.prune.value_or(prune::Options{-1});
-  builder.add(fmt::format("{}", prune.loss)).add(uint64_t{prune.keeps_unmeasured});
+  builder.add(uint64_t{settings.prune.has_value()});
+  if (settings.prune)
+    builder.add(fmt::format("{}", settings.prune->loss)).add(uint64_t{settings.prune->keeps_unmeasured});
   return builder.add(settings.emit.name_space).add(inputs.high).add(inputs.low).finish();
 }
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <set>
 
 #include "common/files.h"
@@ -17,6 +16,7 @@
 #include "runtime/selector/select.h"
 #include "runtime/tuning/tuning_file.h"
 #include "tests/support/source_folder.h"
+#include "tests/support/tensors.h"
 #include "vocabulary/layouts.h"
 
 // Of its own registry.h: the shipped kernels have one of that name too.
@@ -111,7 +111,7 @@ class Maker {
   }
 
  private:
-  size_t below(size_t count) { return std::uniform_int_distribution<size_t>(0, count - 1)(random_); }
+  size_t below(size_t count) { return static_cast<size_t>(random_.integer(0, static_cast<int64_t>(count) - 1)); }
 
   // Most are small, some are round; one of a problem may be beyond what loops of a CPU do, and then the others are so
   // small that no three of them are more than a buffer holds.
@@ -156,7 +156,7 @@ class Maker {
     return desc;
   }
 
-  std::mt19937 random_;
+  testing::Random random_;
   const FieldInfo* large_field_ = nullptr;
 };
 
