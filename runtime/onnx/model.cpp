@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/onnx/model.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -10,21 +11,32 @@ namespace {
 
 struct TypeRow {
   ElementType type;
+  int64_t number;  // of TensorProto.DataType
   std::string_view name;
   int64_t bytes;
   bool is_real;
   std::optional<DType> dtype;
 };
+// clang-format off
 constexpr TypeRow kTypes[] = {
-    {ElementType::f32, "float32", 4, true, DType::f32}, {ElementType::f64, "float64", 8, true, {}},
-    {ElementType::f16, "float16", 2, true, DType::f16}, {ElementType::bf16, "bfloat16", 2, true, DType::bf16},
-    {ElementType::boolean, "bool", 1, false, {}},       {ElementType::i4, "int4", 1, false, {}},
-    {ElementType::u4, "uint4", 1, false, {}},           {ElementType::i8, "int8", 1, false, DType::i8},
-    {ElementType::u8, "uint8", 1, false, DType::u8},    {ElementType::i16, "int16", 2, false, DType::i16},
-    {ElementType::u16, "uint16", 2, false, DType::u16}, {ElementType::i32, "int32", 4, false, DType::i32},
-    {ElementType::u32, "uint32", 4, false, DType::u32}, {ElementType::i64, "int64", 8, false, {}},
-    {ElementType::u64, "uint64", 8, false, {}},         {ElementType::other, "a type without numbers", 0, false, {}},
+    {ElementType::f32,      1, "float32",  4, true,  DType::f32},
+    {ElementType::f64,     11, "float64",  8, true,  {}},
+    {ElementType::f16,     10, "float16",  2, true,  DType::f16},
+    {ElementType::bf16,    16, "bfloat16", 2, true,  DType::bf16},
+    {ElementType::boolean,  9, "bool",     1, false, {}},
+    {ElementType::i4,      22, "int4",     1, false, {}},
+    {ElementType::u4,      21, "uint4",    1, false, {}},
+    {ElementType::i8,       3, "int8",     1, false, DType::i8},
+    {ElementType::u8,       2, "uint8",    1, false, DType::u8},
+    {ElementType::i16,      5, "int16",    2, false, DType::i16},
+    {ElementType::u16,      4, "uint16",   2, false, DType::u16},
+    {ElementType::i32,      6, "int32",    4, false, DType::i32},
+    {ElementType::u32,     12, "uint32",   4, false, DType::u32},
+    {ElementType::i64,      7, "int64",    8, false, {}},
+    {ElementType::u64,     13, "uint64",   8, false, {}},
+    {ElementType::other,    0, "a type without numbers", 0, false, {}},
 };
+// clang-format on
 const TypeRow& row(ElementType type) { return kTypes[static_cast<size_t>(type)]; }
 
 template <typename T>
@@ -44,20 +56,14 @@ T attribute_or(const Node& node, std::string_view attribute, T otherwise) {
 }  // namespace
 
 ElementType element_type(int64_t number) {
-  // In the order of the schema; what came after 4 bits is of no use here.
-  constexpr ElementType kOther = ElementType::other;
-  constexpr ElementType kByNumber[] = {
-      kOther,           ElementType::f32,  ElementType::u8,  ElementType::i8,  ElementType::u16,
-      ElementType::i16, ElementType::i32,  ElementType::i64, kOther,           ElementType::boolean,
-      ElementType::f16, ElementType::f64,  ElementType::u32, ElementType::u64, kOther,
-      kOther,           ElementType::bf16, kOther,           kOther,           kOther,
-      kOther,           ElementType::u4,   ElementType::i4};
-  return number >= 0 && number < std::ssize(kByNumber) ? kByNumber[number] : kOther;
+  const auto found = std::ranges::find(kTypes, number, &TypeRow::number);
+  return found != std::end(kTypes) ? found->type : ElementType::other;
 }
 
 std::string_view name(ElementType type) { return row(type).name; }
 int64_t bytes(ElementType type) { return row(type).bytes; }
 bool is_real(ElementType type) { return row(type).is_real; }
+bool is_nibble(ElementType type) { return type == ElementType::i4 || type == ElementType::u4; }
 std::optional<DType> dtype_of(ElementType type) { return row(type).dtype; }
 
 int64_t Tensor::integer(int64_t index) const {

@@ -27,11 +27,12 @@ namespace qgen::onnx {
 // 8 and 4 bits.
 enum class ElementType : uint8_t { f32, f64, f16, bf16, boolean, i4, u4, i8, u8, i16, u16, i32, u32, i64, u64, other };
 
-// Of TensorProto.DataType.
+// Of a number of TensorProto.DataType.
 ElementType element_type(int64_t number);
 std::string_view name(ElementType type);
 int64_t bytes(ElementType type);  // as Tensor::data has it: 1 of i4 and u4
 bool is_real(ElementType type);
+bool is_nibble(ElementType type);
 // Whether qgen has such a dtype; none of f64, boolean, 64 bits and 4 bits.
 std::optional<DType> dtype_of(ElementType type);
 

@@ -16,7 +16,6 @@
 namespace qgen::onnx {
 
 bool is_byte(ElementType type) { return type == ElementType::i8 || type == ElementType::u8; }
-bool is_nibble(ElementType type) { return type == ElementType::i4 || type == ElementType::u4; }
 bool is_unsigned_byte(ElementType type) { return type == ElementType::u8; }
 bool is_code(ElementType type) { return is_byte(type) || is_nibble(type); }
 int32_t shift_of(ElementType type) { return is_unsigned_byte(type) ? 128 : 0; }

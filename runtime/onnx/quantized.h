@@ -69,7 +69,6 @@ Expected<SymmetricWeight> symmetric_groups(const QuantizedConstant& constant);
 // Bytes as signed ones.
 HostTensor signed_codes(const Tensor& codes);
 bool is_byte(ElementType type);
-bool is_nibble(ElementType type);
 bool is_unsigned_byte(ElementType type);
 bool is_code(ElementType type);  // of 8 or 4 bits: the graph has it as a signed byte
 // How much less that byte is.

@@ -23,8 +23,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
-bool is_nibbles(ElementType type) { return type == ElementType::i4 || type == ElementType::u4; }
-
 // Two a byte, the first in the low half.
 std::vector<std::byte> spread_nibbles(std::span<const std::byte> packed, int64_t count, ElementType type) {
   std::vector<std::byte> spread(static_cast<size_t>(count));
@@ -130,7 +128,7 @@ class Reader {
     result.shape.assign(proto.dims().begin(), proto.dims().end());
     if (Done sound = check_shape(result.shape); !sound) return refuse(sound.error().message);
     const int64_t count = result.size();
-    const int64_t stored = is_nibbles(result.type) ? (count + 1) / 2 : count * bytes(result.type);
+    const int64_t stored = is_nibble(result.type) ? (count + 1) / 2 : count * bytes(result.type);
     if (stored > static_cast<int64_t>(options_.limits.data_bytes - used_bytes_))
       return refuse(fmt::format("the model's tensors have more than {} bytes", options_.limits.data_bytes));
 
@@ -149,7 +147,7 @@ class Reader {
     if (static_cast<int64_t>(data.size()) != stored)
       return refuse(fmt::format("its shape takes {} bytes, and it has {}", stored, data.size()));
     used_bytes_ += data.size();
-    result.data = is_nibbles(result.type) ? spread_nibbles(data, count, result.type) : std::move(data);
+    result.data = is_nibble(result.type) ? spread_nibbles(data, count, result.type) : std::move(data);
     return std::make_shared<const Tensor>(std::move(result));
   }
 

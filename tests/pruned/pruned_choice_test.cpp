@@ -43,7 +43,7 @@ std::vector<DeviceProfile> devices() {
   return devices;
 }
 
-class Pruned : public testing::Test {
+class Pruned : public ::testing::Test {
  protected:
   Pruned() : whole_(*KernelLibrary::open(generated::library())), rest_(*KernelLibrary::open(pruned::library())) {}
 
