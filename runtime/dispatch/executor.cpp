@@ -308,22 +308,14 @@ Done Executor::write(const DeviceTensor& to, const HostTensor& from) {
 Expected<HostTensor> Executor::download(const DeviceTensor& tensor) {
   if (const Done ours = check_is_ours(tensor); !ours) return ours.error();
   const DeviceTensor::Memory& memory = tensor.memory();
+  if (memory.storage == Storage::buffer) {
+    auto stored = download_stored(tensor);
+    if (!stored) return stored.error();
+    return unpacked(memory.dtype, memory.shape, memory.layout, *std::move(stored));
+  }
   auto data = dispatch::host_bytes(memory.dense_bytes);
   if (!data) return data.error();
   HostTensor result{memory.dtype, memory.shape, *std::move(data)};
-
-  if (memory.storage == Storage::buffer && memory.layout == Layout::strided) {
-    if (const Done read = state_->read_bytes(memory, result.data); !read) return read.error();
-    return result;
-  }
-  if (memory.storage == Storage::buffer) {
-    const auto packed = download_stored(tensor);
-    if (!packed) return packed.error();
-    if (const WeightForm* form = find_weight_form(memory.layout)) return unpack_weight(*form, memory.shape, *packed);
-    unpack_elements(*packed, info(memory.layout).dims, result);
-    return result;
-  }
-
   const dispatch::Extent& extent = memory.image.extent();
   auto texels = dispatch::host_bytes(extent[0] * extent[1] * extent[2] * memory.texel_bytes());
   if (!texels) return texels.error();
@@ -336,13 +328,45 @@ Expected<HostTensor> Executor::download(const DeviceTensor& tensor) {
   return result;
 }
 
+Expected<HostTensor> unpacked(DType dtype, const Shape& shape, Layout layout, std::vector<std::byte> stored) {
+  if (layout == Layout::strided) return HostTensor{dtype, shape, std::move(stored)};
+  if (const WeightForm* form = find_weight_form(layout)) return unpack_weight(*form, shape, stored);
+  auto data = dispatch::host_bytes(dense_bytes_of(dtype, shape));
+  if (!data) return data.error();
+  HostTensor result{dtype, shape, *std::move(data)};
+  unpack_elements(stored, info(layout).dims, result);
+  return result;
+}
+
+namespace {
+
+Done check_is_buffer(const DeviceTensor::Memory& memory) {
+  if (memory.storage == Storage::buffer) return std::monostate{};
+  return Error{Error::Kind::invalid_argument, "the texels of a texture do not lie in an order of their own",
+               "download() the tensor"};
+}
+
+}  // namespace
+
+Expected<bool> Executor::holds(const DeviceTensor& tensor, std::span<const std::byte> stored) {
+  if (const Done ours = check_is_ours(tensor); !ours) return ours.error();
+  const DeviceTensor::Memory& memory = tensor.memory();
+  if (const Done buffer = check_is_buffer(memory); !buffer) return buffer.error();
+  if (stored.size() != memory.stored_bytes) return false;
+  bool is_same = true;
+  const auto compare = [&](std::span<const std::byte> piece, uint64_t offset) {
+    const uint64_t count = std::min<uint64_t>(piece.size(), stored.size() - std::min<uint64_t>(offset, stored.size()));
+    is_same = is_same && (count == 0 || std::memcmp(stored.data() + offset, piece.data(), count) == 0);
+  };
+  const Done read = state_->transfers.from_buffer(memory.buffer_handle(), memory.offset, memory.tensor_bytes, compare);
+  if (!read) return read.error();
+  return is_same;
+}
+
 Expected<std::vector<std::byte>> Executor::download_stored(const DeviceTensor& tensor) {
   if (const Done ours = check_is_ours(tensor); !ours) return ours.error();
   const DeviceTensor::Memory& memory = tensor.memory();
-  if (memory.storage != Storage::buffer) {
-    return Error{Error::Kind::invalid_argument, "the texels of a texture do not lie in an order of their own",
-                 "download() the tensor"};
-  }
+  if (const Done buffer = check_is_buffer(memory); !buffer) return buffer.error();
   auto stored = dispatch::host_bytes(memory.stored_bytes);
   if (!stored) return stored.error();
   if (const Done read = state_->read_bytes(memory, *stored); !read) return read.error();

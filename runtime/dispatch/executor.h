@@ -131,6 +131,9 @@ class Executor {
   Expected<HostTensor> download(const DeviceTensor& tensor);
   // A buffer's bytes as they lie, padding of the layout too.
   Expected<std::vector<std::byte>> download_stored(const DeviceTensor& tensor);
+  // Whether these are a buffer's bytes as they lie. Nothing that is read is kept: of a large tensor it takes a part of
+  // the time that download_stored() takes.
+  Expected<bool> holds(const DeviceTensor& tensor, std::span<const std::byte> stored);
   Done write_stored(const DeviceTensor& to, std::span<const std::byte> from);
   Done fill(const DeviceTensor& tensor, uint8_t byte);           // every byte, padding too: poisons outputs
   Expected<bool> guards_are_intact(const DeviceTensor& tensor);  // true of textures: stores past an image are dropped
@@ -169,5 +172,8 @@ class Executor {
   Done check_is_ours(Recording& recording) const;
   std::unique_ptr<State> state_;
 };
+
+// The elements of bytes that lie as in a buffer, as Executor::download_stored() has them.
+Expected<HostTensor> unpacked(DType dtype, const Shape& shape, Layout layout, std::vector<std::byte> stored);
 
 }  // namespace qgen

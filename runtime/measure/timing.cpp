@@ -14,17 +14,25 @@ namespace qgen::measure {
 namespace {
 
 constexpr uint32_t kCounted = 10;  // chains of a submission
-constexpr int kMostFalls = 5;      // of the clock, before what was measured is taken as it is
+// Of TimingOptions::is_quick:
+constexpr uint32_t kFewest = 3;          // chains that count, of a submission that would take longer than
+constexpr double kSubmissionUs = 100e3;  // this
+constexpr double kFarSlower = 4;         // than the best, at the first look: a clock may be at a third for one of them
+constexpr int kMostFalls = 5;            // of the clock, before what was measured is taken as it is
 
 // Replays of a chain: as many as layers of a network follow one another, or fewer, which take so long that the
 // timestamp between two chains does not count.
 constexpr uint32_t kLongestChain = 20;
 constexpr double kChainUs = 400;
 
-uint32_t chain_of(std::span<const double> replays_us) {
-  const double replay_us = std::ranges::min(replays_us);  // the clock may be low
+uint32_t chain_of(double replay_us) {
   const double wanted = std::ceil(kChainUs / std::max(replay_us, 1e-3));
   return static_cast<uint32_t>(std::clamp(wanted, 1.0, double{kLongestChain}));
+}
+
+uint32_t counted_of(double chain_us) {
+  const double wanted = std::ceil(kSubmissionUs / std::max(chain_us, 1e-3));
+  return static_cast<uint32_t>(std::clamp(wanted, double{kFewest}, double{kCounted}));
 }
 
 double at_share(const std::vector<double>& sorted, double share) {
@@ -103,9 +111,10 @@ Done Copies::copy(Executor& executor, const DeviceTensor& tensor, uint32_t count
 // Contestants with their recordings. Those of one call write the same outputs, in turn.
 class Race {
  public:
-  explicit Race(bool is_cold) : is_cold_(is_cold) {}
+  explicit Race(const TimingOptions& options) : options_(options), best_us_(options.best_us) {}
   Done enter(const Contestant& contestant);
-  // Replays of each one chain more than it counts; a row of samples for each: a replay's share of a chain.
+  // Replays of each one chain more than it counts; a row of samples for each: a replay's share of a chain. One that is
+  // out has its first look.
   Expected<std::vector<std::vector<double>>> round();
 
  private:
@@ -114,11 +123,17 @@ class Race {
     uint32_t chain;     // in replays
     uint32_t launches;  // of a replay
     Recording recording;
+    double look_us = 0;
   };
-  static Expected<Entry> record(Executor& executor, const Choice& choice, const Rotation& rotation, uint32_t chain);
+  static Expected<Entry> record(Executor& executor, const Choice& choice, const Rotation& rotation, uint32_t chain,
+                                uint32_t counted);
   static Expected<std::vector<double>> samples_of(Entry& entry);
+  bool is_out(const Entry& entry) const {
+    return options_.is_quick && best_us_ > 0 && entry.look_us > kFarSlower * best_us_;
+  }
 
-  bool is_cold_;
+  const TimingOptions& options_;
+  double best_us_;
   Copies copies_;
   std::map<const PreparedCall*, ArgumentList> arguments_;  // with the outputs that the first contestant made
   std::vector<std::unique_ptr<DeviceTensor>> outputs_;
@@ -132,18 +147,23 @@ Done Race::enter(const Contestant& contestant) {
   auto bound = qgen::bind(context, prepared.call, *contestant.choice, arguments);
   if (!bound) return bound.error();
   const auto rotation =
-      is_cold_ ? copies_.rotation_of(contestant, *bound) : Expected<Rotation>(Rotation{bound->operands});
+      options_.is_cold ? copies_.rotation_of(contestant, *bound) : Expected<Rotation>(Rotation{bound->operands});
   if (!rotation) return rotation.error();
-  auto entry = record(context.executor, *contestant.choice, *rotation, 1);
+  auto entry = record(context.executor, *contestant.choice, *rotation, 1, options_.is_quick ? 1 : kCounted);
   if (!entry) return entry.error();
   const auto replays = samples_of(*entry);
   if (!replays) return replays.error();
+  const double look_us = entry->look_us = std::ranges::min(*replays);  // the clock may be low
+  best_us_ = best_us_ > 0 ? std::min(best_us_, look_us) : look_us;
   // A recording that is run again begins with the first copy: by then all others were read.
-  const auto whole_rotation = static_cast<uint32_t>(rotation->size() / (kCounted + 1) + 1);
-  const uint32_t least = is_cold_ ? whole_rotation : 1;
-  if (const uint32_t chain = std::max(chain_of(*replays), least); chain > 1) {
-    entry = record(context.executor, *contestant.choice, *rotation, chain);
+  const uint32_t least_counted = options_.is_quick ? kFewest : kCounted;
+  const auto whole_rotation = static_cast<uint32_t>(rotation->size() / (least_counted + 1) + 1);
+  const uint32_t chain = std::max(chain_of(look_us), options_.is_cold ? whole_rotation : 1);
+  const uint32_t counted = options_.is_quick ? counted_of(chain * look_us) : kCounted;
+  if (!is_out(*entry) && (chain > 1 || options_.is_quick)) {
+    entry = record(context.executor, *contestant.choice, *rotation, chain, counted);
     if (!entry) return entry.error();
+    entry->look_us = look_us;
   }
   entries_.push_back(*std::move(entry));
   for (DeviceTensor& made : bound->made) {
@@ -154,9 +174,10 @@ Done Race::enter(const Contestant& contestant) {
   return std::monostate{};
 }
 
-Expected<Race::Entry> Race::record(Executor& executor, const Choice& choice, const Rotation& rotation, uint32_t chain) {
+Expected<Race::Entry> Race::record(Executor& executor, const Choice& choice, const Rotation& rotation, uint32_t chain,
+                                   uint32_t counted) {
   std::vector<Work> works;
-  for (uint32_t i = 0; i < (kCounted + 1) * chain; ++i) works.push_back({&choice, rotation[i % rotation.size()]});
+  for (uint32_t i = 0; i < (counted + 1) * chain; ++i) works.push_back({&choice, rotation[i % rotation.size()]});
   auto recording = executor.record(works);
   if (!recording) return recording.error();
   return Entry{&executor, chain, static_cast<uint32_t>(choice.launches.size()), *std::move(recording)};
@@ -173,7 +194,7 @@ Expected<std::vector<double>> Race::samples_of(Entry& entry) {
 Expected<std::vector<std::vector<double>>> Race::round() {
   std::vector<std::vector<double>> rows;
   for (Entry& entry : entries_) {
-    auto samples = samples_of(entry);
+    auto samples = is_out(entry) ? Expected<std::vector<double>>(std::vector{entry.look_us}) : samples_of(entry);
     if (!samples) return samples.error();
     rows.push_back(*std::move(samples));
   }
@@ -197,13 +218,18 @@ uint32_t rounds_of(const TimingOptions& options) { return (options.replays + kCo
 
 Expected<Timings> time_together(SteadyClock& clock, std::span<const Contestant> contestants,
                                 const TimingOptions& options) {
-  Race race(options.is_cold);
+  // The clock is up at the first looks too, where they count.
+  if (options.is_quick) {
+    if (const auto raised = clock.raise(); !raised) return raised.error();
+  }
+  Race race(options);
   for (const Contestant& contestant : contestants) {
     if (Done entered = race.enter(contestant); !entered) return entered.error();
   }
   // Not counted: caches fill, pages are touched, drivers finish what they put off.
   if (const auto first = race.round(); !first) return first.error();
-  auto level = clock.raise();
+  auto level = options.is_quick ? clock.look() : clock.raise();
+  if (level && options.is_quick && !level->is_steady()) level = clock.raise();
   if (!level) return level.error();
 
   Timings timings{.clock = *level};

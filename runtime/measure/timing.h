@@ -46,8 +46,12 @@ struct Contestant {
 };
 
 struct TimingOptions {
-  uint32_t replays = 60;           // samples of each contestant, at least
-  bool is_cold = false;            // the cache, of weights
+  uint32_t replays = 60;  // samples of each contestant, at least
+  bool is_cold = false;   // the cache, of weights
+  // For a search among many: a contestant that takes many times as long as the best does, or as `best_us`, has the time
+  // of its first look and takes part in no round, and one whose replays take tens of milliseconds has fewer samples.
+  bool is_quick = false;
+  double best_us = 0;              // of another that is known already; 0: none is
   std::function<void()> on_round;  // hears of each, once it is done; may be empty
 };
 // How many rounds that takes.

@@ -5,13 +5,43 @@
 // another before a second, so that an element it leaves out, or a result that changes from run to run, shows as a
 // difference; and the guard words behind each output are looked at. Where the kernel may write an output in an input's
 // place, it does so in a third run, which must give the same bits. Make the Executor with guard_bytes.
+//
+//   const auto trial = run_trial(context, prepared, choice);
+//   const auto outputs = elements_of(*trial);
+//   const auto again = run_trial(context, prepared, another, &trial->written);
+//   if (again->is_as_known) ...                               // the same bits: there is nothing else to look at
+//
+// Outputs are compared as they lie: to take hundreds of megabytes apart into elements takes the host a hundred times as
+// long as a device takes to write them.
 #pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "runtime/calls/registry.h"
 
 namespace qgen::measure {
 
-// The result holds the tensors that the call makes, and those given to it that it only writes.
-Expected<Tensors> run_trial(Context& context, const PreparedCall& prepared, const Choice& choice);
+struct StoredOutput {
+  TensorDesc tensor;
+  std::vector<std::byte> bytes;  // in a buffer as they lie; of a texture its elements
+  friend bool operator==(const StoredOutput& a, const StoredOutput& b) { return a.bytes == b.bytes; }
+};
+using StoredOutputs = std::map<std::string, StoredOutput, std::less<>>;  // by operand
+
+struct Trial {
+  StoredOutputs written;     // what the call makes, and tensors given to it that it only writes
+  bool is_as_known = false;  // they are what was known, and `written` is empty
+};
+// `known`: outputs of the same call, of a choice that was found right; may be null.
+Expected<Trial> run_trial(Context& context, const PreparedCall& prepared, const Choice& choice,
+                          const StoredOutputs* known = nullptr);
+Expected<Tensors> elements_of(const Trial& trial);
+
+// Runs it up to so many times more while it `may_go_on`, and says in which run it gave other bits; "": in none.
+std::string repeat(Context& context, const PreparedCall& prepared, const Choice& choice, uint32_t times,
+                   const std::function<bool()>& may_go_on);
 
 }  // namespace qgen::measure

@@ -116,7 +116,8 @@ void verify(Context& context, const PreparedCall& prepared, std::span<const Expe
   for (const Choice& choice : selection.ranked) {
     ++verdict.runs;
     verdict.kernels.insert(choice.id.substr(0, choice.id.find_first_of("/(")));
-    const auto outputs = run_trial(context, prepared, choice);
+    const auto trial = run_trial(context, prepared, choice);
+    const auto outputs = trial ? elements_of(*trial) : trial.error();
     std::string fault = outputs ? fault_of(*outputs, expected, verdict.largest_error) : to_text(outputs.error());
     if (!fault.empty()) verdict.findings.push_back({choice.id, way, std::move(fault)});
   }

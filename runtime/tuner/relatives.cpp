@@ -91,4 +91,14 @@ std::vector<runner::RequestText> relatives_of(const runner::RequestText& request
   return relatives;
 }
 
+double elements_of(const runner::RequestText& request) {
+  double all = 0;
+  for (const std::string& shape : request.shapes) {
+    double elements = 1;
+    for (const int64_t side : parsed(shape).sides) elements *= static_cast<double>(side);
+    all += elements;
+  }
+  return all;
+}
+
 }  // namespace qgen::tuner

@@ -21,4 +21,7 @@ namespace qgen::tuner {
 // Of a request whose inputs are made up (RequestText::shapes).
 std::vector<runner::RequestText> relatives_of(const runner::RequestText& request);
 
+// Of all its inputs.
+double elements_of(const runner::RequestText& request);
+
 }  // namespace qgen::tuner

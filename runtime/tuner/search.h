@@ -4,10 +4,14 @@
 // Which of a problem's candidates are measured, and in what order. Pure: it knows candidates by their ids and the costs
 // that their spec estimates, and a laboratory that measures some of them against each other.
 //
-//   1  all of them, where that fits into the budget; else the cheapest by estimate, and the cheapest of each kind
-//      (recipe or family), since an estimate may be wrong about a whole kind
-//   2  the neighbours of the best, along one axis: ids that differ in one word (a specialization, a tile, a step's
-//      kernel), the nearest values first; and as many more of the cheapest by estimate; until no batch is better
+// Each batch takes the candidates that are expected to be fastest. What is expected of one is its estimate, times what
+// those measured so far took beside their own estimates: those like it (likeness()) count for more, and one like none
+// of them is given a bonus, since it may surprise. So the first is the estimate's choice; then come other
+// specializations of what was best, and recipes that estimates or their like say to be far slower come last.
+//
+//   1  all of them, where that fits into the budget; else batches as long as one brings a gain
+//   2  the first of each kind (recipe or family) of which none was measured, since an estimate may be wrong about a
+//      whole kind; and more batches, where one of them is better
 //   3  the best few again, each against the others, for longer: the order that is told
 #pragma once
 
@@ -29,9 +33,9 @@ struct Candidate {
 
 // What measures. A candidate that is wrong, hangs or crashes has no time, and is not asked for again.
 struct Laboratory {
-  // Some candidates against each other, each replayed so often.
+  // Some candidates against each other, each replayed so often. `best_us`: of what was measured before; 0: nothing was.
   std::function<Expected<std::vector<std::optional<measure::Spread>>>(std::span<const std::string> ids,
-                                                                      uint32_t replays)>
+                                                                      uint32_t replays, double best_us)>
       measure;
   std::function<double()> elapsed_s;  // of the budget
 };
@@ -41,6 +45,7 @@ enum class Strategy : uint8_t { automatic, exhaustive, halving };
 struct SearchOptions {
   Strategy strategy = Strategy::automatic;
   double budget_s = 60;
+  double most_s = 0;  // where the budget is spent before anything is measured, one candidate still is until then
 };
 
 struct Measured {
@@ -61,11 +66,12 @@ struct SearchResult {
 Expected<SearchResult> find_best(std::span<const Candidate> candidates, std::span<const Measured> known,
                                  const Laboratory& laboratory, const SearchOptions& options);
 
-// How many steps along one axis lie between two ids: a step doubles a number, or takes another word in a word's place.
-// nullopt: they differ in more than one axis, or in none.
+// How much the time of one candidate says of another's, by their ids: 1 of the same, less with each step that lies
+// between. A step doubles a number, or takes another word in a word's place.
 //
-//   op.tile.m2n4/workgroup64  op.tile.m2n4/workgroup256     2
-//   op.tile.m2n4/workgroup64  op.tile.m4n2/workgroup64      2, since a record is one axis
-std::optional<double> steps_between(std::string_view a, std::string_view b);
+//   op.tile.m2n4/workgroup64  op.tile.m2n4/workgroup256     two steps
+//   op.tile.m2n4/workgroup64  op.tile.m4n2/workgroup128     three
+//   op.tile.m2n4/workgroup64  op.plain                      another kind: next to nothing
+double likeness(std::string_view a, std::string_view b);
 
 }  // namespace qgen::tuner

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 
 #include "common/files.h"
 #include "common/program.h"
 #include "common/progress.h"
 #include "runtime/tuner/commands.h"
+#include "runtime/tuner/relatives.h"
 #include "runtime/tuner/tuner.h"
 #include "runtime/tuner/worker.h"
 
@@ -58,6 +60,9 @@ Expected<std::vector<runner::Task>> tasks_of(const Program& program, const Argum
   if (tasks->empty()) {
     return refused("there is no problem to tune", "name some with --problems, or one with --operator and --shape");
   }
+  // Each has an equal part of what the budget has left, and small ones take less than that: the large ones, whose data
+  // and references take long, have what those leave.
+  std::ranges::stable_sort(*tasks, {}, [](const runner::Task& task) { return elements_of(task.request); });
   return tasks;
 }
 
@@ -89,6 +94,12 @@ class Display {
                  measured.id);
     }
     if (const std::string why = why_nothing(report); !why.empty()) fmt::print("  {}\n", why);
+    if (report.by_relatives > 0) {
+      fmt::print(
+          "  verified on small relatives alone: {} of {}. The reference takes too long here, and no kernels of two "
+          "templates agree\n",
+          report.by_relatives, report.found.ranked.size());
+    }
     if (report.untuned && !report.found.ranked.empty()) {
       fmt::print("  untuned it would be {:.4g} us, {:.2f} times the best: {}\n", report.untuned->us.median,
                  report.untuned->us.median / report.found.ranked.front().us.median, report.untuned->id);
@@ -143,17 +154,20 @@ Expected<int> tune(const Program& program, const Arguments& arguments) {
   bool has_failed = false;
   for (size_t i = 0; i < tasks->size(); ++i) {
     display.begin(i, (*tasks)[i]);
-    const auto report = tuner.tune((*tasks)[i], left_s / static_cast<double>(tasks->size() - i));
+    if (left_s <= 0) {
+      display.failed(refused("nothing was measured: the problems before took the whole budget"));
+      has_failed = true;
+      continue;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const auto report = tuner.tune((*tasks)[i], left_s / static_cast<double>(tasks->size() - i), left_s);
+    left_s -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (is_stopped)
       return Error{Error::Kind::system, "interrupted",
                    "what was measured is kept: the same command goes on from there"};
     if (!report && report.error().kind == Error::Kind::device) return report.error();
-    if (report) {
-      left_s = std::max(left_s - report->seconds, 1.0);
-      display.end(*report);
-    } else {
-      display.failed(report.error());
-    }
+    if (report) display.end(*report);
+    else display.failed(report.error());
     has_failed |= !report || report->found.ranked.empty();
   }
   return has_failed ? kSomeFailed : kDone;

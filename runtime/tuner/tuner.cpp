@@ -9,12 +9,14 @@
 #include <nlohmann/json.hpp>
 
 #include "common/date.h"
+#include "runtime/tuner/verifier.h"
 
 namespace qgen::tuner {
 namespace {
 
 // A driver that dies with every candidate is no driver to tune on.
 constexpr size_t kMostDeaths = 64;
+constexpr double kOfRepeats = 0.05;  // of the budget, which the winner's repetitions may take
 
 using Json = nlohmann::ordered_json;
 
@@ -139,21 +141,24 @@ Done Tuner::verify(std::vector<std::string> ids) {
   size_t done = 0;
   const size_t all = ids.size();
   while (!ids.empty()) {
-    std::map<std::string, std::string> faults;
+    std::map<std::string, Verdict> verdicts;
     const auto on_line = [&](const Json& line) {
       if (!line.contains("id")) return;
-      faults[line.at("id")] = line.at("fault");
-      tell("verify", ++done, all);
+      verdicts[line.at("id")] = {line.at("fault"), line.at("is_proven"), line.at("is_by_relatives")};
+      if (std::ranges::find(ids, line.at("id").get<std::string>()) != ids.end()) tell("verify", ++done, all);
     };
+    std::vector<std::string> without;
+    for (const auto& [id, reason] : dropped_) without.push_back(id);
     std::string blamed, end;
-    const auto answer = ask({{"do", "verify"}, {"ids", ids}}, blamed, end, on_line);
+    const auto answer = ask({{"do", "verify"}, {"ids", ids}, {"without", without}}, blamed, end, on_line);
     if (!answer) return answer.error();
     if (*answer && (*answer)->contains("error")) return told(**answer);
-    if (!*answer && !faults.contains(blamed))
-      faults[blamed.empty() ? ids.front() : blamed] = fmt::format("running it: {}", end);
-    for (const auto& [id, fault] : faults) {
-      if (fault.empty()) verified_.insert(id);
-      else if (Done dropped = drop(id, fault, true); !dropped) return dropped;
+    if (!*answer && !verdicts.contains(blamed))
+      verdicts[blamed.empty() ? ids.front() : blamed].fault = fmt::format("running it: {}", end);
+    for (const auto& [id, verdict] : verdicts) {
+      if (verdict.fault.empty()) verified_.insert(id);
+      else if (Done dropped = drop(id, verdict.fault, verdict.is_proven); !dropped) return dropped;
+      if (verdict.is_by_relatives) by_relatives_.insert(id);
       std::erase(ids, id);
     }
     if (*answer) break;  // all were said
@@ -162,10 +167,11 @@ Done Tuner::verify(std::vector<std::string> ids) {
 }
 
 // Together; where that kills the worker, each alone.
-Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, std::map<std::string, measure::Spread>& times) {
+Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, double best_us, Times& times) {
+  const Json command = {
+      {"do", "time"}, {"ids", ids}, {"replays", replays}, {"is_cold", options_.is_cold}, {"best_us", best_us}};
   std::string blamed, end;
-  const auto answer = ask({{"do", "time"}, {"ids", ids}, {"replays", replays}, {"is_cold", options_.is_cold}}, blamed,
-                          end, [&](const Json&) { tell("time", 0, ids.size()); });
+  const auto answer = ask(command, blamed, end, [&](const Json&) { tell("time", 0, ids.size()); });
   if (!answer) return answer.error();
   if (*answer && (*answer)->contains("times")) {
     for (const Json& row : (*answer)->at("times")) {
@@ -183,12 +189,12 @@ Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, std::map
     if (Done again = reopen(); !again) return again;
   }
   for (const std::string& id : ids) {
-    if (Done done = time({id}, replays, times); !done) return done;
+    if (Done done = time({id}, replays, best_us, times); !done) return done;
   }
   return std::monostate{};
 }
 
-Done Tuner::keep(const std::map<std::string, measure::Spread>& times) {
+Done Tuner::keep(const Times& times) {
   std::vector<tuning::TunedRow> rows;
   for (const auto& [id, us] : times) {
     rows.push_back({opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, today(), statistics_[id],
@@ -197,7 +203,7 @@ Done Tuner::keep(const std::map<std::string, measure::Spread>& times) {
   return store_.add(opened_.device, opened_.profile, rows);
 }
 
-Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> ids, uint32_t replays) {
+Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> ids, uint32_t replays, double best_us) {
   if (options_.is_stopped && *options_.is_stopped) {
     return Error{Error::Kind::system, "interrupted", "what was measured is kept: the same command goes on from there"};
   }
@@ -215,10 +221,10 @@ Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> ids, uint32
   if (!to_verify.empty()) {
     if (Done done = verify(to_verify); !done) return done.error();
   }
-  std::map<std::string, measure::Spread> times;
+  Times times;
   const auto to_time = chosen([](const std::string&) { return true; });
   if (!to_time.empty()) {
-    if (Done done = time(to_time, replays, times); !done) return done.error();
+    if (Done done = time(to_time, replays, best_us, times); !done) return done.error();
   }
   if (Done kept = keep(times); !kept) return kept.error();
   Spreads spreads;
@@ -262,12 +268,13 @@ std::vector<Measured> Tuner::known_times() const {
 }
 
 // What gives other bits in one run of many falls only here: the next best stands then.
-Done Tuner::repeat_winner(SearchResult& found) {
+Done Tuner::repeat_winner(SearchResult& found, double until_s) {
   while (!found.ranked.empty() && options_.repeats > 0) {
     const std::string id = found.ranked.front().id;
     std::string fault, blamed, end;
-    const auto answer = ask({{"do", "repeat"}, {"ids", {id}}, {"times", options_.repeats}}, blamed, end,
-                            [&](const Json& line) { fault = line.value("fault", fault); });
+    const double within_s = std::max(until_s - seconds_since(began_), 0.0);
+    const auto answer = ask({{"do", "repeat"}, {"ids", {id}}, {"times", options_.repeats}, {"within_s", within_s}},
+                            blamed, end, [&](const Json& line) { fault = line.value("fault", fault); });
     if (!answer) return answer.error();
     if (!*answer && fault.empty()) fault = fmt::format("repeating it: {}", end);
     if (*answer && (*answer)->contains("error")) return told(**answer);
@@ -278,9 +285,10 @@ Done Tuner::repeat_winner(SearchResult& found) {
   return std::monostate{};
 }
 
-Expected<TaskReport> Tuner::tune(const runner::Task& task, double budget_s) {
-  const auto begin = std::chrono::steady_clock::now();
+Expected<TaskReport> Tuner::tune(const runner::Task& task, double budget_s, double most_s) {
+  began_ = std::chrono::steady_clock::now();
   task_ = task;
+  by_relatives_.clear();
   verified_.clear();
   compiled_.clear();
   statistics_.clear();
@@ -296,23 +304,28 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, double budget_s) {
                     .device = opened_.device_name,
                     .candidates = opened_.candidates.size(),
                     .budget_s = budget_s,
-                    .opened_s = seconds_since(begin)};
+                    .opened_s = seconds_since(began_)};
   const std::string untuned = opened_.candidates.front().id;
   if (Done skipped = skip_quarantined(report); !skipped) return skipped.error();
 
-  const Laboratory laboratory{
-      .measure = [&](std::span<const std::string> ids, uint32_t replays) { return measure(ids, replays); },
-      .elapsed_s = [&] { return seconds_since(begin); }};
+  const Laboratory laboratory{.measure = [&](std::span<const std::string> ids, uint32_t replays,
+                                             double best_us) { return measure(ids, replays, best_us); },
+                              .elapsed_s = [&] { return seconds_since(began_); }};
   SearchOptions how = options_.search;
-  how.budget_s = budget_s;
+  how.budget_s = (1 - kOfRepeats) * budget_s;
+  how.most_s = most_s;
   auto found = find_best(opened_.candidates, known_times(), laboratory, how);
   if (!found) return found.error();
   report.found = *std::move(found);
-  if (Done repeated = repeat_winner(report.found); !repeated) return repeated.error();
+  // What was found wrong only when it had been measured.
+  std::erase_if(report.found.ranked, [&](const Measured& measured) { return dropped_.contains(measured.id); });
+  if (Done repeated = repeat_winner(report.found, budget_s); !repeated) return repeated.error();
+  report.by_relatives = static_cast<size_t>(std::ranges::count_if(
+      report.found.ranked, [&](const Measured& measured) { return by_relatives_.contains(measured.id); }));
   const auto measured = std::ranges::find(report.found.ranked, untuned, &Measured::id);
   if (measured != report.found.ranked.end()) report.untuned = *measured;
   for (const auto& [kernel, reason] : dropped_) report.dropped.push_back({kernel, reason});
-  report.seconds = seconds_since(begin);
+  report.seconds = seconds_since(began_);
   return report;
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -36,6 +37,7 @@ struct TaskReport {
   SearchResult found;               // best first
   std::optional<Measured> untuned;  // what would have been chosen without
   std::vector<Dropped> dropped;     // now or before
+  size_t by_relatives = 0;          // of those found: verified on small relatives alone (verifier.h)
   double budget_s = 0;
   double opened_s = 0;  // until the problem and its references were there; of the budget, as all else
   double seconds = 0;   // in all
@@ -53,7 +55,7 @@ struct TunerEvent {
 struct TunerOptions {
   WorkerProcessOptions worker;
   SearchOptions search;   // its budget is tune()'s
-  uint32_t repeats = 20;  // of the winner, whose results must be the same bits each time
+  uint32_t repeats = 20;  // of the winner, whose results must be the same bits each time; fewer where time is up
   bool is_cold = false;   // measure::TimingOptions
   bool is_anew = false;   // measures again what the store has, and what was quarantined
   std::function<void(const TunerEvent&)> on_event;
@@ -65,7 +67,8 @@ class Tuner {
   Tuner(tuning::Store& store, TunerOptions options) : store_(store), options_(std::move(options)) {}
   // Errors: an operator or a request that is refused; no kernel fits; no device; the store. A worker that cannot be
   // kept alive.
-  Expected<TaskReport> tune(const runner::Task& task, double budget_s);
+  // Where opening the problem takes all of the budget, one kernel is measured still, unless it took `most_s`.
+  Expected<TaskReport> tune(const runner::Task& task, double budget_s, double most_s = 0);
 
  private:
   struct Opened {
@@ -85,12 +88,13 @@ class Tuner {
   Done skip_quarantined(TaskReport& report);
   std::vector<Measured> known_times() const;
 
-  Expected<Spreads> measure(std::span<const std::string> ids, uint32_t replays);
+  Expected<Spreads> measure(std::span<const std::string> ids, uint32_t replays, double best_us);
   Done compile(const std::vector<std::string>& ids);
   Done verify(std::vector<std::string> ids);
-  Done time(const std::vector<std::string>& ids, uint32_t replays, std::map<std::string, measure::Spread>& times);
-  Done repeat_winner(SearchResult& found);
-  Done keep(const std::map<std::string, measure::Spread>& times);
+  using Times = std::map<std::string, measure::Spread>;
+  Done time(const std::vector<std::string>& ids, uint32_t replays, double best_us, Times& times);
+  Done repeat_winner(SearchResult& found, double until_s);
+  Done keep(const Times& times);
   Done drop(const std::string& id, const std::string& reason, bool is_quarantined);
 
   // The worker's answer. nullopt: it died, and another one is there; `blamed` is what it worked on.
@@ -103,7 +107,8 @@ class Tuner {
   std::optional<WorkerProcess> worker_;
   std::optional<runner::Task> task_;
   Opened opened_;
-  std::set<std::string, std::less<>> verified_, compiled_;
+  std::chrono::steady_clock::time_point began_;  // of the problem
+  std::set<std::string, std::less<>> verified_, compiled_, by_relatives_;
   std::map<std::string, std::string, std::less<>> dropped_;
   std::map<std::string, std::string, std::less<>> statistics_;  // TunedRow's
   size_t deaths_ = 0;

@@ -5,17 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <utility>
 
-#include "runtime/measure/trial.h"
 #include "runtime/report/work.h"
 #include "runtime/tuner/relatives.h"
 
 namespace qgen::tuner {
 namespace {
 
-// The references do some 10^8 to 10^9 operations a second.
-constexpr double kMostOperations = 2e8;
 constexpr double kSecondsAllowed = 120;
 // Results of reals whose error the reference alone can bound are held to one another within this part of the largest.
 constexpr double kConsensus = 1.0 / 64;
@@ -46,113 +45,225 @@ measure::Expectation expectation_by_consensus(const OperatorInfo& op, const Tens
   return expected;
 }
 
+std::set<const OperatorInfo*> families_of(const Choice& choice) {
+  std::set<const OperatorInfo*> families;
+  for (const Launch& launch : choice.launches) families.insert(launch.op);
+  return families;
+}
+
+bool have_a_family_in_common(const Choice& a, const Choice& b) {
+  const auto of_a = families_of(a);
+  return std::ranges::any_of(families_of(b), [&](const OperatorInfo* family) { return of_a.contains(family); });
+}
+
 }  // namespace
 
 Verifier::Verifier(Context& context, const runner::Program& program, const PreparedCall& problem,
-                   std::function<void(double seconds)> allow)
-    : context_(context), program_(program), problem_(problem), allow_(std::move(allow)) {}
+                   std::span<const Choice> choices, std::function<void(double seconds)> allow,
+                   const VerifierOptions& options)
+    : context_(context),
+      program_(program),
+      problem_(problem),
+      choices_(choices),
+      allow_(std::move(allow)),
+      options_(options) {}
+
+// ---- references -----------------------------------------------------------------------------------------------------
+
+std::future<Verifier::Answer> Verifier::answer_later(const OperatorEntry& entry, Request request) const {
+  return std::async(std::launch::async, [&entry, answers = program_.answers, asked = std::move(request)] {
+    return measure::expectation_by_reference(entry, asked, answers);
+  });
+}
 
 Done Verifier::prepare(const OperatorEntry& entry, const runner::Task& task, const Request& request) {
   allow_(kSecondsAllowed);
-  bool is_known = false;
+  entry_ = &entry;
+  request_ = &request;
   for (const runner::RequestText& text : relatives_of(task.request)) {
     auto parsed = runner::parse_request(entry, text);
     if (!parsed) continue;
-    const auto complete_request = complete(entry, *std::move(parsed));
+    auto complete_request = complete(entry, *std::move(parsed));
     if (!complete_request) continue;
     auto call = qgen::prepare(context_, entry, *complete_request);
-    if (!call || operations_of(call->call) > kMostOperations) continue;
-    auto expected = measure::expectation_by_reference(entry, *complete_request, program_.answers);
-    if (!expected) break;
-    is_known = true;
-    relatives_.push_back({*std::move(call), *std::move(expected)});
+    if (!call || operations_of(call->call) > options_.most_operations) continue;
+    relatives_.push_back({*std::move(call), {}});
+    relatives_.back().standard.reference = answer_later(entry, *std::move(complete_request));
   }
-  if (operations_of(problem_.call) <= kMostOperations) {
-    expected_ = measure::expectation_by_reference(entry, request, program_.answers);
-    is_known = expected_.has_value();
-  }
+  if (operations_of(problem_.call) <= options_.most_operations) standard_.reference = answer_later(entry, request);
+  return wait_for_references();
+}
+
+Done Verifier::wait_for_references() {
+  const auto wait = [](Standard& standard) {
+    if (standard.reference.valid()) standard.expected = standard.reference.get();
+    return standard.is_known();
+  };
+  bool is_known = wait(standard_);
+  for (Case& relative : relatives_) is_known |= wait(relative.standard);
+  std::erase_if(relatives_, [](const Case& relative) { return !relative.standard.is_known(); });
   if (is_known) return std::monostate{};
-  return refused(fmt::format("'{}' has no reference that its kernels could be held to", entry.name));
+  return refused(fmt::format("'{}' has no reference that its kernels could be held to", entry_->name));
 }
 
-Expected<Tensors> Verifier::run(const PreparedCall& call, const std::string& id) {
-  const Selection selection =
-      select(call.call.problem, context_.profile, context_.library, {.force = id, .best_only = true});
-  if (selection.ranked.empty()) return no_kernel(selection);
-  return measure::run_trial(context_, call, selection.ranked.front());
-}
+// ---- one candidate --------------------------------------------------------------------------------------------------
 
-std::string Verifier::fault_of(const Tensors& got, const measure::Expectation& expected) const {
-  for (const auto& [name, wanted] : expected.outputs) {
-    const auto output = got.find(name);
-    if (output == got.end()) continue;
-    const auto comparison = measure::compare(output->second, expected, name);
+std::string Verifier::fault_of(measure::Trial& trial, Standard& standard) const {
+  if (trial.is_as_known) return "";
+  const auto got = elements_of(trial);
+  if (!got) return to_text(got.error());
+  if (!standard.expected) {
+    const auto believed = elements_of(measure::Trial{.written = *standard.right});
+    if (!believed) return to_text(believed.error());
+    standard.expected = expectation_by_consensus(*problem_.call.problem.op, *believed);
+  }
+  for (const auto& [name, wanted] : standard.expected->outputs) {
+    const auto output = got->find(name);
+    if (output == got->end()) continue;
+    const auto comparison = measure::compare(output->second, *standard.expected, name);
     if (!comparison.fault.empty()) return fmt::format("{}{}", name, comparison.fault);
   }
+  if (!standard.right) standard.right = std::move(trial.written);
   return "";
 }
 
 std::string Verifier::fault_on_relatives(const std::string& id) {
-  for (const Case& relative : relatives_) {
-    const auto got = run(relative.call, id);
-    if (!got && got.error().kind == Error::Kind::unsupported) continue;  // it does not fit
-    std::string fault = got ? fault_of(*got, relative.expected) : to_text(got.error());
+  for (Case& relative : relatives_) {
+    const Selection selection =
+        select(relative.call.call.problem, context_.profile, context_.library, {.force = id, .best_only = true});
+    if (selection.ranked.empty()) continue;  // it does not fit
+    auto trial = measure::run_trial(context_, relative.call, selection.ranked.front(), relative.standard.known());
+    if (!trial && trial.error().kind == Error::Kind::unsupported) continue;
+    std::string fault = trial ? fault_of(*trial, relative.standard) : to_text(trial.error());
     if (!fault.empty()) return fmt::format("{} (of {})", fault, key_of(relative.call.call.problem));
   }
   return "";
 }
 
-void Verifier::find_consensus(const std::vector<std::pair<std::string, Tensors>>& results) {
-  const OperatorInfo& op = *problem_.call.problem.op;
-  for (const auto& [id, tensors] : results) {
-    auto expected = expectation_by_consensus(op, tensors);
-    const auto agreeing =
-        std::ranges::count_if(results, [&](const auto& other) { return fault_of(other.second, expected).empty(); });
-    if (agreeing < 2 && results.size() > 1) continue;
-    expected_ = std::move(expected);
-    return;
-  }
+// On relatives, and on the problem itself, whose outputs nobody has looked at yet.
+Expected<Verifier::Result> Verifier::run(const std::string& id, const At& at) {
+  at(id);
+  if (std::string fault = fault_on_relatives(id); !fault.empty()) return Error{Error::Kind::device, fault, ""};
+  const auto choice = std::ranges::find(choices_, id, &Choice::id);
+  auto trial = measure::run_trial(context_, problem_, *choice, standard_.known());
+  if (!trial) return trial.error();
+  return Result{&*choice, *std::move(trial), {id}};
 }
 
-void Verifier::verify(std::span<const std::string> ids, const std::function<void(const std::string&)>& at,
-                      const std::function<void(const std::string& id, const std::string& fault)>& say) {
-  constexpr size_t kHeld = 3;  // results at a time, which may be large
-  std::vector<std::pair<std::string, Tensors>> waiting;
-  const auto settle = [&] {
-    if (!expected_) find_consensus(waiting);
-    for (const auto& [id, tensors] : waiting) {
-      say(id, expected_ ? fault_of(tensors, *expected_) : "gives what no other kernel gives");
-    }
-    waiting.clear();
-  };
-  for (const std::string& id : ids) {
-    at(id);
-    std::string fault = fault_on_relatives(id);
-    auto got = fault.empty() ? run(problem_, id) : Expected<Tensors>(Tensors());
-    if (!got) fault = to_text(got.error());
-    if (!fault.empty()) {
-      say(id, fault);
-    } else if (expected_) {
-      say(id, fault_of(*got, *expected_));
-    } else {
-      waiting.emplace_back(id, *std::move(got));
-      if (waiting.size() == kHeld) settle();
-    }
-  }
-  settle();
+Verdict Verifier::verify(const std::string& id, const std::set<std::string>& without, const At& at, const Say& say) {
+  auto result = run(id, at);
+  if (!result) return {to_text(result.error())};
+  if (standard_.is_known()) return {fault_of(result->trial, standard_)};
+  const Choice& choice = *result->choice;
+  unsettled_.push_back(*std::move(result));
+  const bool is_settled =
+      believe_two_that_agree() || invite_witnesses(choice, without, at, say) || let_reference_decide();
+  return is_settled ? settle(choice, say) : leave_open(choice, say);
 }
 
-std::string Verifier::repeat(const std::string& id, uint32_t times) {
-  std::optional<Tensors> first;
-  for (uint32_t i = 0; i < times; ++i) {
-    auto got = run(problem_, id);
-    if (!got) return to_text(got.error());
-    if (!first) first = *std::move(got);
-    else if (std::ranges::any_of(*first,
-                                 [&](const auto& output) { return got->at(output.first).data != output.second.data; }))
-      return fmt::format("gives other bits in run {} of {}", i + 1, times);
+// All that were left open are judged too.
+Verdict Verifier::settle(const Choice& asked, const Say& say) {
+  Verdict of_asked;
+  for (Result& result : unsettled_) {
+    const std::string fault = fault_of(result.trial, standard_);
+    if (result.choice == &asked) of_asked.fault = fault;
+    for (const std::string& id : result.alike) {
+      if (!fault.empty() && id != asked.id) say(id, {fault});
+    }
   }
-  return "";
+  unsettled_.clear();
+  return of_asked;
+}
+
+// While all give the same they pass by relatives alone. Once they do not, none does, not even those before.
+Verdict Verifier::leave_open(const Choice& asked, const Say& say) {
+  const auto own = std::ranges::find(unsettled_, &asked, &Result::choice);
+  const auto twin = std::ranges::find_if(unsettled_, [&](const Result& other) {
+    return other.choice != &asked && other.trial.written == own->trial.written;
+  });
+  if (twin != unsettled_.end()) {  // one is enough to compare with
+    twin->alike.push_back(asked.id);
+    unsettled_.erase(own);
+  }
+  if (unsettled_.size() == 1) {
+    unsettled_.front().has_passed = true;
+    return {.is_by_relatives = true};
+  }
+  const Verdict unproven{"gives other results than other kernels, of which none is proven right", false};
+  for (Result& result : unsettled_) {
+    if (!std::exchange(result.has_passed, false)) continue;
+    for (const std::string& id : result.alike) say(id, unproven);
+  }
+  return unproven;
+}
+
+bool Verifier::all_agree() const {
+  return std::ranges::all_of(
+      unsettled_, [&](const Result& other) { return other.trial.written == unsettled_.front().trial.written; });
+}
+
+// ---- what is believed -----------------------------------------------------------------------------------------------
+
+bool Verifier::believe_two_that_agree() {
+  for (Result& one : unsettled_) {
+    Standard supposed;
+    supposed.right = one.trial.written;
+    for (Result& other : unsettled_) {
+      if (have_a_family_in_common(*one.choice, *other.choice)) continue;
+      const bool is_same = other.trial.written == one.trial.written;
+      if (!is_same && !fault_of(other.trial, supposed).empty()) continue;
+      standard_ = std::move(supposed);
+      return true;
+    }
+  }
+  return false;
+}
+
+const Choice* Verifier::next_witness(const Choice& of, const std::set<std::string>& without) {
+  for (const Choice& choice : choices_) {
+    const bool is_heard = std::ranges::any_of(
+        unsettled_, [&](const Result& result) { return families_of(*result.choice) == families_of(choice); });
+    if (is_heard || without.contains(choice.id) || have_a_family_in_common(of, choice)) continue;
+    if (heard_.insert(choice.id).second) return &choice;
+  }
+  return nullptr;
+}
+
+bool Verifier::invite_witnesses(const Choice& of, const std::set<std::string>& without, const At& at, const Say& say) {
+  constexpr int kMost = 4;
+  for (int i = 0; i < kMost; ++i) {
+    const Choice* witness = next_witness(of, without);
+    if (!witness) return false;
+    auto result = run(witness->id, at);
+    at(of.id);
+    if (!result) {
+      say(witness->id, {to_text(result.error())});
+      continue;
+    }
+    unsettled_.push_back(*std::move(result));
+    if (believe_two_that_agree()) return true;
+  }
+  return false;
+}
+
+// Where there is something to decide.
+bool Verifier::let_reference_decide() {
+  const double operations = operations_of(problem_.call);
+  if (all_agree() || operations > options_.most_operations_to_decide) return false;
+  allow_(kSecondsAllowed + operations / 1e8);
+  standard_.expected = measure::expectation_by_reference(*entry_, *request_, program_.answers);
+  return standard_.is_known();
+}
+
+void Verifier::verify(std::span<const std::string> ids, const std::set<std::string>& without, const At& at,
+                      const Say& say) {
+  for (const std::string& id : ids) say(id, verify(id, without, at, say));
+}
+
+std::string Verifier::repeat(const std::string& id, uint32_t times, double within_s) {
+  const auto choice = std::ranges::find(choices_, id, &Choice::id);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(within_s);
+  return measure::repeat(context_, problem_, *choice, times, [&] { return std::chrono::steady_clock::now() < end; });
 }
 
 }  // namespace qgen::tuner

@@ -4,57 +4,118 @@
 // Whether a choice may be trusted on a problem, whatever its size:
 //
 // * on small relatives of the problem (relatives.h) it gives what the reference gives;
-// * on the problem itself too, where the reference takes seconds at most; where it would take longer, it gives what
-//   other kernels give that passed so far: two that agree are believed, and the rest is held to them;
+// * on the problem itself too, where the reference takes seconds at most. Where it would take longer, two choices that
+//   agree are believed, if they have no family in common: a family is a template, and kernels of one template may all
+//   be wrong in one place. A choice has another one run as a witness, the cheapest of other families. Two that do not
+//   agree are held to the reference, however long it takes. Of a problem whose choices are all of one template only
+//   relatives were checked, and the verdict says so;
 // * each time outputs are poisoned before, guard words stand behind them, and a second run must give the same bits.
 //
-//   Verifier verifier(context, program, task, prepared);
-//   std::vector<std::string> faults = verifier.verify(ids, on_candidate, on_fault);
+//   Verifier verifier(context, program, prepared, choices, options);
+//   verifier.prepare(*entry, task, request);
+//   verifier.verify(ids, {}, on_candidate, on_verdict);
+//
+// What is the same for all candidates (inputs, references, outputs that are known to be right) is made once. A candidate
+// whose outputs are those bits is compared as they lie, and costs two copies from the device.
 #pragma once
 
 #include <functional>
-#include <map>
+#include <future>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/measure/trial.h"
 #include "runtime/measure/verify.h"
 #include "runtime/runner/program.h"
 #include "runtime/runner/task.h"
 
 namespace qgen::tuner {
 
+struct Verdict {
+  std::string fault;      // "": none
+  bool is_proven = true;  // of a fault: the choice is wrong, not only another than others of which none is proven right
+  bool is_by_relatives = false;  // nothing but small relatives was looked at
+};
+
+struct VerifierOptions {
+  double most_operations = 2e8;  // of a reference; they do some 10^8 to 10^9 a second
+  // Of the reference that decides between choices that do not agree. 0: there is none.
+  double most_operations_to_decide = 2e10;
+};
+
 class Verifier {
  public:
-  // `allow` hears for how many seconds the host may now work by itself. All outlive this.
+  using At = std::function<void(const std::string& id)>;
+  using Say = std::function<void(const std::string& id, const Verdict& verdict)>;
+
+  // `choices` by cost. `allow` hears for how many seconds the host may now work by itself. What is given by
+  // reference outlives this, but for the options.
   Verifier(Context& context, const runner::Program& program, const PreparedCall& problem,
-           std::function<void(double seconds)> allow);
-  // The relatives and references, made. Error: the program has no reference of the operator.
+           std::span<const Choice> choices, std::function<void(double seconds)> allow,
+           const VerifierOptions& options = {});
+  // The relatives and references, made, a thread for each. Error: the program has no reference of the operator.
   Done prepare(const OperatorEntry& entry, const runner::Task& task, const Request& request);
 
-  // Says of each candidate what is wrong with it; "": nothing. `at` hears of each before it runs.
-  void verify(std::span<const std::string> ids, const std::function<void(const std::string&)>& at,
-              const std::function<void(const std::string& id, const std::string& fault)>& say);
-  // Whether a candidate gives the same bits every time.
-  std::string repeat(const std::string& id, uint32_t times);
+  // Says of each candidate what is wrong with it. `at` hears of each before it runs. Witnesses are choices too: `at`
+  // hears of them, `say` if they are wrong, and once more of those that passed by relatives alone, if they turn out to
+  // be wrong. No witness is of `without`.
+  void verify(std::span<const std::string> ids, const std::set<std::string>& without, const At& at, const Say& say);
+  // Whether a candidate gives the same bits every time: up to so many, for so many seconds.
+  std::string repeat(const std::string& id, uint32_t times, double within_s);
 
  private:
+  using Answer = std::optional<measure::Expectation>;
+  // What a call should give: of the reference; or of a choice that was held to it, or that is believed. That one's
+  // bytes tell of most others that they are right, without a look at elements.
+  struct Standard {
+    std::future<Answer> reference;  // valid until it was waited for
+    Answer expected;
+    std::optional<measure::StoredOutputs> right;
+    bool is_known() const { return expected || right; }
+    const measure::StoredOutputs* known() const { return right ? &*right : nullptr; }
+  };
   struct Case {
     PreparedCall call;
-    measure::Expectation expected;
+    Standard standard;
   };
+  struct Result {
+    const Choice* choice;
+    measure::Trial trial;
+    std::vector<std::string> alike;  // it, and others that gave the same bits
+    bool has_passed = false;         // by relatives alone
+  };
+
+  std::future<Answer> answer_later(const OperatorEntry& entry, Request request) const;
+  Done wait_for_references();
+
+  std::string fault_of(measure::Trial& trial, Standard& standard) const;
   std::string fault_on_relatives(const std::string& id);
-  // Of the problem itself; of an id that does not fit an error.
-  Expected<Tensors> run(const PreparedCall& call, const std::string& id);
-  std::string fault_of(const Tensors& got, const measure::Expectation& expected) const;
-  // Believes what two of these agree on, or the only one there is.
-  void find_consensus(const std::vector<std::pair<std::string, Tensors>>& results);
+  Expected<Result> run(const std::string& id, const At& at);
+  Verdict verify(const std::string& id, const std::set<std::string>& without, const At& at, const Say& say);
+
+  Verdict settle(const Choice& asked, const Say& say);
+  Verdict leave_open(const Choice& asked, const Say& say);
+  bool all_agree() const;
+  bool believe_two_that_agree();
+  const Choice* next_witness(const Choice& of, const std::set<std::string>& without);
+  bool invite_witnesses(const Choice& of, const std::set<std::string>& without, const At& at, const Say& say);
+  bool let_reference_decide();
 
   Context& context_;
   const runner::Program& program_;
   const PreparedCall& problem_;
+  std::span<const Choice> choices_;
   std::function<void(double)> allow_;
+  VerifierOptions options_;
+  const OperatorEntry* entry_ = nullptr;
+  const Request* request_ = nullptr;  // the problem's
   std::vector<Case> relatives_;
-  std::optional<measure::Expectation> expected_;  // of the problem itself
+  Standard standard_;                         // of the problem itself
+  std::vector<Result> unsettled_;             // while that is not known: those that are right on relatives
+  std::set<std::string, std::less<>> heard_;  // that were witnesses
 };
 
 }  // namespace qgen::tuner

@@ -16,7 +16,6 @@
 #include "runtime/measure/timing.h"
 #include "runtime/profiles/device_file.h"
 #include "runtime/runner/opened.h"
-#include "runtime/tuner/verifier.h"
 #include "runtime/tuning/store.h"
 
 namespace qgen::tuner {
@@ -37,8 +36,9 @@ void say_error(const Error& error) {
 struct OpenProblem {
   const OperatorEntry* entry;
   runner::Task task;
+  Request request;
   PreparedCall call;
-  std::vector<Choice> choices;
+  std::vector<Choice> choices;  // by cost
   std::optional<Verifier> verifier;
 };
 
@@ -51,12 +51,12 @@ class Worker {
  private:
   Done open(const Json& command);
   Done compile(const Ids& ids);
-  Done verify(const Ids& ids);
-  Done repeat(const Ids& ids, uint32_t times);
+  Done verify(const Ids& ids, const std::set<std::string>& without);
+  Done repeat(const Ids& ids, uint32_t times, double within_s);
   Done time(const Ids& ids, const measure::TimingOptions& how);
 
   void at(std::string_view stage, const std::string& id) const;
-  void say_fault(const std::string& id, const std::string& fault);
+  void say_verdict(const std::string& id, const Verdict& verdict);
   Expected<std::vector<Choice>> chosen(const Ids& ids) const;
   Expected<PreparedCall> prepare(const OperatorEntry& entry, const runner::Task& task, Request& request);
   void say_opened() const;
@@ -105,9 +105,12 @@ void Worker::at(std::string_view stage, const std::string& id) const {
 }
 
 // A device that was lost or hangs is no use to the next candidate: the parent starts another worker.
-void Worker::say_fault(const std::string& id, const std::string& fault) {
-  say({{"id", id}, {"fault", fault}});
-  if (fault.empty()) return;
+void Worker::say_verdict(const std::string& id, const Verdict& verdict) {
+  say({{"id", id},
+       {"fault", verdict.fault},
+       {"is_proven", verdict.is_proven},
+       {"is_by_relatives", verdict.is_by_relatives}});
+  if (verdict.fault.empty()) return;
   const auto probe = context_->executor.allocate(DType::i32, {4}, Storage::buffer);
   if (!probe || !context_->executor.fill(*probe, 0)) std::_Exit(kDeviceLost);
 }
@@ -140,13 +143,18 @@ Done Worker::open(const Json& command) {
   Request request;
   auto call = prepare(*entry, task, request);
   if (!call) return call.error();
-  problem_.emplace(OpenProblem{entry, std::move(task), *std::move(call), {}, {}});
+  problem_.emplace(OpenProblem{entry, std::move(task), std::move(request), *std::move(call), {}, {}});
   Selection selection = select(problem_->call.call.problem, context_->profile, *library_,
                                {.all_specializations = true, .all_step_kernels = true});
   if (selection.ranked.empty()) return no_kernel(selection);
   problem_->choices = std::move(selection.ranked);
-  problem_->verifier.emplace(*context_, program_, problem_->call, [](double seconds) { say({{"allow", seconds}}); });
-  if (Done ready = problem_->verifier->prepare(*entry, problem_->task, request); !ready) return ready;
+  problem_->verifier.emplace(
+      *context_, program_, problem_->call, problem_->choices,
+      [](double seconds) {
+        say({{"allow", seconds}});
+      },
+      options_.verifier);
+  if (Done ready = problem_->verifier->prepare(*entry, problem_->task, problem_->request); !ready) return ready;
   say_opened();
   return std::monostate{};
 }
@@ -190,20 +198,20 @@ Done Worker::compile(const Ids& ids) {
   return std::monostate{};
 }
 
-Done Worker::verify(const Ids& ids) {
+Done Worker::verify(const Ids& ids, const std::set<std::string>& without) {
   if (const auto known = chosen(ids); !known) return known.error();
   problem_->verifier->verify(
-      ids, [&](const std::string& id) { at("verify", id); },
-      [&](const std::string& id, const std::string& fault) { say_fault(id, fault); });
+      ids, without, [&](const std::string& id) { at("verify", id); },
+      [&](const std::string& id, const Verdict& verdict) { say_verdict(id, verdict); });
   say(Json::object());
   return std::monostate{};
 }
 
-Done Worker::repeat(const Ids& ids, uint32_t times) {
+Done Worker::repeat(const Ids& ids, uint32_t times, double within_s) {
   if (const auto known = chosen(ids); !known) return known.error();
   for (const std::string& id : ids) {
     at("repeat", id);
-    say_fault(id, problem_->verifier->repeat(id, times));
+    say_verdict(id, {problem_->verifier->repeat(id, times, within_s)});
   }
   say(Json::object());
   return std::monostate{};
@@ -236,9 +244,14 @@ Done Worker::obey(const Json& command) {
   if (what == "open") return open(command);
   const Ids ids = command.at("ids");
   if (what == "compile") return compile(ids);
-  if (what == "verify") return verify(ids);
-  if (what == "repeat") return repeat(ids, command.at("times"));
-  if (what == "time") return time(ids, {.replays = command.at("replays"), .is_cold = command.at("is_cold")});
+  if (what == "verify") return verify(ids, command.at("without"));
+  if (what == "repeat") return repeat(ids, command.at("times"), command.at("within_s"));
+  if (what == "time") {
+    return time(ids, {.replays = command.at("replays"),
+                      .is_cold = command.at("is_cold"),
+                      .is_quick = true,
+                      .best_us = command.at("best_us")});
+  }
   return refused(fmt::format("'{}' is no command", what));
 }
 

@@ -8,10 +8,11 @@
 //   {"do": "open", "operator": "q8ta_linear", "request": {...}}
 //   -> {"problem": "q8ta_linear m=...", "device": {...}, "candidates": [{"id": ..., "digest": ..., "cost_us": ...}, ...]}
 //   {"do": "compile", "ids": [...]}         -> {"of": [made, all]} ... {}
-//   {"do": "verify", "ids": [...]}          -> {"at": id} {"id": ..., "fault": ""} ... {}
-//   {"do": "time", "ids": [...], "replays": 60, "is_cold": false}
+//   {"do": "verify", "ids": [...], "without": [...]}
+//   -> {"at": id} {"id": ..., "fault": "", "is_proven": true, "is_by_relatives": false} ... {}     (verifier.h)
+//   {"do": "time", "ids": [...], "replays": 60, "is_cold": false, "best_us": 12.5}
 //   -> {"times": [{"id": ..., "us": [median, low, high]}, ...]}
-//   {"do": "repeat", "ids": [...], "times": 20}  -> as verify: whether results change from run to run
+//   {"do": "repeat", "ids": [...], "times": 20, "within_s": 0.5}  -> as verify: whether results change from run to run
 //
 // Before each candidate it says which ("at"), so that the parent knows whom a death is to be blamed on; and before work
 // of the host that takes long, for how many seconds it may be silent ("allow"). An answer with "error" ends a command.
@@ -22,12 +23,14 @@
 #include <string_view>
 
 #include "runtime/runner/program.h"
+#include "runtime/tuner/verifier.h"
 
 namespace qgen::tuner {
 
 struct WorkerOptions {
   std::string device;         // as Device::open() takes it
   uint64_t hang_ms = 10'000;  // a submission that takes longer is a hang
+  VerifierOptions verifier;
   // Called before a candidate is compiled, verified or timed: where tests crash and hang. May be empty.
   std::function<void(std::string_view stage, std::string_view id)> on_candidate;
 };

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "judged.h"
 #include "operators.h"
 #include "registry.h"
 #include "runtime/tuner/tuner.h"
@@ -26,15 +27,29 @@ qgen::Expected<qgen::Call> seeded_tests::operators::infer(const SeededInputs<qge
   return make_call(fields, {.input = input, .output = TensorDesc{DType::i32, input.shape}});
 }
 
+qgen::Expected<qgen::Call> seeded_tests::operators::infer(const JudgedInputs<qgen::Described>& inputs) {
+  using namespace qgen;
+  const TensorDesc& input = inputs.input;
+  const seeded_tests::judged::Problem fields{.numel = static_cast<uint32_t>(element_count(input.shape))};
+  return make_call(fields, {.input = input, .output = TensorDesc{DType::i32, input.shape}});
+}
+
 namespace qgen::tuner {
 namespace {
 
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 constexpr int64_t kDeadly = 4097;  // elements whose reference ends the process
 
 std::optional<reference::Answer> answer(std::string_view name, const Request& request) {
-  if (name != "seeded") return std::nullopt;
+  if (name != "seeded" && name != "judged") return std::nullopt;
   if (element_count(request.inputs.at("input").shape) == kDeadly) ::_exit(9);
   HostTensor output = request.inputs.at("input");
   for (int32_t& x : output.as<int32_t>()) x = static_cast<int32_t>(3 * static_cast<uint32_t>(x) + 1);
@@ -71,9 +86,30 @@ class FaultsTest : public ::testing::Test {
     return tuner.tune(kTask, budget_s);
   }
 
+  // Of a problem whose reference takes too long to be asked first, as one of millions of elements would.
+  Expected<TaskReport> tuned_without_reference(const runner::Task& task, double most_operations_to_decide) {
+    const WorkerOptions how{
+        .verifier = {.most_operations = 2000, .most_operations_to_decide = most_operations_to_decide}};
+    Tuner tuner(*store_, {.worker = {.work = [how] { return run_worker(kLibrary, how); }},
+                          .search = {.strategy = Strategy::exhaustive}});
+    return tuner.tune(task, 600);
+  }
+  std::vector<std::string> quarantined() {
+    std::vector<std::string> kernels;
+    const auto bad = store_->quarantined(store_->devices()->front().key);
+    for (const tuning::Quarantined& one : *bad) kernels.push_back(one.kernel);
+    return kernels;
+  }
+
   std::filesystem::path folder_;
   std::optional<tuning::Store> store_;
 };
+
+std::vector<std::string> ids_of(const TaskReport& report) {
+  std::vector<std::string> ids;
+  for (const Measured& measured : report.found.ranked) ids.push_back(measured.id);
+  return ids;
+}
 
 bool is_right(std::string_view id) { return id.starts_with("seeded.none"); }
 
@@ -121,6 +157,42 @@ TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
   EXPECT_THAT(dropped["seeded.none_in_steps/workgroup64"], HasSubstr("timing it: it was silent for 2 s"));
   EXPECT_THAT(dropped["seeded.none_in_steps/workgroup128"], HasSubstr("timing it: it ended with code 0"));
   EXPECT_EQ(dropped.size(), 20u * 3u + 5u);
+}
+
+// Two kernels of a template that are wrong in the same elements do not judge those that are right.
+TEST_F(FaultsTest, BelievesNoTwoOfOneTemplate) {
+  const auto report = tuned_without_reference({"judged", {.shapes = {"input=8192:i32"}}}, 0);
+  ASSERT_TRUE(report) << to_text(report.error());
+  EXPECT_THAT(ids_of(*report), UnorderedElementsAre("judged.none/workgroup32", "judged.none/workgroup64",
+                                                    StartsWith("judged.apart(judged_apart")));
+  EXPECT_EQ(report->by_relatives, 0u);
+  EXPECT_THAT(quarantined(),
+              UnorderedElementsAre("judged.wrong_past_4096/workgroup32", "judged.wrong_past_4096/workgroup64"));
+}
+
+TEST_F(FaultsTest, AsksTheReferenceWhereTwoDoNotAgree) {
+  for (const std::string_view op : {"judged", "seeded"}) {
+    const auto report = tuned_without_reference({std::string(op), {.shapes = {"input=8192:i32"}}}, 1e6);
+    ASSERT_TRUE(report) << to_text(report.error());
+    EXPECT_FALSE(report->found.ranked.empty());
+    for (const std::string& id : ids_of(*report)) EXPECT_THAT(id, Not(HasSubstr("wrong_past_4096")));
+    EXPECT_THAT(quarantined(), Contains(HasSubstr("wrong_past_4096/workgroup64")));
+    EXPECT_THAT(quarantined(), Not(Contains(HasSubstr(".none"))));
+  }
+}
+
+// Of one template alone nobody knows more than its kernels' results on small problems, unless they contradict.
+TEST_F(FaultsTest, SaysWhatOnlyRelativesWereAsked) {
+  const auto alike = tuned_without_reference({"seeded", {.shapes = {"input=4096:i32"}}}, 0);
+  ASSERT_TRUE(alike) << to_text(alike.error());
+  EXPECT_THAT(ids_of(*alike), IsSupersetOf({"seeded.none/workgroup32", "seeded.wrong_past_4096/workgroup32"}));
+  EXPECT_EQ(alike->by_relatives, alike->found.ranked.size());
+
+  const auto unlike = tuned_without_reference({"seeded", {.shapes = {"input=8192:i32"}}}, 0);
+  ASSERT_TRUE(unlike) << to_text(unlike.error());
+  EXPECT_EQ(why_nothing(*unlike), "no kernel is left");
+  EXPECT_THAT(unlike->dropped, Contains(Field(&Dropped::reason, HasSubstr("of which none is proven right"))));
+  EXPECT_THAT(quarantined(), Not(Contains(AnyOf(HasSubstr(".none"), HasSubstr("wrong_past_4096"))))) << "either";
 }
 
 // A problem whose references alone take longer than it may is not one whose kernels are all wrong.

@@ -43,6 +43,12 @@ TEST_F(ExecutorTest, PackedBuffersComeBack) {
         std::vector<std::byte> packed(static_cast<size_t>(packed_layout(shape, row.dims).elements()));
         pack_elements(host, row.dims, packed);
         EXPECT_EQ(*executor().download_stored(tensor), packed) << row.name << " " << to_text(shape);
+        EXPECT_TRUE(*executor().holds(tensor, packed)) << row.name << " " << to_text(shape);
+        if (packed.empty()) continue;
+        packed.back() ^= std::byte{1};
+        EXPECT_FALSE(*executor().holds(tensor, packed)) << row.name << " " << to_text(shape);
+        packed.pop_back();
+        EXPECT_FALSE(*executor().holds(tensor, packed)) << "fewer bytes";
       }
     }
   }
@@ -176,6 +182,7 @@ TEST_F(ExecutorTest, AnothersTensorsAreRefused) {
   EXPECT_EQ(reason(other.write(tensor, of({3, 4}))), kReason);
   EXPECT_EQ(reason(other.download(tensor)), kReason);
   EXPECT_EQ(reason(other.download_stored(tensor)), kReason);
+  EXPECT_EQ(reason(other.holds(tensor, {})), kReason);
   EXPECT_EQ(reason(other.write_stored(tensor, std::vector<std::byte>(8))), kReason);
   EXPECT_EQ(reason(other.fill(tensor, 0)), kReason);
   EXPECT_EQ(reason(other.guards_are_intact(tensor)), kReason);
