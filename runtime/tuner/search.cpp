@@ -11,7 +11,6 @@
 namespace qgen::tuner {
 namespace {
 
-constexpr size_t kBatch = 8;                 // candidates measured against each other
 constexpr size_t kFirstBatch = 4;            // before anything is known of how long one takes
 constexpr size_t kFewest = 16;               // of a search that goes on as long as it gains
 constexpr double kMostOfSpace = 0.15;        // of it too
@@ -187,8 +186,9 @@ class Search {
   // One, where estimates say that several would take too much of the budget.
   size_t first_count() {
     double seconds = 0;
-    for (const Hope* hope : expected_best(kFirstBatch)) seconds += 1e-6 * kRunsOfFirst * hope->estimate_us();
-    return seconds > kOfFirstBatch * options_.budget_s ? 1 : kFirstBatch;
+    const size_t several = std::min(kFirstBatch, options_.batch);
+    for (const Hope* hope : expected_best(several)) seconds += 1e-6 * kRunsOfFirst * hope->estimate_us();
+    return seconds > kOfFirstBatch * options_.budget_s ? 1 : several;
   }
   double left_s() const { return options_.budget_s - laboratory_.elapsed_s(); }
   // Whether so many more can be measured, and the last stage.
@@ -240,7 +240,7 @@ class Search {
 
   Done measure_all() {
     while (true) {
-      const auto measured = measure_batch(expected_best(kBatch));
+      const auto measured = measure_batch(expected_best(options_.batch));
       if (!measured) return measured.error();
       if (!*measured) return std::monostate{};
     }
@@ -248,21 +248,34 @@ class Search {
 
   // Batches, as long as one brings a gain; then what is of a kind that nobody tried, and batches again if that did.
   Done climb() {
-    bool has_tried_kinds = false;
+    while (true) {
+      if (Done climbed = climb_once(); !climbed) return climbed;
+      const double before = best_us();
+      if (Done tried = try_new_kinds(); !tried) return tried;
+      const bool has_gained = best_us() < kNoGain * before;  // never where nothing has a time
+      if (!has_gained || asked_ >= most_count()) return std::monostate{};
+    }
+  }
+
+  Done climb_once() {
     while (asked_ < most_count()) {
       const double before = best_us();
-      const auto measured = measure_batch(expected_best(std::min(kBatch, most_count() - asked_)));
+      const auto measured = measure_batch(expected_best(std::min(options_.batch, most_count() - asked_)));
+      if (!measured) return measured.error();
+      const bool has_ended = !*measured || (best_us() > kNoGain * before && asked_ >= kFewest);
+      if (has_ended) break;
+    }
+    return std::monostate{};
+  }
+
+  Done try_new_kinds() {
+    while (true) {
+      auto hopes = first_of_each_new_kind();
+      hopes.resize(std::min(hopes.size(), options_.batch));
+      const auto measured = measure_batch(std::move(hopes));
       if (!measured) return measured.error();
       if (!*measured) return std::monostate{};
-      if (best_us() <= kNoGain * before || asked_ < kFewest) continue;
-      if (std::exchange(has_tried_kinds, true)) return std::monostate{};
-      const auto tried = measure_batch(first_of_each_new_kind());
-      if (!tried) return tried.error();
-      if (best_us() > kNoGain * before) return std::monostate{};
     }
-    if (has_tried_kinds) return std::monostate{};
-    const auto tried = measure_batch(first_of_each_new_kind());
-    return tried ? Done(std::monostate{}) : Done(tried.error());
   }
 
   // The best few for longer: as many as the budget has time for. One of several meets nobody.

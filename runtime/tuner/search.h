@@ -44,6 +44,7 @@ enum class Strategy : uint8_t { automatic, exhaustive, halving };
 
 struct SearchOptions {
   Strategy strategy = Strategy::automatic;
+  size_t batch = 8;  // candidates that are compiled at once and measured against each other
   double budget_s = 60;
   double most_s = 0;  // where the budget is spent before anything is measured, one candidate still is until then
 };

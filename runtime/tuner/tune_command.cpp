@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "common/files.h"
 #include "common/program.h"
@@ -21,6 +22,8 @@ namespace qgen::tuner {
 namespace {
 
 constexpr double kBudgetOfEach = 60;
+constexpr double kOver =
+    0.05;  // of the budget, which may be taken on top of it so that no problem is left without times
 
 std::atomic<bool> is_stopped = false;
 
@@ -148,19 +151,22 @@ Expected<int> tune(const Program& program, const Arguments& arguments) {
       .is_anew = arguments.is_anew,
       .on_event = [&](const TunerEvent& event) { display.event(event); },
       .is_stopped = &is_stopped};
+  options.search.batch = std::clamp<size_t>(std::thread::hardware_concurrency(), 2, options.search.batch);
   Tuner tuner(*store, options);
-  double left_s =
+  const double budget_s =
       arguments.search.budget_s > 0 ? arguments.search.budget_s : kBudgetOfEach * static_cast<double>(tasks->size());
+  double left_s = budget_s;
   bool has_failed = false;
   for (size_t i = 0; i < tasks->size(); ++i) {
     display.begin(i, (*tasks)[i]);
-    if (left_s <= 0) {
+    const double most_s = left_s + kOver * budget_s;
+    if (most_s <= 0) {
       display.failed(refused("nothing was measured: the problems before took the whole budget"));
       has_failed = true;
       continue;
     }
     const auto begin = std::chrono::steady_clock::now();
-    const auto report = tuner.tune((*tasks)[i], left_s / static_cast<double>(tasks->size() - i), left_s);
+    const auto report = tuner.tune((*tasks)[i], left_s / static_cast<double>(tasks->size() - i), most_s);
     left_s -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (is_stopped)
       return Error{Error::Kind::system, "interrupted",

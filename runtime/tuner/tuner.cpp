@@ -203,7 +203,8 @@ Done Tuner::keep(const Times& times) {
   return store_.add(opened_.device, opened_.profile, rows);
 }
 
-Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> ids, uint32_t replays, double best_us) {
+Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> asked, uint32_t replays, double best_us) {
+  std::span<const std::string> ids = asked;
   if (options_.is_stopped && *options_.is_stopped) {
     return Error{Error::Kind::system, "interrupted", "what was measured is kept: the same command goes on from there"};
   }
@@ -217,6 +218,8 @@ Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> ids, uint32
   if (!to_compile.empty()) {
     if (Done done = compile(to_compile); !done) return done.error();
   }
+  // Compiling may take far longer than it did for the candidates before: then the rest of these has to wait.
+  if (seconds_since(began_) > until_s_) ids = ids.first(has_measured_ ? 0 : 1);
   const auto to_verify = chosen([&](const std::string& id) { return !verified_.contains(id); });
   if (!to_verify.empty()) {
     if (Done done = verify(to_verify); !done) return done.error();
@@ -227,8 +230,9 @@ Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> ids, uint32
     if (Done done = time(to_time, replays, best_us, times); !done) return done.error();
   }
   if (Done kept = keep(times); !kept) return kept.error();
+  has_measured_ |= !times.empty();
   Spreads spreads;
-  for (const std::string& id : ids) {
+  for (const std::string& id : asked) {
     const auto time = times.find(id);
     spreads.push_back(time == times.end() ? std::nullopt : std::optional(time->second));
   }
@@ -314,6 +318,8 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, double budget_s, doub
   SearchOptions how = options_.search;
   how.budget_s = (1 - kOfRepeats) * budget_s;
   how.most_s = most_s;
+  until_s_ = std::max(how.budget_s, 0.0);
+  has_measured_ = false;
   auto found = find_best(opened_.candidates, known_times(), laboratory, how);
   if (!found) return found.error();
   report.found = *std::move(found);

@@ -88,7 +88,7 @@ class Tuner {
   Done skip_quarantined(TaskReport& report);
   std::vector<Measured> known_times() const;
 
-  Expected<Spreads> measure(std::span<const std::string> ids, uint32_t replays, double best_us);
+  Expected<Spreads> measure(std::span<const std::string> asked, uint32_t replays, double best_us);
   Done compile(const std::vector<std::string>& ids);
   Done verify(std::vector<std::string> ids);
   using Times = std::map<std::string, measure::Spread>;
@@ -107,7 +107,10 @@ class Tuner {
   std::optional<WorkerProcess> worker_;
   std::optional<runner::Task> task_;
   Opened opened_;
-  std::chrono::steady_clock::time_point began_;  // of the problem
+  // Of the problem that is tuned.
+  std::chrono::steady_clock::time_point began_;
+  double until_s_ = 0;  // of the search
+  bool has_measured_ = false;
   std::set<std::string, std::less<>> verified_, compiled_, by_relatives_;
   std::map<std::string, std::string, std::less<>> dropped_;
   std::map<std::string, std::string, std::less<>> statistics_;  // TunedRow's
