@@ -8,9 +8,9 @@
 //     -> struct CostTerms { Integer term1; };                            // 16 * tile
 //        CostTerms cost_terms(const SelectionScope& scope) {...}
 //        void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
-//          const Real term2 = Integer(problem.n) / Real(device.bytes_per_us);
+//          const Real problem_term1 = Integer(problem.n) / Real(device.bytes_per_us);
 //          for (const CostTerms& kernel : kernels) {
-//            *to++ = Real(device.launch_us) + ceil_div(Integer(problem.m), kernel.term1) * term2;
+//            *to++ = Real(device.launch_us) + ceil_div(Integer(problem.m), kernel.term1) * problem_term1;
 //          }
 //        }
 //
@@ -72,7 +72,7 @@ class StagedCost {
       const auto indented = out.indent();
       of_kernel_.print(out);
       std::vector<std::string> values;
-      for (const Term& term : members_) values.push_back(term.value);
+      for (const Term& term : members_) values.push_back(fmt::format(".{} = {}", term.name, term.value));
       out.code(fmt::format("return {{{}}};", fmt::join(values, ", ")));
     }
     out.text("}");
@@ -132,14 +132,16 @@ class StagedCost {
     const std::string text = expression::to_text(part);
     auto& terms = stage == Stage::kernel ? members_ : variables_;
     if (const auto term = std::ranges::find(terms, text, &Term::text); term != terms.end()) return term->name;
-    const std::string name = definition.empty() ? new_name() : identifier(definition);
+    const std::string name = definition.empty() ? new_name(stage) : identifier(definition);
     terms.push_back({name, text, as_cpp(spec_, part), part.type()});
     return name;
   }
 
-  std::string new_name() {
+  std::string new_name(Stage stage) {
+    const bool is_kernel = stage == Stage::kernel;
     for (;;) {
-      std::string name = fmt::format("term{}", ++last_);
+      std::string name =
+          is_kernel ? fmt::format("term{}", ++last_member_) : fmt::format("problem_term{}", ++last_variable_);
       if (!spec_.scope.find(name) && !spec_.scope.find_definition(name)) return name;
     }
   }
@@ -173,7 +175,7 @@ class StagedCost {
   Reads of_kernel_, of_problem_;
   std::vector<Term> members_, variables_;
   std::vector<std::string> body_;
-  size_t last_ = 0;
+  size_t last_member_ = 0, last_variable_ = 0;
   bool is_possible_ = true;
 };
 

@@ -152,9 +152,9 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const bool is_exact = parameters.mode == Mode::exact;
-  return {Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.unroll),
-      Integer(bytes(parameters.dtype)) + Integer(bytes(parameters.dtype)),
-      is_exact && Integer(bytes(parameters.dtype)) == 2};
+  return {.term1 = Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.unroll),
+      .term2 = Integer(bytes(parameters.dtype)) + Integer(bytes(parameters.dtype)),
+      .term3 = is_exact && Integer(bytes(parameters.dtype)) == 2};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
