@@ -153,11 +153,11 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer term1;
-  Integer term4;
+  Integer term2;
   Integer sector;
+  Integer term3;
+  Integer term4;
   Integer term5;
-  Integer term6;
-  Integer term8;
   Integer joins;
   Integer team;
   Integer workgroup;
@@ -170,25 +170,27 @@ CostTerms cost_terms(const SelectionScope& scope) {
       choose(Integer(specialization.team) == 1, 0,
       choose(Integer(specialization.team) == 8, 3,
       choose(Integer(specialization.team) == 64, Integer(6), Integer(8)))));
-  return {Integer(parameters.vec) == 4, Integer(specialization.team) == 1, sector, sector / Integer(parameters.vec),
-      Integer(specialization.workgroup) / Integer(specialization.team), Integer(bytes(parameters.input_dtype)), joins,
-      specialization.team, specialization.workgroup};
+  return {.term1 = Integer(parameters.vec) == 4, .term2 = Integer(specialization.team) == 1, .sector = sector,
+      .term3 = sector / Integer(parameters.vec),
+      .term4 = Integer(specialization.workgroup) / Integer(specialization.team),
+      .term5 = Integer(bytes(parameters.input_dtype)), .joins = joins, .team = specialization.team,
+      .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer term2 = choose(Integer(problem.step) != 0, Integer(8), Integer(1));
-  const Integer term3 = choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank));
-  const Integer term7 = Integer(problem.parameters) * Integer(problem.block_elements);
+  const Integer problem_term1 = choose(Integer(problem.step) != 0, Integer(8), Integer(1));
+  const Integer problem_term2 = choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank));
+  const Integer problem_term3 = Integer(problem.parameters) * Integer(problem.block_elements);
   for (const CostTerms& kernel : kernels) {
-    const Integer in_flight = choose((kernel.term1 != 0), 16, term2);
-    const Integer instructions = choose((kernel.term1 != 0), 3, term3);
-    const Integer moved = choose((kernel.term4 != 0) && Integer(problem.run) >= kernel.sector, kernel.term5,
-        ceil_div(kernel.sector, Integer(problem.run) * kernel.term6));
+    const Integer in_flight = choose((kernel.term1 != 0), 16, problem_term1);
+    const Integer instructions = choose((kernel.term1 != 0), 3, problem_term2);
+    const Integer moved = choose((kernel.term2 != 0) && Integer(problem.run) >= kernel.sector, kernel.term3,
+        ceil_div(kernel.sector, Integer(problem.run) * kernel.term4));
     *to++ = Real(device.launch_us)
-        + max(term7 * kernel.term8 / Real(device.bytes_per_us) * moved,
-        max(term7 * instructions * 2 / Real(device.f32_ops_per_us),
+        + max(problem_term3 * kernel.term5 / Real(device.bytes_per_us) * moved,
+        max(problem_term3 * instructions * 2 / Real(device.f32_ops_per_us),
         ceil_div(Integer(problem.parameters) * Integer(kernel.team), Integer(kernel.workgroup)) * Real(0.08)
         / Integer(device.compute_units)))
         + ceil_div(Integer(problem.block_elements), Integer(kernel.team) * in_flight) / Real(2.0)

@@ -86,16 +86,16 @@ struct CostTerms {
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {specialization.workgroup};
+  return {.workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term1 = Real(device.launch_us)
+  const Real problem_term1 = Real(device.launch_us)
       + Integer(problem.parameters) / (Real(50.0) * Integer(device.compute_units));
   for (const CostTerms& kernel : kernels) {
-    *to++ = term1 + ceil_div(Integer(problem.slices), Integer(kernel.workgroup)) / Real(100.0);
+    *to++ = problem_term1 + ceil_div(Integer(problem.slices), Integer(kernel.workgroup)) / Real(100.0);
   }
 }
 

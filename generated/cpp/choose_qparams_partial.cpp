@@ -113,7 +113,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer term1;
-  Integer term5;
+  Integer term2;
   Integer sector;
   Integer joins;
   Integer workgroup;
@@ -124,26 +124,27 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Integer sector = 32 / Integer(bytes(parameters.input_dtype));
   const Integer joins = choose(parameters.reduce == Reduce::subgroup, 2,
       choose(Integer(specialization.workgroup) == 64, Integer(6), Integer(8)));
-  return {Integer(parameters.vec) == 4, Integer(bytes(parameters.input_dtype)), sector, joins,
-      specialization.workgroup};
+  return {.term1 = Integer(parameters.vec) == 4, .term2 = Integer(bytes(parameters.input_dtype)), .sector = sector,
+      .joins = joins, .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer term2 = choose(Integer(problem.step) != 0, Integer(8), Integer(1));
-  const Integer term3 = choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank));
-  const Integer term4 = Integer(problem.parameters) * Integer(problem.block_elements);
-  const Real term6 = Integer(problem.parameters) * Integer(problem.slices) * Real(0.08) / Integer(device.compute_units);
-  const Integer term7 = Integer(problem.parameters) * Integer(problem.slices);
+  const Integer problem_term1 = choose(Integer(problem.step) != 0, Integer(8), Integer(1));
+  const Integer problem_term2 = choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank));
+  const Integer problem_term3 = Integer(problem.parameters) * Integer(problem.block_elements);
+  const Real problem_term4 = Integer(problem.parameters) * Integer(problem.slices) * Real(0.08)
+      / Integer(device.compute_units);
+  const Integer problem_term5 = Integer(problem.parameters) * Integer(problem.slices);
   for (const CostTerms& kernel : kernels) {
-    const Integer in_flight = choose((kernel.term1 != 0), 16, term2);
-    const Integer instructions = choose((kernel.term1 != 0), 3, term3);
+    const Integer in_flight = choose((kernel.term1 != 0), 16, problem_term1);
+    const Integer instructions = choose((kernel.term1 != 0), 3, problem_term2);
     *to++ = Real(device.launch_us)
-        + max(term4 * kernel.term5 / Real(device.bytes_per_us) * ceil_div(kernel.sector, Integer(problem.run)),
-        max(term4 * instructions * 2 / Real(device.f32_ops_per_us), term6))
+        + max(problem_term3 * kernel.term2 / Real(device.bytes_per_us) * ceil_div(kernel.sector, Integer(problem.run)),
+        max(problem_term3 * instructions * 2 / Real(device.f32_ops_per_us), problem_term4))
         + ceil_div(Integer(problem.slice_elements), Integer(kernel.workgroup) * in_flight) / Real(2.0)
-        + term7 * Integer(kernel.workgroup) * kernel.joins * 50 * 2 / Real(device.f32_ops_per_us);
+        + problem_term5 * Integer(kernel.workgroup) * kernel.joins * 50 * 2 / Real(device.f32_ops_per_us);
   }
 }
 

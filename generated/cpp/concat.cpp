@@ -92,15 +92,15 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer workgroup;
-  Real term2;
+  Real term1;
+  Integer term2;
   Integer term3;
-  Integer term4;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {specialization.workgroup, Integer(specialization.workgroup) / Real(10000.0), Integer(bytes(parameters.dtype)),
-      4 * Integer(bytes(parameters.dtype))};
+  return {.workgroup = specialization.workgroup, .term1 = Integer(specialization.workgroup) / Real(10000.0),
+      .term2 = Integer(bytes(parameters.dtype)), .term3 = 4 * Integer(bytes(parameters.dtype))};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
@@ -108,13 +108,13 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
   const auto& device = *scope.device;
   const Integer quads = ceil_div(Integer(problem.numel), 4);
   const Integer places = quads * (1 + 3 * (1 - Integer(problem.is_quads)));
-  const Real term1 = Real(50.0) * Integer(device.compute_units);
-  const Real term5 = places * 30 / Real(device.f32_ops_per_us);
+  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
+  const Real problem_term2 = places * 30 / Real(device.f32_ops_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer workgroups = ceil_div(quads, Integer(kernel.workgroup));
-    *to++ = Real(device.launch_us) + workgroups / term1 + kernel.term2
-        + max((Integer(problem.numel) * kernel.term3 + places * max(4, kernel.term4 * Integer(problem.is_quads)))
-        / Real(device.bytes_per_us), term5);
+    *to++ = Real(device.launch_us) + workgroups / problem_term1 + kernel.term1
+        + max((Integer(problem.numel) * kernel.term2 + places * max(4, kernel.term3 * Integer(problem.is_quads)))
+        / Real(device.bytes_per_us), problem_term2);
   }
 }
 

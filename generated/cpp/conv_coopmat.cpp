@@ -370,10 +370,13 @@ struct CostTerms {
   Integer term1;
   Integer step;
   Real gathering;
-  Real term3;
-  Integer term4;
+  Real term2;
+  Integer term3;
+  Real term4;
   Real term5;
   Real term6;
+  Real term7;
+  Real term8;
   Integer subgroups_workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
@@ -385,14 +388,19 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   const Real gathering = choose(parameters.reads == Reads::words, Real(1.9),
-      choose(parameters.reads == Reads::lines, Real(1.4), Integer(1)));
-  return {rows, columns, parameters.reads == Reads::lines, specialization.step, gathering,
-      choose(device.is_cpu, Real(8.0), Real(0.158)) * rows * columns / Real(device.int8_ops_per_us)
-      + Real(0.753) * (rows + columns) / Real(device.bytes_per_us), Integer(specialization.subgroups_workgroup) <= 128,
-      choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.24), Integer(1)),
-      choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
-      && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128, Real(1.35),
-      Integer(1)), specialization.subgroups_workgroup};
+      choose(parameters.reads == Reads::lines, Real(1.34), Integer(1)));
+  return {.rows = rows, .columns = columns, .term1 = parameters.reads == Reads::lines, .step = specialization.step,
+      .gathering = gathering,
+      .term2 = choose(device.is_cpu, Real(8.0), Real(0.124)) * rows * columns / Real(device.int8_ops_per_us)
+      + Real(0.58) * (rows + columns) / Real(device.bytes_per_us),
+      .term3 = Integer(specialization.subgroups_workgroup) <= 128,
+      .term4 = choose(Integer(specialization.blocks_n) > 2, Real(1.23), Integer(1)),
+      .term5 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.54), Integer(1)),
+      .term6 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
+      && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128, Real(1.26),
+      Integer(1)), .term7 = choose(Integer(specialization.step) >= 256, Real(1.12), Integer(1)),
+      .term8 = choose(Integer(specialization.subgroups_m) == 1, Real(1.1), Integer(1)),
+      .subgroups_workgroup = specialization.subgroups_workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
@@ -400,22 +408,22 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
   const auto& device = *scope.device;
   const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
       * ceil_div(Integer(problem.channels), 16);
-  const Integer term2 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
-  const Real term7 = Real(device.launch_us) + Real(1.25)
+  const Integer problem_term1 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
+  const Real problem_term2 = Real(device.launch_us) + Real(1.37)
       + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term1 != 0), term2, padded_k));
+    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term1 != 0), problem_term1, padded_k));
     const Integer steps = ceil_div(walked_k, Integer(kernel.step));
     const Integer rounds = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
         Integer(device.compute_units));
-    const Real tile_us = (steps * Integer(kernel.step) * kernel.gathering * kernel.term3
-        + 70
-        * choose((kernel.term4 != 0) && rounds * Integer(kernel.subgroups_workgroup) > 128, Real(0.845), Integer(1))
-        * kernel.rows * kernel.columns / Real(device.f32_ops_per_us)) * kernel.term5 * kernel.term6;
-    *to++ = term7 + steps * Real(0.03) + rounds * Integer(device.compute_units) * tile_us;
+    const Real tile_us = (steps * Integer(kernel.step) * kernel.gathering * kernel.term2
+        + 79 * choose((kernel.term3 != 0) && rounds * Integer(kernel.subgroups_workgroup) > 128, Real(0.84), Integer(1))
+        * kernel.term4 * kernel.rows * kernel.columns / Real(device.f32_ops_per_us)) * kernel.term5 * kernel.term6
+        * kernel.term7 * kernel.term8;
+    *to++ = problem_term2 + steps * Real(0.136) + rounds * Integer(device.compute_units) * tile_us * Real(1.15);
   }
 }
 

@@ -202,8 +202,8 @@ Fit fit_of(const SelectionScope& scope) {
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer strip;
-  Integer term4;
-  Real term7;
+  Integer term1;
+  Real term2;
   Integer workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
@@ -211,25 +211,27 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  return {parameters.strip, Integer(specialization.workgroup) * Integer(device.compute_units),
-      choose(Integer(parameters.known_taps) == 0, Real(fit.unknown_taps), 1), specialization.workgroup};
+  return {.strip = parameters.strip, .term1 = Integer(specialization.workgroup) * Integer(device.compute_units),
+      .term2 = choose(Integer(parameters.known_taps) == 0, Real(fit.unknown_taps), 1),
+      .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer term1 = Integer(problem.pixels) / max(Integer(problem.row_pixels), 1);
-  const Integer term2 = ceil_div(Integer(problem.outputs), 4);
-  const Real term3 = Real(device.launch_us) + Real(fit.begin_us)
+  const Integer problem_term1 = Integer(problem.pixels) / max(Integer(problem.row_pixels), 1);
+  const Integer problem_term2 = ceil_div(Integer(problem.outputs), 4);
+  const Real problem_term3 = Real(device.launch_us) + Real(fit.begin_us)
       + 2 * Integer(problem.pixels) * Integer(problem.outputs) / Real(device.bytes_per_us);
-  const Real term5 = Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.k);
-  const Real term6 = Real(fit.product_ops) * Integer(problem.k);
+  const Real problem_term4 = Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.k);
+  const Real problem_term5 = Real(fit.product_ops) * Integer(problem.k);
   for (const CostTerms& kernel : kernels) {
-    const Integer invocations = term1 * ceil_div(Integer(problem.row_pixels), Integer(kernel.strip)) * term2;
-    *to++ = term3
-        + ceil_div(invocations, kernel.term4) * Integer(kernel.workgroup) * Integer(device.compute_units)
-        * (term5 + term6 * Integer(kernel.strip)) / Real(device.f32_ops_per_us) * kernel.term7;
+    const Integer invocations = problem_term1 * ceil_div(Integer(problem.row_pixels), Integer(kernel.strip))
+        * problem_term2;
+    *to++ = problem_term3
+        + ceil_div(invocations, kernel.term1) * Integer(kernel.workgroup) * Integer(device.compute_units)
+        * (problem_term4 + problem_term5 * Integer(kernel.strip)) / Real(device.f32_ops_per_us) * kernel.term2;
   }
 }
 

@@ -74,21 +74,22 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Integer term2;
-  Real term3;
+  Integer term1;
+  Real term2;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {Integer(bytes(parameters.input_dtype)) + 1, Integer(specialization.workgroup) / Real(10000.0)};
+  return {.term1 = Integer(bytes(parameters.input_dtype)) + 1,
+      .term2 = Integer(specialization.workgroup) / Real(10000.0)};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer term1 = Integer(problem.input_pixels) * Integer(problem.all_channels);
+  const Integer problem_term1 = Integer(problem.input_pixels) * Integer(problem.all_channels);
   for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us) + term1 * kernel.term2 / Real(device.bytes_per_us) + kernel.term3;
+    *to++ = Real(device.launch_us) + problem_term1 * kernel.term1 / Real(device.bytes_per_us) + kernel.term2;
   }
 }
 

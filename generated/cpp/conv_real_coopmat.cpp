@@ -216,20 +216,21 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_n);
   const Real lone_times = max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup));
   const Real fetches = rows * Integer(specialization.step) / (Real(8.0) * Integer(specialization.subgroups_workgroup));
-  return {rows, columns, specialization.step,
-      Real(fit.step_us)
+  return {.rows = rows, .columns = columns, .step = specialization.step,
+      .term1 = Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f32_ops_per_us)
       + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
-      Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
-      1 + Real(fit.crowded) * max(Real(0.0), fetches - 2), lone_times};
+      .term2 = Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
+      .term3 = 1 + Real(fit.crowded) * max(Real(0.0), fetches - 2), .lone_times = lone_times};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real term4 = Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  const Real problem_term1 = Real(device.launch_us)
+      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
@@ -240,7 +241,7 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Real tile_us = (product_us
         + steps * Integer(kernel.step) * Integer(device.compute_units) * kernel.rows * Real(fit.unit_ops) / 4
         / Real(device.f32_ops_per_us)) * kernel.term3;
-    *to++ = term4
+    *to++ = problem_term1
         + max(lone_wait_us + kernel.lone_times * tile_us,
         (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
         + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)

@@ -124,19 +124,19 @@ struct CostTerms {
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {specialization.workgroup};
+  return {.workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term1 = Real(device.launch_us)
+  const Real problem_term1 = Real(device.launch_us)
       + max(Real(20.0) * Integer(problem.batches) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k)
       / Real(device.f32_ops_per_us), Integer(problem.k) / Real(20.0));
-  const Integer term2 = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
-  const Real term3 = Real(50.0) * Integer(device.compute_units);
+  const Integer problem_term2 = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
+  const Real problem_term3 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
-    *to++ = term1 + ceil_div(term2, Integer(kernel.workgroup)) / term3;
+    *to++ = problem_term1 + ceil_div(problem_term2, Integer(kernel.workgroup)) / problem_term3;
   }
 }
 

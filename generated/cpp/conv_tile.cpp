@@ -230,21 +230,22 @@ Fit fit_of(const SelectionScope& scope) {
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer term1;
+  Integer term2;
   Integer term3;
-  Integer term6;
-  Real term7;
-  Real term9;
+  Real term4;
+  Real term5;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  return {Integer(specialization.group_m) * Integer(parameters.tile_m),
-      Integer(specialization.group_n) * Integer(parameters.tile_n) / 4, Integer(bytes(parameters.output_dtype)),
-      Real(fit.output_ops) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
+  return {.term1 = Integer(specialization.group_m) * Integer(parameters.tile_m),
+      .term2 = Integer(specialization.group_n) * Integer(parameters.tile_n) / 4,
+      .term3 = Integer(bytes(parameters.output_dtype)),
+      .term4 = Real(fit.output_ops) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * Integer(parameters.tile_m) * Integer(parameters.tile_n) / Real(device.f32_ops_per_us),
-      max(Real(fit.step_us),
+      .term5 = max(Real(fit.step_us),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops) / Real(device.int8_ops_per_us),
@@ -260,16 +261,17 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
   const Fit fit = fit_of(scope);
   const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
       * ceil_div(Integer(problem.channels), 16);
-  const Integer term2 = ceil_div(Integer(problem.n), 4);
-  const Real term4 = Real(device.launch_us) + Real(fit.begin_us)
+  const Integer problem_term1 = ceil_div(Integer(problem.n), 4);
+  const Real problem_term2 = Real(device.launch_us) + Real(fit.begin_us)
       + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
-  const Integer term5 = Integer(problem.products) * Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
-  const Integer term8 = min(Integer(problem.slice_k), padded_k);
+  const Integer problem_term3 = Integer(problem.products) * Integer(problem.m) * Integer(problem.n)
+      * Integer(problem.slices);
+  const Integer problem_term4 = min(Integer(problem.slice_k), padded_k);
   for (const CostTerms& kernel : kernels) {
-    const Integer tiles = ceil_div(Integer(problem.m), kernel.term1) * ceil_div(term2, kernel.term3);
-    *to++ = term4 + term5 * kernel.term6 / Real(device.bytes_per_us)
+    const Integer tiles = ceil_div(Integer(problem.m), kernel.term1) * ceil_div(problem_term1, kernel.term2);
+    *to++ = problem_term2 + problem_term3 * kernel.term3 / Real(device.bytes_per_us)
         + ceil_div(tiles * Integer(problem.products) * Integer(problem.slices), Integer(device.compute_units))
-        * (kernel.term7 + term8 * kernel.term9);
+        * (kernel.term4 + problem_term4 * kernel.term5);
   }
 }
 

@@ -78,19 +78,19 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Real term2;
+  Real term1;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {Integer(specialization.items) / Real(1000.0)};
+  return {.term1 = Integer(specialization.items) / Real(1000.0)};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term1 = Real(device.launch_us) + 8 * Integer(problem.numel) / Real(device.bytes_per_us);
+  const Real problem_term1 = Real(device.launch_us) + 8 * Integer(problem.numel) / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
-    *to++ = term1 + kernel.term2;
+    *to++ = problem_term1 + kernel.term1;
   }
 }
 

@@ -265,11 +265,11 @@ Fit fit_of(const SelectionScope& scope) {
 struct CostTerms {
   Integer rows;
   Integer columns;
-  Integer term3;
-  Integer term5;
-  Real term6;
-  Integer term8;
-  Real term10;
+  Integer term1;
+  Integer term2;
+  Real term3;
+  Integer term4;
+  Real term5;
   Integer step_k;
   Integer subgroups_workgroup;
 };
@@ -281,34 +281,35 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  return {rows, columns, Integer(bytes(parameters.output_dtype)), rows * columns,
-      1 + Real(8.0) / Integer(specialization.step_span), 2 * rows + columns,
-      choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
+  return {.rows = rows, .columns = columns, .term1 = Integer(bytes(parameters.output_dtype)), .term2 = rows * columns,
+      .term3 = 1 + Real(8.0) / Integer(specialization.step_span), .term4 = 2 * rows + columns,
+      .term5 = choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
       && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(fit.few_subgroups), 1),
-      specialization.step_k, specialization.subgroups_workgroup};
+      .step_k = specialization.step_k, .subgroups_workgroup = specialization.subgroups_workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real term1 = Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us));
-  const Integer term2 = Integer(problem.m) * Integer(problem.n);
-  const Integer term4 = 256 * Integer(device.compute_units);
-  const Real term7 = Integer(problem.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us);
-  const Real term9 = Real(fit.cache_speed) * Real(device.bytes_per_us);
-  const Integer term11 = choose(device.is_cpu, Integer(32), Integer(1));
+  const Real problem_term1 = Real(device.launch_us)
+      + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us));
+  const Integer problem_term2 = Integer(problem.m) * Integer(problem.n);
+  const Integer problem_term3 = 256 * Integer(device.compute_units);
+  const Real problem_term4 = Integer(problem.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us);
+  const Real problem_term5 = Real(fit.cache_speed) * Real(device.bytes_per_us);
+  const Integer problem_term6 = choose(device.is_cpu, Integer(32), Integer(1));
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    *to++ = term1 + term2 * kernel.term3 / Real(device.bytes_per_us)
-        + (ceil_div(tiles * Integer(kernel.subgroups_workgroup), term4)
+    *to++ = problem_term1 + problem_term2 * kernel.term1 / Real(device.bytes_per_us)
+        + (ceil_div(tiles * Integer(kernel.subgroups_workgroup), problem_term3)
         * ceil_div(Integer(problem.k), Integer(kernel.step_k)) * Real(fit.step_us)
         + ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units)
-        * (kernel.term5
-        * (Integer(problem.k) * kernel.term6 * Real(fit.product_ops) / Real(device.int8_ops_per_us) + term7)
-        + Integer(problem.k) * kernel.term8 / term9) * kernel.term10) * term11;
+        * (kernel.term2
+        * (Integer(problem.k) * kernel.term3 * Real(fit.product_ops) / Real(device.int8_ops_per_us) + problem_term4)
+        + Integer(problem.k) * kernel.term4 / problem_term5) * kernel.term5) * problem_term6;
   }
 }
 

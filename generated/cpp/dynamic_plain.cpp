@@ -127,18 +127,19 @@ struct CostTerms {
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {specialization.workgroup};
+  return {.workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term1 = Real(device.launch_us)
+  const Real problem_term1 = Real(device.launch_us)
       + max(Real(40.0) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us),
       Integer(problem.k) / Real(10.0));
-  const Real term2 = Real(50.0) * Integer(device.compute_units);
+  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
-    *to++ = term1 + ceil_div(Integer(problem.n), Integer(kernel.workgroup)) * Integer(problem.m) / term2;
+    *to++ = problem_term1
+        + ceil_div(Integer(problem.n), Integer(kernel.workgroup)) * Integer(problem.m) / problem_term2;
   }
 }
 

@@ -100,29 +100,29 @@ Fit fit_of(const SelectionScope& scope) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Integer term2;
-  Real term4;
+  Integer term1;
+  Real term2;
   Integer workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const Fit fit = fit_of(scope);
-  return {Integer(bytes(parameters.input_dtype)), Integer(specialization.workgroup) * Real(fit.invocation_us),
-      specialization.workgroup};
+  return {.term1 = Integer(bytes(parameters.input_dtype)),
+      .term2 = Integer(specialization.workgroup) * Real(fit.invocation_us), .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer term1 = 2 * Integer(problem.m) * Integer(problem.k);
-  const Integer term3 = 1024 * Integer(device.compute_units);
+  const Integer problem_term1 = 2 * Integer(problem.m) * Integer(problem.k);
+  const Integer problem_term2 = 1024 * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
     *to++ = Real(device.launch_us)
-        + max(term1 * kernel.term2 / Real(device.bytes_per_us),
-        ceil_div(Integer(problem.m) * Integer(kernel.workgroup), term3)
-        * (ceil_div(Integer(problem.k), Integer(kernel.workgroup)) * Real(fit.round_us) + kernel.term4));
+        + max(problem_term1 * kernel.term1 / Real(device.bytes_per_us),
+        ceil_div(Integer(problem.m) * Integer(kernel.workgroup), problem_term2)
+        * (ceil_div(Integer(problem.k), Integer(kernel.workgroup)) * Real(fit.round_us) + kernel.term2));
   }
 }
 

@@ -96,25 +96,25 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Real term2;
+  Real term1;
+  Integer term2;
   Integer term3;
-  Integer term4;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {Integer(bytes(parameters.output_dtype)) + Real(0.5), 5 - Integer(parameters.vec),
-      Integer(specialization.workgroup) * Integer(parameters.vec)};
+  return {.term1 = Integer(bytes(parameters.output_dtype)) + Real(0.5), .term2 = 5 - Integer(parameters.vec),
+      .term3 = Integer(specialization.workgroup) * Integer(parameters.vec)};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer term1 = Integer(problem.m) * Integer(problem.k);
-  const Real term5 = Real(50.0) * Integer(device.compute_units);
+  const Integer problem_term1 = Integer(problem.m) * Integer(problem.k);
+  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us) + term1 * kernel.term2 / Real(device.bytes_per_us) * kernel.term3
-        + ceil_div(term1, kernel.term4) / term5;
+    *to++ = Real(device.launch_us) + problem_term1 * kernel.term1 / Real(device.bytes_per_us) * kernel.term2
+        + ceil_div(problem_term1, kernel.term3) / problem_term2;
   }
 }
 

@@ -140,31 +140,32 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 struct CostTerms {
   Integer term1;
   Integer term2;
+  Real term3;
   Real term4;
-  Real term5;
-  Integer term6;
+  Integer term5;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {4 * Integer(specialization.workgroup) * Integer(specialization.items), 4 * Integer(specialization.items),
-      Integer(specialization.items) * Real(0.25), Integer(specialization.workgroup) / Real(10000.0),
-      Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.other_dtype))
+  return {.term1 = 4 * Integer(specialization.workgroup) * Integer(specialization.items),
+      .term2 = 4 * Integer(specialization.items), .term3 = Integer(specialization.items) * Real(0.25),
+      .term4 = Integer(specialization.workgroup) / Real(10000.0),
+      .term5 = Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.other_dtype))
       + Integer(bytes(parameters.output_dtype))};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term3 = Real(50.0) * Integer(device.compute_units);
-  const Real term7 = Integer(problem.numel) * (40 + (1 - Integer(problem.is_simple)) * 150 * Integer(problem.rank))
-      / Real(device.f32_ops_per_us);
+  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
+  const Real problem_term2 = Integer(problem.numel)
+      * (40 + (1 - Integer(problem.is_simple)) * 150 * Integer(problem.rank)) / Real(device.f32_ops_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer workgroups = ceil_div(Integer(problem.numel), kernel.term1);
     const Real launching = ceil_div(Integer(problem.numel), kernel.term2) * 256 / Real(device.f32_ops_per_us)
-        + workgroups / term3 + kernel.term4 + kernel.term5;
+        + workgroups / problem_term1 + kernel.term3 + kernel.term4;
     *to++ = Real(device.launch_us) + launching
-        + max(Integer(problem.numel) * kernel.term6 / Real(device.bytes_per_us), term7);
+        + max(Integer(problem.numel) * kernel.term5 / Real(device.bytes_per_us), problem_term2);
   }
 }
 

@@ -118,27 +118,27 @@ Fit fit_of(const SelectionScope& scope) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Integer term3;
-  Real term5;
+  Integer term1;
+  Real term2;
   Integer unit;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {Integer(bytes(parameters.input_dtype)) + 2 * Integer(bytes(parameters.patch_dtype)),
-      Integer(specialization.workgroup) / Real(10000.0), parameters.unit};
+  return {.term1 = Integer(bytes(parameters.input_dtype)) + 2 * Integer(bytes(parameters.patch_dtype)),
+      .term2 = Integer(specialization.workgroup) / Real(10000.0), .unit = parameters.unit};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real term1 = Real(device.launch_us) + Real(fit.begin_us);
-  const Integer term2 = 4 * Integer(problem.m) * Integer(problem.row_units);
-  const Real term4 = 4 * Integer(problem.m) * Integer(problem.row_units) * Real(fit.unit_ops);
+  const Real problem_term1 = Real(device.launch_us) + Real(fit.begin_us);
+  const Integer problem_term2 = 4 * Integer(problem.m) * Integer(problem.row_units);
+  const Real problem_term3 = 4 * Integer(problem.m) * Integer(problem.row_units) * Real(fit.unit_ops);
   for (const CostTerms& kernel : kernels) {
-    *to++ = term1 + term2 * kernel.term3 / Real(device.bytes_per_us)
-        + term4 / Integer(kernel.unit) / Real(device.f32_ops_per_us) + kernel.term5;
+    *to++ = problem_term1 + problem_term2 * kernel.term1 / Real(device.bytes_per_us)
+        + problem_term3 / Integer(kernel.unit) / Real(device.f32_ops_per_us) + kernel.term2;
   }
 }
 

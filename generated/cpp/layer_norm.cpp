@@ -110,28 +110,30 @@ struct CostTerms {
   Integer term1;
   Integer workgroup;
   Integer term2;
-  Real term4;
-  Integer term6;
+  Real term3;
+  Integer term4;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
-  return {choose(parameters.reduce == Reduce::subgroup,
-      2 * Integer(specialization.workgroup) / Integer(device.subgroup_size), 16), specialization.workgroup,
-      Integer(device.compute_units) * max(1, 2048 / Integer(specialization.workgroup)),
-      Integer(specialization.workgroup) / Real(10000.0), Integer(bytes(parameters.input_dtype))};
+  return {.term1 = choose(parameters.reduce == Reduce::subgroup,
+      2 * Integer(specialization.workgroup) / Integer(device.subgroup_size), 16), .workgroup = specialization.workgroup,
+      .term2 = Integer(device.compute_units) * max(1, 2048 / Integer(specialization.workgroup)),
+      .term3 = Integer(specialization.workgroup) / Real(10000.0), .term4 = Integer(bytes(parameters.input_dtype))};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term3 = Real(device.launch_us) + Integer(problem.rows) / (Real(50.0) * Integer(device.compute_units));
-  const Integer term5 = 2 * Integer(problem.rows) * Integer(problem.columns);
+  const Real problem_term1 = Real(device.launch_us)
+      + Integer(problem.rows) / (Real(50.0) * Integer(device.compute_units));
+  const Integer problem_term2 = 2 * Integer(problem.rows) * Integer(problem.columns);
   for (const CostTerms& kernel : kernels) {
     const Integer steps = 3 * ceil_div(Integer(problem.columns), Integer(kernel.workgroup)) + kernel.term1;
     const Integer waves = ceil_div(Integer(problem.rows), kernel.term2);
-    *to++ = term3 + kernel.term4 + max(term5 * kernel.term6 / Real(device.bytes_per_us), waves * steps / Real(20.0));
+    *to++ = problem_term1 + kernel.term3
+        + max(problem_term2 * kernel.term4 / Real(device.bytes_per_us), waves * steps / Real(20.0));
   }
 }
 

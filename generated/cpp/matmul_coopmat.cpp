@@ -269,19 +269,20 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   const Real lone_times = max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup));
-  return {rows, columns, specialization.step,
-      Real(fit.step_us)
+  return {.rows = rows, .columns = columns, .step = specialization.step,
+      .term1 = Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f32_ops_per_us)
       + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
-      Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us), lone_times};
+      .term2 = Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
+      .lone_times = lone_times};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real term3 = Real(device.launch_us)
+  const Real problem_term1 = Real(device.launch_us)
       + Integer(problem.batches) * Integer(problem.n) * Integer(problem.k) * 2 / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
@@ -290,7 +291,7 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
     const Real product_us = steps * kernel.term1 + kernel.term2;
     const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
-    *to++ = term3
+    *to++ = problem_term1
         + max(lone_wait_us + kernel.lone_times * product_us,
         (ceil_div(tiles * Integer(problem.batches) * Integer(problem.slices), Integer(device.compute_units))
         + max(Real(1.0),

@@ -107,16 +107,18 @@ struct CostTerms {
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {specialization.matrix_k, specialization.matrix_n, specialization.matrix_m};
+  return {.matrix_k = specialization.matrix_k, .matrix_n = specialization.matrix_n,
+      .matrix_m = specialization.matrix_m};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term1 = Real(8.0) * Integer(problem.numel) / Integer(device.subgroup_size) * Integer(problem.steps);
+  const Real problem_term1 = Real(8.0) * Integer(problem.numel) / Integer(device.subgroup_size)
+      * Integer(problem.steps);
   for (const CostTerms& kernel : kernels) {
     *to++ = Real(device.launch_us)
-        + term1 * Integer(kernel.matrix_m) * Integer(kernel.matrix_n) * Integer(kernel.matrix_k)
+        + problem_term1 * Integer(kernel.matrix_m) * Integer(kernel.matrix_n) * Integer(kernel.matrix_k)
         / Real(device.f32_ops_per_us);
   }
 }

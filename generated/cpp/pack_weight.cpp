@@ -95,23 +95,23 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Real term3;
+  Real term1;
   Integer workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {Integer(specialization.workgroup) / Real(10000.0), specialization.workgroup};
+  return {.term1 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term1 = Real(device.launch_us)
+  const Real problem_term1 = Real(device.launch_us)
       + max(Integer(problem.words) * Real(32.0) / Integer(problem.bits) * 30 / Real(device.f32_ops_per_us),
       Integer(problem.words) * (4 + Real(32.0) / Integer(problem.bits)) / Real(device.bytes_per_us));
-  const Real term2 = Real(50.0) * Integer(device.compute_units);
+  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
-    *to++ = term1 + ceil_div(Integer(problem.words), Integer(kernel.workgroup)) / term2 + kernel.term3;
+    *to++ = problem_term1 + ceil_div(Integer(problem.words), Integer(kernel.workgroup)) / problem_term2 + kernel.term1;
   }
 }
 

@@ -115,27 +115,28 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer workgroup;
-  Real term2;
-  Integer term5;
+  Real term1;
+  Integer term2;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {specialization.workgroup, Integer(specialization.workgroup) / Real(10000.0),
-      Integer(bytes(parameters.input_dtype))};
+  return {.workgroup = specialization.workgroup, .term1 = Integer(specialization.workgroup) / Real(10000.0),
+      .term2 = Integer(bytes(parameters.input_dtype))};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term1 = Real(50.0) * Integer(device.compute_units);
-  const Real term3 = Integer(problem.window_taps) / Real(10.0);
-  const Integer term4 = 2 * Integer(problem.numel);
-  const Real term6 = 32 * Integer(problem.numel) * (Integer(problem.window_taps) + 5) / Real(device.f32_ops_per_us);
+  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
+  const Real problem_term2 = Integer(problem.window_taps) / Real(10.0);
+  const Integer problem_term3 = 2 * Integer(problem.numel);
+  const Real problem_term4 = 32 * Integer(problem.numel) * (Integer(problem.window_taps) + 5)
+      / Real(device.f32_ops_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer workgroups = ceil_div(Integer(problem.numel), Integer(kernel.workgroup));
-    *to++ = Real(device.launch_us) + workgroups / term1 + kernel.term2 + term3
-        + max(term4 * kernel.term5 / Real(device.bytes_per_us), term6);
+    *to++ = Real(device.launch_us) + workgroups / problem_term1 + kernel.term1 + problem_term2
+        + max(problem_term3 * kernel.term2 / Real(device.bytes_per_us), problem_term4);
   }
 }
 

@@ -313,12 +313,16 @@ struct CostTerms {
   Integer rows;
   Integer columns;
   Integer step;
+  Integer gathering;
   Real term1;
   Integer term2;
   Real term3;
   Real term4;
+  Real term5;
+  Real term6;
+  Real term7;
   Integer subgroups_workgroup;
-  Integer term7;
+  Integer term8;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -328,32 +332,37 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  return {rows, columns, specialization.step,
-      choose(device.is_cpu, Real(8.0), Real(0.158)) * rows * columns / Real(device.int8_ops_per_us)
-      + Real(0.753) * (rows + columns) / Real(device.bytes_per_us), Integer(specialization.subgroups_workgroup) <= 128,
-      choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.24), Integer(1)),
-      choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
-      && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128, Real(1.35),
-      Integer(1)), specialization.subgroups_workgroup, Integer(bytes(parameters.output_dtype)) - 1};
+  const Integer gathering = choose(parameters.is_aligned, Integer(1), Integer(2));
+  return {.rows = rows, .columns = columns, .step = specialization.step, .gathering = gathering,
+      .term1 = choose(device.is_cpu, Real(8.0), Real(0.124)) * rows * columns / Real(device.int8_ops_per_us)
+      + Real(0.58) * (rows + columns) / Real(device.bytes_per_us),
+      .term2 = Integer(specialization.subgroups_workgroup) <= 128,
+      .term3 = choose(Integer(specialization.blocks_n) > 2, Real(1.23), Integer(1)),
+      .term4 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.54), Integer(1)),
+      .term5 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
+      && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128, Real(1.26),
+      Integer(1)), .term6 = choose(Integer(specialization.step) >= 256, Real(1.12), Integer(1)),
+      .term7 = choose(Integer(specialization.subgroups_m) == 1, Real(1.1), Integer(1)),
+      .subgroups_workgroup = specialization.subgroups_workgroup, .term8 = Integer(bytes(parameters.output_dtype)) - 1};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term5 = Real(device.launch_us) + Real(1.25)
+  const Real problem_term1 = Real(device.launch_us) + Real(1.37)
       + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
-  const Integer term6 = Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
+  const Integer problem_term2 = Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
     const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
     const Integer rounds = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
-    const Real tile_us = (steps * Integer(kernel.step) * 1 * kernel.term1
-        + 70
-        * choose((kernel.term2 != 0) && rounds * Integer(kernel.subgroups_workgroup) > 128, Real(0.845), Integer(1))
-        * kernel.rows * kernel.columns / Real(device.f32_ops_per_us)) * kernel.term3 * kernel.term4;
-    *to++ = term5 + term6 * kernel.term7 / Real(device.bytes_per_us) + steps * Real(0.03)
+    const Real tile_us = (steps * Integer(kernel.step) * kernel.gathering * kernel.term1
+        + 79 * choose((kernel.term2 != 0) && rounds * Integer(kernel.subgroups_workgroup) > 128, Real(0.84), Integer(1))
+        * kernel.term3 * kernel.rows * kernel.columns / Real(device.f32_ops_per_us)) * kernel.term4 * kernel.term5
+        * kernel.term6 * kernel.term7;
+    *to++ = problem_term1 + problem_term2 * kernel.term8 / Real(device.bytes_per_us) + steps * Real(0.136)
         + rounds * Integer(device.compute_units) * tile_us;
   }
 }

@@ -214,8 +214,8 @@ Fit fit_of(const SelectionScope& scope) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Real term4;
-  Real term6;
+  Real term1;
+  Real term2;
   Integer unroll;
   Integer group_team;
 };
@@ -224,27 +224,30 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  return {Real(16.0) * Integer(specialization.group_team),
-      Integer(parameters.rows) * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
-      + choose(device.is_cpu, Real(fit.cpu_weight_ops), 0), specialization.unroll, specialization.group_team};
+  return {.term1 = Real(16.0) * Integer(specialization.group_team),
+      .term2 = Integer(parameters.rows)
+      * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
+      + choose(device.is_cpu, Real(fit.cpu_weight_ops), 0), .unroll = specialization.unroll,
+      .group_team = specialization.group_team};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real term1 = Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
-  const Real term2 = Real(fit.bytes_in_flight) * Integer(device.compute_units);
-  const Integer term3 = ceil_div(Integer(problem.n), 4);
-  const Integer term5 = Integer(problem.n) * Integer(problem.k);
+  const Real problem_term1 = Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  const Real problem_term2 = Real(fit.bytes_in_flight) * Integer(device.compute_units);
+  const Integer problem_term3 = ceil_div(Integer(problem.n), 4);
+  const Integer problem_term4 = Integer(problem.n) * Integer(problem.k);
   for (const CostTerms& kernel : kernels) {
     *to++ = Real(device.launch_us)
-        + term1
+        + problem_term1
         * max(1,
-        term2
+        problem_term2
         / (max(1,
-        term3 * Integer(kernel.group_team) * min(Integer(kernel.unroll), max(1, Integer(problem.k) / kernel.term4)))
-        * 64)) + term5 * kernel.term6 / Real(device.int8_ops_per_us);
+        problem_term3 * Integer(kernel.group_team)
+        * min(Integer(kernel.unroll), max(1, Integer(problem.k) / kernel.term1))) * 64))
+        + problem_term4 * kernel.term2 / Real(device.int8_ops_per_us);
   }
 }
 

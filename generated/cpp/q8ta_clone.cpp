@@ -100,26 +100,26 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 struct CostTerms {
   Integer term1;
   Integer flat;
-  Real term3;
+  Real term2;
   Integer workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {1 - Integer(parameters.flat), parameters.flat, Integer(specialization.workgroup) / Real(10000.0),
-      specialization.workgroup};
+  return {.term1 = 1 - Integer(parameters.flat), .flat = parameters.flat,
+      .term2 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term2 = Real(50.0) * Integer(device.compute_units);
+  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
     const Integer invocations = kernel.term1 * Integer(problem.boxes) * 64
         + Integer(kernel.flat) * Integer(problem.flat_blocks);
     const Real bytes_moved = kernel.term1 * Integer(problem.boxes) * 1024 * Real(1.25)
         + Integer(kernel.flat) * Integer(problem.flat_blocks) * 16;
-    const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / term2 + kernel.term3;
+    const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / problem_term1 + kernel.term2;
     *to++ = Real(device.launch_us) + 2 * bytes_moved / Real(device.bytes_per_us) + launching;
   }
 }

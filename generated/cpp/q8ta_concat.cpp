@@ -102,23 +102,23 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Real term3;
+  Real term1;
   Integer workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {Integer(specialization.workgroup) / Real(10000.0), specialization.workgroup};
+  return {.term1 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer term1 = Integer(problem.boxes) * 64;
-  const Real term2 = Real(50.0) * Integer(device.compute_units);
-  const Real term4 = Real(device.launch_us) + Integer(problem.boxes) * 2048 / Real(device.bytes_per_us);
+  const Integer problem_term1 = Integer(problem.boxes) * 64;
+  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
+  const Real problem_term3 = Real(device.launch_us) + Integer(problem.boxes) * 2048 / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
-    const Real launching = ceil_div(term1, Integer(kernel.workgroup)) / term2 + kernel.term3;
-    *to++ = term4 + launching;
+    const Real launching = ceil_div(problem_term1, Integer(kernel.workgroup)) / problem_term2 + kernel.term1;
+    *to++ = problem_term3 + launching;
   }
 }
 

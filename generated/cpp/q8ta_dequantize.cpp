@@ -89,26 +89,26 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Real term3;
+  Real term1;
   Integer workgroup;
-  Integer term5;
+  Integer term2;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {Integer(specialization.workgroup) / Real(10000.0), specialization.workgroup,
-      1 + Integer(bytes(parameters.output_dtype))};
+  return {.term1 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup,
+      .term2 = 1 + Integer(bytes(parameters.output_dtype))};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer term1 = Integer(problem.boxes) * 64;
-  const Real term2 = Real(50.0) * Integer(device.compute_units);
-  const Integer term4 = Integer(problem.boxes) * 1024;
+  const Integer problem_term1 = Integer(problem.boxes) * 64;
+  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
+  const Integer problem_term3 = Integer(problem.boxes) * 1024;
   for (const CostTerms& kernel : kernels) {
-    const Real launching = ceil_div(term1, Integer(kernel.workgroup)) / term2 + kernel.term3;
-    *to++ = Real(device.launch_us) + term4 * kernel.term5 / Real(device.bytes_per_us) + launching;
+    const Real launching = ceil_div(problem_term1, Integer(kernel.workgroup)) / problem_term2 + kernel.term1;
+    *to++ = Real(device.launch_us) + problem_term3 * kernel.term2 / Real(device.bytes_per_us) + launching;
   }
 }
 

@@ -169,23 +169,24 @@ struct CostTerms {
   Integer term2;
   Integer team;
   Real term3;
-  Real term5;
+  Real term4;
   Integer workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {Integer(packed(parameters.input_layout)) == 2 && Integer(packed(parameters.output_layout)) == 2,
-      parameters.way == Way::sliding, specialization.team,
-      choose(Integer(specialization.team) == 1, 0, choose(Integer(specialization.team) == 16, Integer(4), Integer(8)))
-      / Real(30.0), Integer(specialization.workgroup) / Real(10000.0), specialization.workgroup};
+  return {.term1 = Integer(packed(parameters.input_layout)) == 2 && Integer(packed(parameters.output_layout)) == 2,
+      .term2 = parameters.way == Way::sliding, .team = specialization.team,
+      .term3 = choose(Integer(specialization.team) == 1, 0,
+      choose(Integer(specialization.team) == 16, Integer(4), Integer(8))) / Real(30.0),
+      .term4 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term4 = Real(50.0) * Integer(device.compute_units);
-  const Real term6 = (Integer(problem.elements) + 4 * Integer(problem.pieces)) / Real(device.bytes_per_us);
+  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
+  const Real problem_term2 = (Integer(problem.elements) + 4 * Integer(problem.pieces)) / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer loads = choose((kernel.term1 != 0), 1, Integer(problem.lanes));
     const Integer invocations = choose((kernel.term2 != 0), Integer(problem.slides),
@@ -194,8 +195,8 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
         ceil_div(Integer(problem.window_taps), Integer(kernel.team)) * loads);
     const Real computing = invocations * (steps + 5) * 16 * 2 / Real(device.f32_ops_per_us);
     const Real waiting = steps / Real(10.0) + kernel.term3;
-    const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / term4 + kernel.term5;
-    *to++ = Real(device.launch_us) + max(term6, computing) + waiting + launching;
+    const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / problem_term1 + kernel.term4;
+    *to++ = Real(device.launch_us) + max(problem_term2, computing) + waiting + launching;
   }
 }
 

@@ -159,39 +159,41 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer term1;
-  Integer term3;
+  Integer term2;
   Integer items;
   Integer vec;
   Integer workgroup;
-  Integer term5;
-  Integer term6;
-  Real term7;
+  Integer term3;
+  Integer term4;
+  Real term5;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {Integer(parameters.vec) == 4, Integer(specialization.items) > 1, specialization.items, parameters.vec,
-      specialization.workgroup, Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype)),
-      5 - Integer(parameters.vec), Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0)};
+  return {.term1 = Integer(parameters.vec) == 4, .term2 = Integer(specialization.items) > 1,
+      .items = specialization.items, .vec = parameters.vec, .workgroup = specialization.workgroup,
+      .term3 = Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype)),
+      .term4 = 5 - Integer(parameters.vec),
+      .term5 = Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0)};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer words = ceil_div(Integer(problem.numel), 4);
-  const bool term2 = Integer(problem.image_steps) == 0;
-  const bool term4 = Integer(problem.image_steps) > 0
+  const bool problem_term1 = Integer(problem.image_steps) == 0;
+  const bool problem_term2 = Integer(problem.image_steps) > 0
       || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0);
   for (const CostTerms& kernel : kernels) {
-    const bool takes_words = (kernel.term1 != 0) && term2;
-    const Integer invocations = choose(takes_words && (kernel.term3 != 0),
+    const bool takes_words = (kernel.term1 != 0) && problem_term1;
+    const Integer invocations = choose(takes_words && (kernel.term2 != 0),
         ceil_div(words, Integer(kernel.items) * Integer(problem.distance)) * Integer(problem.distance),
         ceil_div(max(ceil_div(Integer(problem.numel), Integer(kernel.vec)), Integer(problem.image_steps)),
         Integer(kernel.items)));
     const Integer workgroups = ceil_div(invocations, Integer(kernel.workgroup));
-    const Integer blocks_made = choose((kernel.term1 != 0) && term4, Integer(4), Integer(1));
-    const Real moving = Integer(problem.numel) * kernel.term5 / Real(device.bytes_per_us) * kernel.term6
-        + workgroups * Real(0.02) / Integer(device.compute_units) + kernel.term7;
+    const Integer blocks_made = choose((kernel.term1 != 0) && problem_term2, Integer(4), Integer(1));
+    const Real moving = Integer(problem.numel) * kernel.term3 / Real(device.bytes_per_us) * kernel.term4
+        + workgroups * Real(0.02) / Integer(device.compute_units) + kernel.term5;
     *to++ = Real(device.launch_us) + moving + invocations * (20 + 40 * blocks_made) * 2 / Real(device.f32_ops_per_us);
   }
 }

@@ -117,29 +117,29 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
+  Integer term1;
   Integer term2;
-  Integer term3;
-  Real term5;
+  Real term3;
   Integer workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {choose(Integer(parameters.vec) == 1, Integer(200), Integer(30)),
-      4 + 8 * Integer(bytes(parameters.input_dtype)), Integer(specialization.workgroup) / Real(10000.0),
-      specialization.workgroup};
+  return {.term1 = choose(Integer(parameters.vec) == 1, Integer(200), Integer(30)),
+      .term2 = 4 + 8 * Integer(bytes(parameters.input_dtype)),
+      .term3 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer term1 = Integer(problem.words) * 8;
-  const Real term4 = Real(50.0) * Integer(device.compute_units);
+  const Integer problem_term1 = Integer(problem.words) * 8;
+  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
     *to++ = Real(device.launch_us)
-        + max(term1 * kernel.term2 / Real(device.f32_ops_per_us),
-        Integer(problem.words) * kernel.term3 / Real(device.bytes_per_us))
-        + ceil_div(Integer(problem.words), Integer(kernel.workgroup)) / term4 + kernel.term5;
+        + max(problem_term1 * kernel.term1 / Real(device.f32_ops_per_us),
+        Integer(problem.words) * kernel.term2 / Real(device.bytes_per_us))
+        + ceil_div(Integer(problem.words), Integer(kernel.workgroup)) / problem_term2 + kernel.term3;
   }
 }
 

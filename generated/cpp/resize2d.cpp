@@ -91,26 +91,26 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer workgroup;
-  Real term2;
-  Integer term4;
+  Real term1;
+  Integer term2;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {specialization.workgroup, Integer(specialization.workgroup) / Real(10000.0),
-      Integer(bytes(parameters.input_dtype))};
+  return {.workgroup = specialization.workgroup, .term1 = Integer(specialization.workgroup) / Real(10000.0),
+      .term2 = Integer(bytes(parameters.input_dtype))};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term1 = Real(50.0) * Integer(device.compute_units);
-  const Integer term3 = 2 * Integer(problem.numel);
-  const Real term5 = Integer(problem.numel) * 100 / Real(device.f32_ops_per_us);
+  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
+  const Integer problem_term2 = 2 * Integer(problem.numel);
+  const Real problem_term3 = Integer(problem.numel) * 100 / Real(device.f32_ops_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer workgroups = ceil_div(Integer(problem.numel), Integer(kernel.workgroup));
-    *to++ = Real(device.launch_us) + workgroups / term1 + kernel.term2
-        + max(term3 * kernel.term4 / Real(device.bytes_per_us), term5);
+    *to++ = Real(device.launch_us) + workgroups / problem_term1 + kernel.term1
+        + max(problem_term2 * kernel.term2 / Real(device.bytes_per_us), problem_term3);
   }
 }
 

@@ -76,24 +76,24 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Integer term3;
+  Integer term1;
   Integer workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {Integer(bytes(parameters.output_dtype)), specialization.workgroup};
+  return {.term1 = Integer(bytes(parameters.output_dtype)), .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer term1 = Integer(problem.m) * Integer(problem.n);
-  const Integer term2 = 4 * Integer(problem.slices);
-  const Real term4 = Real(50.0) * Integer(device.compute_units);
+  const Integer problem_term1 = Integer(problem.m) * Integer(problem.n);
+  const Integer problem_term2 = 4 * Integer(problem.slices);
+  const Real problem_term3 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us) + term1 * (term2 + kernel.term3) / Real(device.bytes_per_us)
-        + ceil_div(term1, Integer(kernel.workgroup)) / term4;
+    *to++ = Real(device.launch_us) + problem_term1 * (problem_term2 + kernel.term1) / Real(device.bytes_per_us)
+        + ceil_div(problem_term1, Integer(kernel.workgroup)) / problem_term3;
   }
 }
 

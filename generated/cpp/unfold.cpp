@@ -97,27 +97,27 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Integer term2;
+  Integer term1;
   Integer workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {Integer(bytes(parameters.input_dtype)), specialization.workgroup};
+  return {.term1 = Integer(bytes(parameters.input_dtype)), .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term1 = Real(3.0) * Integer(problem.planes) * Integer(problem.window_lines) * Integer(problem.line_taps)
-      * Integer(problem.columns);
-  const Real term3 = Integer(problem.planes) * Integer(problem.window_lines) * Integer(problem.columns)
+  const Real problem_term1 = Real(3.0) * Integer(problem.planes) * Integer(problem.window_lines)
+      * Integer(problem.line_taps) * Integer(problem.columns);
+  const Real problem_term2 = Integer(problem.planes) * Integer(problem.window_lines) * Integer(problem.columns)
       * (Real(60.0) + 10 * Integer(problem.line_taps)) / Real(device.f32_ops_per_us);
-  const Integer term4 = Integer(problem.planes) * Integer(problem.window_lines) * Integer(problem.columns);
-  const Real term5 = Real(50.0) * Integer(device.compute_units);
+  const Integer problem_term3 = Integer(problem.planes) * Integer(problem.window_lines) * Integer(problem.columns);
+  const Real problem_term4 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us) + max(term1 * kernel.term2 / Real(device.bytes_per_us), term3)
-        + ceil_div(term4, Integer(kernel.workgroup)) / term5;
+    *to++ = Real(device.launch_us) + max(problem_term1 * kernel.term1 / Real(device.bytes_per_us), problem_term2)
+        + ceil_div(problem_term3, Integer(kernel.workgroup)) / problem_term4;
   }
 }
 

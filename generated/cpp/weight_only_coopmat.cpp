@@ -225,7 +225,7 @@ struct CostTerms {
   Real term1;
   Real term2;
   Integer term3;
-  Real term5;
+  Real term4;
   Real lone_times;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
@@ -238,21 +238,21 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   const Real lone_times = max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup));
-  return {rows, columns, specialization.step,
-      Real(fit.step_us)
+  return {.rows = rows, .columns = columns, .step = specialization.step,
+      .term1 = Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f32_ops_per_us)
       + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
-      Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
-      parameters.form == Layout::weight_q4_rows,
-      choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0)), lone_times};
+      .term2 = Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
+      .term3 = parameters.form == Layout::weight_q4_rows,
+      .term4 = choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0)), .lone_times = lone_times};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer term4 = Integer(problem.n) * Integer(problem.k);
+  const Integer problem_term1 = Integer(problem.n) * Integer(problem.k);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
@@ -262,7 +262,7 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
     const Real tile_us = product_us
         + choose((kernel.term3 != 0), Integer(problem.slice_k) * kernel.columns * Real(fit.row_us), Real(0.0));
-    *to++ = Real(device.launch_us) + term4 * kernel.term5 / Real(device.bytes_per_us)
+    *to++ = Real(device.launch_us) + problem_term1 * kernel.term4 / Real(device.bytes_per_us)
         + max(lone_wait_us + kernel.lone_times * tile_us,
         (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
         + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)

@@ -178,8 +178,8 @@ Fit fit_of(const SelectionScope& scope) {
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer group_team;
-  Real term4;
-  Real term6;
+  Real term1;
+  Real term2;
   Integer rows;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
@@ -187,29 +187,30 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  return {specialization.group_team,
-      Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0),
-      3
+  return {.group_team = specialization.group_team,
+      .term1 = Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0),
+      .term2 = 3
       + Integer(parameters.rows)
       * (Real(fit.row_ops)
       + choose(parameters.halves == Halves::native, Real(fit.half_ops),
       choose(parameters.input_dtype == DType::f16, Real(fit.packed_half_ops), Real(fit.real_ops)))
-      / Integer(specialization.columns)), parameters.rows};
+      / Integer(specialization.columns)), .rows = parameters.rows};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real term1 = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
+  const Real problem_term1 = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
       / Real(device.bytes_per_us);
-  const Real term2 = Real(2048.0) * Integer(device.compute_units);
-  const Integer term3 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
-  const Integer term5 = Integer(problem.n) * Integer(problem.k);
+  const Real problem_term2 = Real(2048.0) * Integer(device.compute_units);
+  const Integer problem_term3 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
+  const Integer problem_term4 = Integer(problem.n) * Integer(problem.k);
   for (const CostTerms& kernel : kernels) {
-    const Real reading = term1 * max(1, term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), term3)));
-    *to++ = kernel.term4
+    const Real reading = problem_term1
+        * max(1, problem_term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term3)));
+    *to++ = kernel.term1
         + ceil_div(Integer(problem.m), Integer(kernel.rows))
-        * max(reading, term5 * kernel.term6 / Real(device.f32_ops_per_us));
+        * max(reading, problem_term4 * kernel.term2 / Real(device.f32_ops_per_us));
   }
 }
 

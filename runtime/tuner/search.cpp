@@ -22,8 +22,8 @@ constexpr double kNoGain = 0.99;
 constexpr double kRunsOfFirst = 50;    // of a kernel, until it is measured
 constexpr double kOfFirstBatch = 0.1;  // of the budget, which a first batch of several may be estimated to take
 
-// What is expected. On 23 problems of an H200 in tests/measured, the best of the first eight candidates takes 1.007 times
-// as long as the best that is known (geometric mean); 1.016 without a bonus, 1.015 with 0.5, 1.020 with 0.8. Fading within
+// What is expected. On 23 problems of an H200, the best of the first eight candidates takes 1.007 times as long as the
+// best that is known (geometric mean); 1.016 without a bonus, 1.015 with 0.5, 1.020 with 0.8. Fading within
 // 1 or 4 steps makes it 1.005 and 1.007.
 constexpr double kFades = 2;      // steps in which a likeness falls to 1/e
 constexpr double kMostSteps = 3;  // of one word: another number may be a hundred doublings away

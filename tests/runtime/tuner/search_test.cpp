@@ -202,7 +202,7 @@ struct MeasuredSpace {
 // Problems of which so many kernels were measured.
 std::vector<MeasuredSpace> measured_spaces(size_t fewest) {
   const auto library = KernelLibrary::open(generated::library());
-  const auto file = tuning::load_tuning_file(tests::source_folder() + "/tests/measured/nvidia-h200.yaml");
+  const auto file = tuning::load_tuning_file(tests::source_folder() + "/tuning/nvidia-h200.yaml");
   if (!library || !file) return {};
   std::vector<MeasuredSpace> spaces;
   for (const report::ProblemFact& problem : report::facts_of(*file, *library).problems) {
@@ -242,7 +242,6 @@ TEST(Search, ReachesTheBestOfMeasuredTables) {
 }
 
 // A small budget is spent on what is expected to be fast: how far from the best a search is after its first samples.
-// With one of each recipe first, it was 1.035 and at worst 1.225 after four, and 1.022 and 1.225 after eight.
 TEST(Search, SpendsItsFirstSamplesWell) {
   const auto spaces = measured_spaces(12);
   ASSERT_GE(spaces.size(), 20u);
@@ -250,7 +249,7 @@ TEST(Search, SpendsItsFirstSamplesWell) {
     size_t samples;
     double most, worst;
   };
-  for (const auto& [samples, most, worst] : {Row{4, 1.03, 1.23}, Row{8, 1.01, 1.1}, Row{16, 1.001, 1.01}}) {
+  for (const auto& [samples, most, worst] : {Row{4, 1.01, 1.22}, Row{8, 1.005, 1.16}, Row{16, 1.001, 1.011}}) {
     double logs = 0, farthest = 1;
     for (const MeasuredSpace& space : spaces) {
       FakeLaboratory fake(space.times);
