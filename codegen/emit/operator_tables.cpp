@@ -16,6 +16,7 @@
 #include "codegen/emit/fields_read.h"
 #include "codegen/emit/products.h"
 #include "codegen/spec/axes.h"
+#include "codegen/spec/check_spec.h"
 #include "codegen/spec/signature.h"
 #include "codegen/support/text_writer.h"
 
@@ -143,12 +144,12 @@ void print_specialization_of(TextWriter& out, const Spec& spec) {
 
 // ---- constants of the cost ------------------------------------------------------------------------------------------
 
-// The operator's own, unless the scope brings others.
+// The specs' own, unless the scope brings others. A name has before it where it is given: "half_products.step_us".
 void print_fit(TextWriter& out, const Spec& spec) {
   if (spec.fit.empty()) return;
   std::vector<std::string> names, values, members, read;
   for (const auto& constant : spec.fit) {
-    names.push_back(quoted(constant.name.value));
+    names.push_back(quoted(fmt::format("{}.{}", spec::stem(constant.name.where.file), constant.name.value)));
     values.push_back(fmt::format("{}", constant.value));
     members.push_back(identifier(constant.name.value));
     read.push_back(fmt::format("values[{}]", read.size()));

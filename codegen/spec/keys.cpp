@@ -149,7 +149,8 @@ const std::array kSpecKeys = {
         kWordFieldKeys},
     Key{"parameters", "axes that change the code: a module per combination", Form::section, Leaf::axis},
     Key{"specialization", "axes chosen when the pipeline is made", Form::section, Leaf::axis},
-    Key{"fit", "numbers that the cost reads, found by `qgen-tune fit` from measured times", Form::map, Leaf::number},
+    Key{"fit", "numbers that the cost reads, found by `qgen-tune fit` from measured times", Form::section,
+        Leaf::number},
     Key{"define", "names for expressions, each read by those below it", Form::section, Leaf::expression},
     Key{"require", "conditions on parameters, read at generation", Form::list, Leaf::expression},
     Key{"applies_when", "conditions on the problem, read at selection", Form::list, Leaf::expression},
@@ -164,8 +165,8 @@ const std::array kSpecKeys = {
 };
 
 // What a spec alone can say.
-constexpr std::string_view kOwnKeys[] = {"operator", "kernel",    "summary", "template",
-                                         "use",      "operators", "fit",     "recipes_use"};
+constexpr std::string_view kOwnKeys[] = {"operator", "kernel",    "summary",    "template",
+                                         "use",      "operators", "recipes_use"};
 
 std::vector<Key> make_fragment_keys() {
   std::vector<Key> keys = {

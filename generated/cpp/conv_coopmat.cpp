@@ -363,6 +363,26 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = bands * Integer(problem.products) * Integer(problem.slices);
 }
 
+constexpr std::string_view kFitNames[] = {
+  "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops", "int8_matrix_cost.fetched",
+  "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.two_turns",
+  "int8_matrix_cost.many_registers", "int8_matrix_cost.long_steps", "int8_matrix_cost.longest_steps",
+  "int8_matrix_cost.one_row", "conv_coopmat.walking", "conv_coopmat.by_words", "conv_coopmat.by_lines",
+};
+constexpr double kFitValues[] = {
+  1.36, 0.133, 0.745, 0.473, 86.4, 0.825, 1.18, 1.47, 1.15, 1.13, 1.09, 1.29, 2.36, 1.35,
+};
+
+struct Fit {
+  double begin_us, step_us, product_ops, fetched, output_ops, sharing, two_turns, many_registers, long_steps,
+    longest_steps, one_row, walking, by_words, by_lines;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
+      values[10], values[11], values[12], values[13]};
+}
+
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer rows;
@@ -383,33 +403,37 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Real gathering = choose(parameters.reads == Reads::words, Real(1.9),
-      choose(parameters.reads == Reads::lines, Real(1.34), Integer(1)));
+  const Real gathering = Real(fit.walking)
+      * choose(parameters.reads == Reads::words, Real(fit.by_words),
+      choose(parameters.reads == Reads::lines, Real(fit.by_lines), 1));
   return {.rows = rows, .columns = columns, .term1 = parameters.reads == Reads::lines, .step = specialization.step,
       .gathering = gathering,
-      .term2 = choose(device.is_cpu, Real(8.0), Real(0.124)) * rows * columns / Real(device.int8_ops_per_us)
-      + Real(0.58) * (rows + columns) / Real(device.bytes_per_us),
+      .term2 = 2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
+      / Real(device.int8_matrix_ops_per_us) + Real(fit.fetched) * (rows + columns) / Real(device.bytes_per_us),
       .term3 = Integer(specialization.subgroups_workgroup) <= 128,
-      .term4 = choose(Integer(specialization.blocks_n) > 2, Real(1.23), Integer(1)),
-      .term5 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.54), Integer(1)),
+      .term4 = choose(Integer(specialization.blocks_n) > 2, Real(fit.two_turns), 1),
+      .term5 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(fit.many_registers),
+      1),
       .term6 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
-      && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128, Real(1.26),
-      Integer(1)), .term7 = choose(Integer(specialization.step) >= 256, Real(1.12), Integer(1)),
-      .term8 = choose(Integer(specialization.subgroups_m) == 1, Real(1.1), Integer(1)),
+      && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128,
+      Real(fit.long_steps), 1), .term7 = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1),
+      .term8 = choose(Integer(specialization.subgroups_m) == 1, Real(fit.one_row), 1),
       .subgroups_workgroup = specialization.subgroups_workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
       * ceil_div(Integer(problem.channels), 16);
   const Integer problem_term1 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
-  const Real problem_term2 = Real(device.launch_us) + Real(1.37)
+  const Real problem_term2 = Real(device.launch_us)
       + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
@@ -420,10 +444,13 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Integer rounds = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
         Integer(device.compute_units));
     const Real tile_us = (steps * Integer(kernel.step) * kernel.gathering * kernel.term2
-        + 79 * choose((kernel.term3 != 0) && rounds * Integer(kernel.subgroups_workgroup) > 128, Real(0.84), Integer(1))
+        + Real(fit.output_ops)
+        * choose((kernel.term3 != 0) && rounds * Integer(kernel.subgroups_workgroup) > 128, Real(fit.sharing), 1)
         * kernel.term4 * kernel.rows * kernel.columns / Real(device.f32_ops_per_us)) * kernel.term5 * kernel.term6
         * kernel.term7 * kernel.term8;
-    *to++ = problem_term2 + steps * Real(0.136) + rounds * Integer(device.compute_units) * tile_us * Real(1.15);
+    const Real tiles_us = Real(fit.begin_us) + steps * Real(fit.step_us)
+        + rounds * Integer(device.compute_units) * tile_us;
+    *to++ = problem_term2 + tiles_us;
   }
 }
 
@@ -934,6 +961,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
     .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 

@@ -188,7 +188,10 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"begin_us", "begin_ops", "tap_ops", "product_ops", "unknown_taps"};
+constexpr std::string_view kFitNames[] = {
+  "conv_depthwise.begin_us", "conv_depthwise.begin_ops", "conv_depthwise.tap_ops", "conv_depthwise.product_ops",
+  "conv_depthwise.unknown_taps",
+};
 constexpr double kFitValues[] = {2, 600, 30, 15, 2};
 
 struct Fit {

@@ -157,7 +157,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "begin_us", "word_us", "begin_ops", "word_ops", "grouped_word_ops", "cpu_begin_ops", "cpu_word_ops",
+  "conv_plain.begin_us", "conv_plain.word_us", "conv_plain.begin_ops", "conv_plain.word_ops",
+  "conv_plain.grouped_word_ops", "conv_plain.cpu_begin_ops", "conv_plain.cpu_word_ops",
 };
 constexpr double kFitValues[] = {2, 0.245, 700, 170, 1500, 2550, 160};
 

@@ -182,10 +182,11 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "begin_us", "lone_step_us", "lone_invocations", "step_us", "product_ops", "cache_speed", "output_ops", "unit_ops",
-  "crowded",
+  "half_product_times.begin_us", "half_product_times.lone_step_us", "half_product_times.lone_invocations",
+  "half_product_times.step_us", "half_product_times.product_ops", "half_product_times.cache_speed",
+  "half_product_times.output_ops", "conv_real_coopmat.unit_ops", "conv_real_coopmat.crowded",
 };
-constexpr double kFitValues[] = {0.9, 0.04, 130, 0.06, 0.1, 2.8, 180, 320, 0.08};
+constexpr double kFitValues[] = {0.9, 0.04, 130, 0.06, 0.873, 2.8, 180, 320, 0.08};
 
 struct Fit {
   double begin_us, lone_step_us, lone_invocations, step_us, product_ops, cache_speed, output_ops, unit_ops, crowded;
@@ -219,7 +220,8 @@ CostTerms cost_terms(const SelectionScope& scope) {
   return {.rows = rows, .columns = columns, .step = specialization.step,
       .term1 = Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
-      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f32_ops_per_us)
+      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
+      / Real(device.f16_matrix_ops_per_us)
       + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
       .term2 = Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
       .term3 = 1 + Real(fit.crowded) * max(Real(0.0), fetches - 2), .lone_times = lone_times};

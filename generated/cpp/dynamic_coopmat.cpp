@@ -250,8 +250,11 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"step_us", "product_ops", "run_ops", "cache_speed", "few_subgroups"};
-constexpr double kFitValues[] = {0.65, 1.15, 9, 6, 1.3};
+constexpr std::string_view kFitNames[] = {
+  "dynamic_coopmat.step_us", "dynamic_coopmat.product_ops", "dynamic_coopmat.run_ops", "dynamic_coopmat.cache_speed",
+  "dynamic_coopmat.few_subgroups",
+};
+constexpr double kFitValues[] = {0.65, 2.45, 9, 6, 1.3};
 
 struct Fit {
   double step_us, product_ops, run_ops, cache_speed, few_subgroups;
@@ -308,8 +311,8 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
         * ceil_div(Integer(problem.k), Integer(kernel.step_k)) * Real(fit.step_us)
         + ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units)
         * (kernel.term2
-        * (Integer(problem.k) * kernel.term3 * Real(fit.product_ops) / Real(device.int8_ops_per_us) + problem_term4)
-        + Integer(problem.k) * kernel.term4 / problem_term5) * kernel.term5) * problem_term6;
+        * (Integer(problem.k) * kernel.term3 * 2 * Real(fit.product_ops) / Real(device.int8_matrix_ops_per_us)
+        + problem_term4) + Integer(problem.k) * kernel.term4 / problem_term5) * kernel.term5) * problem_term6;
   }
 }
 

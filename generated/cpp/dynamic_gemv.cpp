@@ -163,7 +163,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"shared_us", "packed_ops", "unpacked_ops"};
+constexpr std::string_view kFitNames[] = {
+  "dynamic_gemv.shared_us", "dynamic_gemv.packed_ops", "dynamic_gemv.unpacked_ops",
+};
 constexpr double kFitValues[] = {0.5, 5, 20};
 
 struct Fit {

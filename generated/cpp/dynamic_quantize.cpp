@@ -87,7 +87,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"round_us", "invocation_us"};
+constexpr std::string_view kFitNames[] = {"dynamic_quantize.round_us", "dynamic_quantize.invocation_us"};
 constexpr double kFitValues[] = {0.135, 0.0009};
 
 struct Fit {

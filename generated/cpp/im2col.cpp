@@ -105,7 +105,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"begin_us", "unit_ops"};
+constexpr std::string_view kFitNames[] = {"im2col.begin_us", "im2col.unit_ops"};
 constexpr double kFitValues[] = {1.5, 200};
 
 struct Fit {

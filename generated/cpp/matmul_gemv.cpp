@@ -190,7 +190,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "shared_us", "row_ops", "half_ops", "packed_half_ops", "real_ops", "row_reads",
+  "matmul_gemv.shared_us", "matmul_gemv.row_ops", "matmul_gemv.half_ops", "matmul_gemv.packed_half_ops",
+  "matmul_gemv.real_ops", "matmul_gemv.row_reads",
 };
 constexpr double kFitValues[] = {0.5, 10, 20, 170, 28, 2.5};
 

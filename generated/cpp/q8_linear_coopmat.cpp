@@ -308,12 +308,30 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = bands * Integer(problem.slices);
 }
 
+constexpr std::string_view kFitNames[] = {
+  "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops", "int8_matrix_cost.fetched",
+  "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.two_turns",
+  "int8_matrix_cost.many_registers", "int8_matrix_cost.long_steps", "int8_matrix_cost.longest_steps",
+  "int8_matrix_cost.one_row", "q8_linear_coopmat.bytewise",
+};
+constexpr double kFitValues[] = {1.36, 0.133, 0.745, 0.473, 86.4, 0.825, 1.18, 1.47, 1.15, 1.13, 1.09, 2.05};
+
+struct Fit {
+  double begin_us, step_us, product_ops, fetched, output_ops, sharing, two_turns, many_registers, long_steps,
+    longest_steps, one_row, bytewise;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
+      values[10], values[11]};
+}
+
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer rows;
   Integer columns;
   Integer step;
-  Integer gathering;
+  Real gathering;
   Real term1;
   Integer term2;
   Real term3;
@@ -328,28 +346,31 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer gathering = choose(parameters.is_aligned, Integer(1), Integer(2));
+  const Real gathering = choose(parameters.is_aligned, 1, Real(fit.bytewise));
   return {.rows = rows, .columns = columns, .step = specialization.step, .gathering = gathering,
-      .term1 = choose(device.is_cpu, Real(8.0), Real(0.124)) * rows * columns / Real(device.int8_ops_per_us)
-      + Real(0.58) * (rows + columns) / Real(device.bytes_per_us),
+      .term1 = 2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
+      / Real(device.int8_matrix_ops_per_us) + Real(fit.fetched) * (rows + columns) / Real(device.bytes_per_us),
       .term2 = Integer(specialization.subgroups_workgroup) <= 128,
-      .term3 = choose(Integer(specialization.blocks_n) > 2, Real(1.23), Integer(1)),
-      .term4 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.54), Integer(1)),
+      .term3 = choose(Integer(specialization.blocks_n) > 2, Real(fit.two_turns), 1),
+      .term4 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(fit.many_registers),
+      1),
       .term5 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
-      && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128, Real(1.26),
-      Integer(1)), .term6 = choose(Integer(specialization.step) >= 256, Real(1.12), Integer(1)),
-      .term7 = choose(Integer(specialization.subgroups_m) == 1, Real(1.1), Integer(1)),
+      && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128,
+      Real(fit.long_steps), 1), .term6 = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1),
+      .term7 = choose(Integer(specialization.subgroups_m) == 1, Real(fit.one_row), 1),
       .subgroups_workgroup = specialization.subgroups_workgroup, .term8 = Integer(bytes(parameters.output_dtype)) - 1};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real problem_term1 = Real(device.launch_us) + Real(1.37)
+  const Fit fit = fit_of(scope);
+  const Real problem_term1 = Real(device.launch_us)
       + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
   const Integer problem_term2 = Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
   for (const CostTerms& kernel : kernels) {
@@ -359,11 +380,13 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
     const Integer rounds = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
     const Real tile_us = (steps * Integer(kernel.step) * kernel.gathering * kernel.term1
-        + 79 * choose((kernel.term2 != 0) && rounds * Integer(kernel.subgroups_workgroup) > 128, Real(0.84), Integer(1))
+        + Real(fit.output_ops)
+        * choose((kernel.term2 != 0) && rounds * Integer(kernel.subgroups_workgroup) > 128, Real(fit.sharing), 1)
         * kernel.term3 * kernel.rows * kernel.columns / Real(device.f32_ops_per_us)) * kernel.term4 * kernel.term5
         * kernel.term6 * kernel.term7;
-    *to++ = problem_term1 + problem_term2 * kernel.term8 / Real(device.bytes_per_us) + steps * Real(0.136)
+    const Real tiles_us = Real(fit.begin_us) + steps * Real(fit.step_us)
         + rounds * Integer(device.compute_units) * tile_us;
+    *to++ = problem_term1 + tiles_us + problem_term2 * kernel.term8 / Real(device.bytes_per_us);
   }
 }
 
@@ -736,6 +759,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
     .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 

@@ -124,11 +124,23 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"sums_of_slices.begin_us"};
+constexpr double kFitValues[] = {2.5};
+
+struct Fit {
+  double begin_us;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
+  const Fit fit = fit_of(scope);
+  return Real(device.launch_us) + Real(fit.begin_us)
       + Integer(problem.m) * Integer(problem.n)
       * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us);
 }
@@ -213,6 +225,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::q8_linear_finish

@@ -201,7 +201,10 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"bytes_in_flight", "packed_ops", "unpacked_ops", "cpu_weight_ops"};
+constexpr std::string_view kFitNames[] = {
+  "q8_linear_gemv.bytes_in_flight", "q8_linear_gemv.packed_ops", "q8_linear_gemv.unpacked_ops",
+  "q8_linear_gemv.cpu_weight_ops",
+};
 constexpr double kFitValues[] = {32768, 6, 24, 12};
 
 struct Fit {

@@ -205,9 +205,11 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "begin_us", "lone_step_us", "lone_invocations", "step_us", "product_ops", "cache_speed", "output_ops", "row_us",
+  "weight_only_coopmat.begin_us", "weight_only_coopmat.lone_step_us", "weight_only_coopmat.lone_invocations",
+  "weight_only_coopmat.step_us", "weight_only_coopmat.product_ops", "weight_only_coopmat.cache_speed",
+  "weight_only_coopmat.output_ops", "weight_only_coopmat.row_us",
 };
-constexpr double kFitValues[] = {0.04, 0.044, 27, 0.095, 0.27, 4.4, 45, 1.57e-05};
+constexpr double kFitValues[] = {0.04, 0.044, 27, 0.095, 2.36, 4.4, 45, 1.57e-05};
 
 struct Fit {
   double begin_us, lone_step_us, lone_invocations, step_us, product_ops, cache_speed, output_ops, row_us;
@@ -241,7 +243,8 @@ CostTerms cost_terms(const SelectionScope& scope) {
   return {.rows = rows, .columns = columns, .step = specialization.step,
       .term1 = Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
-      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f32_ops_per_us)
+      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
+      / Real(device.f16_matrix_ops_per_us)
       + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
       .term2 = Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
       .term3 = parameters.form == Layout::weight_q4_rows,

@@ -164,7 +164,10 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"shared_us", "row_ops", "half_ops", "packed_half_ops", "real_ops"};
+constexpr std::string_view kFitNames[] = {
+  "weight_only_gemv.shared_us", "weight_only_gemv.row_ops", "weight_only_gemv.half_ops",
+  "weight_only_gemv.packed_half_ops", "weight_only_gemv.real_ops",
+};
 constexpr double kFitValues[] = {0.5, 7.5, 20, 40, 28};
 
 struct Fit {

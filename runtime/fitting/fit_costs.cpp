@@ -16,8 +16,14 @@
 namespace qgen::fitting {
 namespace {
 
+// What the errors of a choice are multiplied by that takes x times as long as the best of its problem: x^-kNearness, and
+// not less than kLeastWeight, for the slow are asked about too. The best is the third one, so that a wrong time among
+// them silences no others.
+constexpr double kNearness = 1.5;
+constexpr double kLeastWeight = 0.2;
+constexpr size_t kBest = 3;
 constexpr double kOutlier = 0.5;  // from here on, in logarithms, errors count by their size
-constexpr double kPull = 0.02;    // a constant that changes by a factor of e is as bad as an error of 2 % in one row
+constexpr double kPull = 0.004;   // a constant that changes by a factor of e is as bad as an error of 0.4 % in one row
 constexpr double kStep = 1e-4;    // of a logarithm, for derivatives
 constexpr int kDigits = 3;
 constexpr int kMostEvaluations = 400;
@@ -30,6 +36,7 @@ struct Row {
   std::vector<Launch> launches;
   const DeviceNumbers* device = nullptr;
   double log_us = 0;
+  double weight = 1;  // of its error
 };
 
 struct Table {
@@ -66,7 +73,17 @@ class TableMaker {
     }
   }
 
-  Table take() { return std::move(table_); }
+  Table take() {
+    std::vector<std::vector<double>> times(table_.problems);
+    for (const Row& row : table_.rows) times[row.problem].push_back(row.log_us);
+    for (std::vector<double>& of_problem : times) std::ranges::sort(of_problem);
+    for (Row& row : table_.rows) {
+      const std::vector<double>& known = times[row.problem];
+      const double best = known[std::min(kBest, known.size()) - 1];
+      row.weight = std::clamp(std::exp(kNearness * (best - row.log_us)), kLeastWeight, 1.0);
+    }
+    return std::move(table_);
+  }
 
  private:
   void add(const tuning::TuningFile& device, const tuning::TunedRow& row, const Problem& problem, size_t place) {
@@ -88,42 +105,73 @@ class TableMaker {
 
 // ---- constants ------------------------------------------------------------------------------------------------------
 
-// Of all families that rows launch, one behind the other.
+// Those that the costs of rows read, each once, however many families share it. All but those of the specs `only` keep
+// the numbers that their specs say.
 class Constants {
  public:
-  explicit Constants(std::span<const Row> rows) {
+  Constants(std::span<const Row> rows, const std::vector<std::string>& only) {
     const auto by_name = [](const OperatorInfo* a, const OperatorInfo* b) { return a->name < b->name; };
     std::set<const OperatorInfo*, decltype(by_name)> families;
     for (const Row& row : rows) {
       for (const Launch& launch : row.launches) families.insert(launch.op);
     }
+    std::map<std::string_view, size_t> places;
     for (const OperatorInfo* family : families) {
-      if (family->fit_names.empty()) continue;
-      first_.emplace(family, values_.size());
-      values_.insert(values_.end(), family->fit_values.begin(), family->fit_values.end());
+      for (size_t i = 0; i < family->fit_names.size(); ++i) {
+        const std::string_view name = family->fit_names[i];
+        std::vector<Source>& sources = sources_[family];
+        if (!only.empty() && std::ranges::find(only, spec_of(name)) == only.end()) {
+          sources.push_back({kIsKept, family->fit_values[i]});
+          continue;
+        }
+        const auto [place, is_new] = places.emplace(name, names_.size());
+        sources.push_back({place->second, 0});
+        if (!is_new) continue;
+        names_.push_back(name);
+        values_.push_back(family->fit_values[i]);
+      }
     }
   }
 
-  // The specs' own.
-  const std::vector<double>& values() const { return values_; }
-  const std::map<const OperatorInfo*, size_t>& families() const { return first_; }
-  // The first constant of the family in a vector of all; null: it has none.
-  const double* of(const OperatorInfo* family, const std::vector<double>& values) const {
-    const auto first = first_.find(family);
-    return first == first_.end() ? nullptr : values.data() + first->second;
+  const std::vector<std::string_view>& names() const { return names_; }  // each behind its spec or fragment
+  const std::vector<double>& values() const { return values_; }          // as that says
+  static std::string_view spec_of(std::string_view name) { return name.substr(0, name.find('.')); }
+
+  // What the family's cost reads, in its order, where the constants are `values`.
+  void read(const OperatorInfo* family, const std::vector<double>& values, std::vector<double>& result) const {
+    result.clear();
+    const auto sources = sources_.find(family);
+    if (sources == sources_.end()) return;
+    for (const Source& source : sources->second)
+      result.push_back(source.place == kIsKept ? source.kept : values[source.place]);
+  }
+  bool reads(const Row& row, size_t constant) const {
+    return std::ranges::any_of(row.launches, [&](const Launch& launch) {
+      const auto sources = sources_.find(launch.op);
+      return sources != sources_.end() &&
+             std::ranges::find(sources->second, constant, &Source::place) != sources->second.end();
+    });
   }
 
  private:
-  std::map<const OperatorInfo*, size_t> first_;
+  static constexpr size_t kIsKept = static_cast<size_t>(-1);
+  struct Source {
+    size_t place = 0;  // among all; kIsKept: it is no constant to be found
+    double kept = 0;
+  };
+  std::vector<std::string_view> names_;
   std::vector<double> values_;
+  std::map<const OperatorInfo*, std::vector<Source>> sources_;
 };
 
 double cost_of(const Row& row, const Constants& constants, const std::vector<double>& values) {
   double cost = 0;
+  std::vector<double> own;
   for (const Launch& launch : row.launches) {
+    constants.read(launch.op, values, own);
     const SelectionScope scope{launch.problem.data(), launch.kernel->parameters,
                                launch.op->specialization(launch.specialization), row.device,
-                               constants.of(launch.op, values)};
+                               own.empty() ? nullptr : own.data()};
     cost += launch.op->cost(scope).value;
   }
   return std::clamp(cost, 1e-6, 1e12);  // what has a logarithm
@@ -146,12 +194,10 @@ double tempered(double error) {
 class Errors {
  public:
   Errors(std::span<const Row* const> rows, const Constants& constants) : rows_(rows), constants_(constants) {
-    launches_.resize(constants.values().size());
-    for (const auto& [op, first] : constants.families()) {
-      const OperatorInfo* family = op;  // which a lambda may name
+    readers_.resize(constants.values().size());
+    for (size_t c = 0; c < readers_.size(); ++c) {
       for (size_t r = 0; r < rows.size(); ++r) {
-        const bool runs = std::ranges::any_of(rows[r]->launches, [&](const Launch& l) { return l.op == family; });
-        for (size_t i = 0; runs && i < family->fit_names.size(); ++i) launches_[first + i].push_back(r);
+        if (constants.reads(*rows[r], c)) readers_[c].push_back(r);
       }
     }
   }
@@ -173,19 +219,19 @@ class Errors {
   int df(const Eigen::VectorXd& logs, Eigen::MatrixXd& derivatives) const {
     derivatives.setZero();
     std::vector<double> values = values_of(logs);
-    for (size_t c = 0; c < launches_.size(); ++c) {
+    for (size_t c = 0; c < readers_.size(); ++c) {
       const auto column = static_cast<Eigen::Index>(c);
       const double value = values[c];
       const auto errors_at = [&](double step) {
         values[c] = value * std::exp(step);
         std::vector<double> errors;
-        for (const size_t r : launches_[c]) errors.push_back(error_of(r, values));
+        for (const size_t r : readers_[c]) errors.push_back(error_of(r, values));
         return errors;
       };
       const std::vector<double> above = errors_at(kStep), below = errors_at(-kStep);
       values[c] = value;
-      for (size_t i = 0; i < launches_[c].size(); ++i) {
-        derivatives(static_cast<Eigen::Index>(launches_[c][i]), column) = (above[i] - below[i]) / (2 * kStep);
+      for (size_t i = 0; i < readers_[c].size(); ++i) {
+        derivatives(static_cast<Eigen::Index>(readers_[c][i]), column) = (above[i] - below[i]) / (2 * kStep);
       }
       derivatives(static_cast<Eigen::Index>(rows_.size()) + column, column) = kPull;
     }
@@ -199,12 +245,12 @@ class Errors {
     return values;
   }
   double error_of(size_t row, const std::vector<double>& values) const {
-    return tempered(log_ratio(*rows_[row], constants_, values));
+    return rows_[row]->weight * tempered(log_ratio(*rows_[row], constants_, values));
   }
 
   std::span<const Row* const> rows_;
   const Constants& constants_;
-  std::vector<std::vector<size_t>> launches_;  // of each constant: the rows that launch its family
+  std::vector<std::vector<size_t>> readers_;  // of each constant: the rows whose costs read it
 };
 
 double rounded(double value) {
@@ -326,12 +372,6 @@ std::vector<OperatorFit> judge(const Table& table, const Constants& constants, c
   return result;
 }
 
-size_t rows_of(const OperatorInfo* family, const Table& table) {
-  return static_cast<size_t>(std::ranges::count_if(table.rows, [&](const Row& row) {
-    return std::ranges::any_of(row.launches, [&](const Launch& launch) { return launch.op == family; });
-  }));
-}
-
 }  // namespace
 
 Expected<CostFit> fit_costs(std::span<const tuning::TuningFile> files, const KernelLibrary& library,
@@ -349,18 +389,22 @@ Expected<CostFit> fit_costs(std::span<const tuning::TuningFile> files, const Ker
   if (table.rows.empty()) {
     return refused("there are no rows to fit to", fit.passed_over.empty() ? "" : fit.passed_over.front());
   }
-  const Constants constants(table.rows);
+  const Constants constants(table.rows, options.only);
+  for (const std::string& name : options.only) {
+    if (std::ranges::find(constants.names(), name, &Constants::spec_of) != constants.names().end()) continue;
+    return refused(fmt::format("no row's cost reads a constant of '{}'", name));
+  }
   std::vector<const Row*> rows;
   for (const Row& row : table.rows) rows.push_back(&row);
   const std::vector<double> after = fitted(rows, constants);
-  for (const auto& [family, first] : constants.families()) {
-    const size_t count = rows_of(family, table);
-    for (size_t i = 0; i < family->fit_names.size(); ++i) {
-      fit.constants.push_back({std::string(family->name), std::string(family->fit_names[i]), family->fit_values[i],
-                               after[first + i], count});
-    }
+  for (size_t c = 0; c < after.size(); ++c) {
+    const std::string_view name = constants.names()[c];
+    const std::string_view spec = Constants::spec_of(name);
+    const auto readers = std::ranges::count_if(table.rows, [&](const Row& row) { return constants.reads(row, c); });
+    fit.constants.push_back({std::string(spec), std::string(name.substr(spec.size() + 1)), constants.values()[c],
+                             after[c], static_cast<size_t>(readers)});
   }
-  std::ranges::stable_sort(fit.constants, {}, &FittedConstant::family);
+  std::ranges::stable_sort(fit.constants, {}, &FittedConstant::spec);
   fit.operators = judge(table, constants, after, options.groups);
   return fit;
 }
@@ -368,7 +412,7 @@ Expected<CostFit> fit_costs(std::span<const tuning::TuningFile> files, const Ker
 std::string to_text(const CostFit& fit) {
   std::string text = fmt::format("{:<40} {:>10} {:>10} {:>7}\n", "constant", "before", "after", "rows");
   for (const FittedConstant& constant : fit.constants) {
-    text += fmt::format("{:<40} {:>10.4g} {:>10.4g} {:>7}\n", constant.family + "." + constant.name, constant.before,
+    text += fmt::format("{:<40} {:>10.4g} {:>10.4g} {:>7}\n", constant.spec + "." + constant.name, constant.before,
                         constant.after, constant.rows);
   }
   text +=

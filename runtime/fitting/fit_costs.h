@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The constants of costs (`fit:` of a spec) from measured times of one or several devices.
+// The constants of costs (`fit:` of specs and fragments) from measured times of one or several devices.
 //
 //   const auto fitted = fit_costs(tuning_files, library, {});
 //   std::fputs(to_text(*fitted).c_str(), stdout);
 //   for (const FittedConstant& constant : fitted->constants) ...      // written into the specs by write_constants()
 //
 // A row says that a choice took so long. Its cost is the sum over its launches, each a function of the constants of its
-// family: a family's constants are found from the rows of all operators whose recipes run it. What is made small is the
-// sum of the squares of log(cost / time) over all rows, in the logarithms of the constants, so that a constant stays
-// positive and twice too long counts as much as twice too short. Beyond a factor of e^kOutlier an error counts by its
-// size, not by its square, so that a few wrong times decide nothing. A weak pull holds each constant to what it was:
-// what no row determines stays.
+// family: a family's constants are found from the rows of all operators whose recipes run it, those of a fragment from
+// the rows of all families that use it. What is made small is the sum of the squares of log(cost / time) over all rows,
+// in the logarithms of the constants, so that a constant stays positive and twice too long counts as much as twice too
+// short. Costs are there to find the best choice, so an error counts the less the longer a choice takes beside the best
+// of its problem. Beyond a factor of e^kOutlier it counts by its size, not by its square, so that a few wrong times
+// decide nothing. A weak pull holds each constant to what it was: what no row determines stays.
 //
 // Whether the constants hold on problems that they were not fitted to is tried too: the problems are dealt into groups,
 // and each group is judged by constants that were fitted to the others.
@@ -30,15 +31,16 @@ namespace qgen::fitting {
 
 struct FitOptions {
   std::vector<std::string> operators;  // rows of these alone; empty: all
+  std::vector<std::string> only;       // the specs and fragments whose constants are found; empty: all
   size_t groups = 5;                   // of problems, for the judgement on problems that were not fitted to
 };
 
 struct FittedConstant {
-  std::string family;  // the spec
+  std::string spec;  // or the fragment, which says its number for all specs that use it
   std::string name;
   double before = 0;
   double after = 0;  // of kDigits significant digits
-  size_t rows = 0;   // that launch the family
+  size_t rows = 0;   // that launch a kernel whose cost reads it
 };
 
 // How far costs are from times, as factors of at least 1: max(cost / time, time / cost).
@@ -73,7 +75,7 @@ struct CostFit {
   std::vector<std::string> passed_over;   // rows that could not be used, a sentence a reason
 };
 
-// Errors: no row can be used; an operator that the library does not have.
+// Errors: no row can be used; an operator that the library does not have; a spec none of whose constants a row reads.
 Expected<CostFit> fit_costs(std::span<const tuning::TuningFile> files, const KernelLibrary& library,
                             const FitOptions& options);
 

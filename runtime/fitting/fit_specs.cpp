@@ -16,7 +16,7 @@ Expected<std::string> fit_specs(const FitRequest& request, const KernelLibrary& 
     file->rows = tuning::comparable(std::move(file->rows));
     files.push_back(*std::move(file));
   }
-  const auto fit = fit_costs(files, library, {.operators = request.operators});
+  const auto fit = fit_costs(files, library, {.operators = request.operators, .only = request.only});
   if (!fit) return fit.error();
   std::string text = to_text(*fit);
   if (request.is_dry_run) return text;

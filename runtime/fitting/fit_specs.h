@@ -15,6 +15,7 @@ namespace qgen::fitting {
 struct FitRequest {
   std::vector<std::string> files;      // tuning files
   std::vector<std::string> operators;  // rows of these alone; empty: all
+  std::vector<std::string> only;       // the specs and fragments whose constants are found; empty: all
   std::string specs = "specs";         // the folder whose specs are written
   bool is_dry_run = false;             // nothing is written
 };

@@ -25,9 +25,18 @@ Error at(const std::string& file, const YAML::Mark& mark, const std::string& mes
   return refused(fmt::format("{}:{}:{}: {}", file, mark.line + 1, mark.column + 1, message));
 }
 
+// `fit` is a map, or a list of maps and of names of fragments, whose numbers stand in their own files.
+YAML::Node number_of(const YAML::Node& fit, const std::string& name) {
+  if (fit.IsMap()) return fit[name];
+  for (const YAML::Node& part : fit) {
+    if (part.IsMap() && part[name]) return part[name];
+  }
+  return YAML::Node(YAML::NodeType::Undefined);
+}
+
 Expected<Edit> edit_of(const YAML::Node& fit, std::string_view text, const std::string& file,
                        const FittedConstant& constant) {
-  const YAML::Node value = fit[constant.name];
+  const YAML::Node value = number_of(fit, constant.name);
   if (!value || !value.IsScalar()) return at(file, fit.Mark(), fmt::format("'fit' has no number '{}'", constant.name));
   const auto mark = static_cast<size_t>(value.Mark().pos);
   const bool is_quoted = mark < text.size() && (text[mark] == '"' || text[mark] == '\'');
@@ -43,14 +52,14 @@ Expected<YAML::Node> fit_of(std::string_view text, const std::string& file) {
   try {
     const YAML::Node root = YAML::Load(std::string(text));
     const YAML::Node fit = root.IsMap() ? root["fit"] : YAML::Node();
-    if (!fit || !fit.IsMap()) return refused(fmt::format("{}: the spec has no 'fit'", file));
+    if (!fit || fit.IsScalar()) return refused(fmt::format("{}: the spec has no 'fit'", file));
     return fit;
   } catch (const YAML::Exception& error) {
     return at(file, error.mark, error.msg);
   }
 }
 
-// Where the spec of each name lies below a folder.
+// Where the spec or fragment of each name lies below a folder.
 Expected<std::map<std::string, std::string>> specs_below(const std::string& folder) {
   const auto files = list_files(folder);
   if (!files) return files.error();
@@ -85,20 +94,19 @@ Expected<std::vector<std::string>> write_constants(const std::string& folder,
                                                    std::span<const FittedConstant> constants) {
   const auto specs = specs_below(folder);
   if (!specs) return specs.error();
-  std::map<std::string, std::vector<FittedConstant>> changed;  // by family
+  std::map<std::string, std::vector<FittedConstant>> changed;  // by spec
   for (const FittedConstant& constant : constants) {
-    if (constant.after != constant.before) changed[constant.family].push_back(constant);
+    if (constant.after != constant.before) changed[constant.spec].push_back(constant);
   }
   std::vector<std::string> written;
   Outputs outputs;
-  for (const auto& [family, of_family] : changed) {
-    const auto spec = specs->find(family);
-    if (spec == specs->end())
-      return Error{Error::Kind::not_found, fmt::format("{} has no {}.yaml", folder, family), ""};
+  for (const auto& [name, constants_of_it] : changed) {
+    const auto spec = specs->find(name);
+    if (spec == specs->end()) return Error{Error::Kind::not_found, fmt::format("{} has no {}.yaml", folder, name), ""};
     const std::string& path = spec->second;
     const auto text = read_file(path);
     if (!text) return text.error();
-    const auto edited = with_constants(*text, path, of_family);
+    const auto edited = with_constants(*text, path, constants_of_it);
     if (!edited) return edited.error();
     if (const auto added = outputs.add(path, *edited); !added) return added.error();
     written.push_back(path);

@@ -17,12 +17,12 @@
 
 namespace qgen::fitting {
 
-// `constants` are those of one spec. Errors have the place: no YAML, a constant that the spec does not have.
+// `constants` are those of one spec or fragment. Errors have the place: no YAML, a constant that the spec does not have.
 Expected<std::string> with_constants(std::string_view text, const std::string& file,
                                      std::span<const FittedConstant> constants);
 
-// Writes each family's constants into `<family>.yaml` below the folder, where any of them changed. Gives the files that
-// were written, by family. Errors: a spec that is not there; nothing is written then.
+// Writes the constants of each spec or fragment into `<its name>.yaml` below the folder, where any of them changed. Gives
+// the files that were written, by name. Errors: a spec that is not there; nothing is written then.
 Expected<std::vector<std::string>> write_constants(const std::string& folder,
                                                    std::span<const FittedConstant> constants);
 

@@ -255,7 +255,9 @@ struct OperatorInfo {
   void (*grid)(const SelectionScope&, Integer groups[3]);
   Real (*cost)(const SelectionScope&);  // microseconds, estimated
   ToleranceInfo tolerance = {};
-  std::span<const std::string_view> fit_names = {};  // the constants of the cost that are fitted to measured times
+  // The constants of the cost that are fitted to measured times. A name has before it which spec or fragment says its
+  // number, so that operators are seen to share it: "half_products.step_us".
+  std::span<const std::string_view> fit_names = {};
   std::span<const double> fit_values = {};
   const StagedCost* staged_cost = nullptr;  // null: `cost` has no steps
 

@@ -103,6 +103,9 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
   CLI::App* fit = command(
       "fit", "find the constants of costs (fit: of specs) from tuning files, and write them into specs", Command::fit);
   fit->add_option("FILE", arguments.fit.files, "tuning files, of one device or several")->required()->type_name("");
+  fit->add_option("--only", arguments.fit.only, "constants of this spec or fragment; may be given often. Else all")
+      ->allow_extra_args(false)
+      ->type_name("SPEC ...");
   fit->add_option("--specs", arguments.fit.specs, "the folder of specs (specs); only numbers of 'fit:' change")
       ->type_name("DIR");
   fit->add_flag("--dry-run", arguments.fit.is_dry_run, "print what would be written");

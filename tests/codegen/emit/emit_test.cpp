@@ -445,7 +445,7 @@ TEST(GeneratedCode, EvaluatesTheSpecsExpressions) {
   SelectionScope fitted = s.scope();
   fitted.fit = fit;
   EXPECT_DOUBLE_EQ(op.cost(fitted).value, 3 + 2 * 1024 * 4 / 100.0 + 0.5);
-  EXPECT_THAT(op.fit_names, ElementsAre("move", "wait_us"));
+  EXPECT_THAT(op.fit_names, ElementsAre("scale.move", "scale.wait_us"));
   EXPECT_THAT(op.fit_values, ElementsAre(1.5, 0.25));
   EXPECT_EQ(op.first_failing(s.scope()), 1);  // fast needs a CPU
   s.device.is_cpu = true;

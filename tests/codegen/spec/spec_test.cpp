@@ -642,6 +642,22 @@ TEST(Fragments, SayWords) {
 
 constexpr std::string_view kWide = "fragment: wide\nrequire:\n  - widht == 4\n";
 
+// A constant's place tells which file says its number: one for all specs that read it.
+TEST(Fragments, HoldConstantsOfCosts) {
+  constexpr std::string_view kHead =
+      "template: op.comp\noperands: {out: {access: write, dtype: f32}}\ngrid: [1, 1, 1]\n";
+  const auto specs = parse_specs(
+      Files{{"lib/waits.yaml", "fragment: waits\nfit: {step_us: 0.5}\n"},
+            {"op.yaml", fmt::format("operator: op\n{}fit: [waits, {{tile_us: 2}}]\ncost: step_us + tile_us\n", kHead)}},
+      UnusedFragments::are_errors);
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  const std::vector<FitConstant>& fit = specs->front().fit;
+  ASSERT_EQ(fit.size(), 2U);
+  EXPECT_EQ(fit[0].name.value + " " + to_text(fit[0].name.where), "step_us lib/waits.yaml:2:7");
+  EXPECT_EQ(fit[0].value, 0.5);
+  EXPECT_EQ(fit[1].name.value + " " + to_text(fit[1].name.where), "tile_us op.yaml:5:15");
+}
+
 TEST(Fragments, AreBlamedOnceForAllThatUseThem) {
   const auto user = [](const std::string& name) {
     return "kernel: " + name + "\ntemplate: op.comp\nuse: [wide]\noperands: {out: {access: write, dtype: f32}}\n" +
@@ -685,7 +701,7 @@ TEST(Fragments, HaveAShape) {
   EXPECT_EQ(
       errors_of(files),
       "lib/sizes.yaml:2:1: error: unknown key 'use' in the fragment\n"
-      "  expected: one of applies_when, attributes, bind, cost, define, fragment, grid, operands, parameters, "
+      "  expected: one of applies_when, attributes, bind, cost, define, fit, fragment, grid, operands, parameters, "
       "problem, recipes, require, require_device, scratch, seen_as, specialization, steps, subgroup_size, verify, "
       "words\n"
       "lib/sizes.yaml:3:10: error: 'problem' of a fragment is a list\n"

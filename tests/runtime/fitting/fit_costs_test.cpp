@@ -75,7 +75,7 @@ class Fit : public ::testing::Test {
   }
   static std::string found(const CostFit& fit) {
     std::string text;
-    for (const FittedConstant& c : fit.constants) text += fmt::format("{}.{}={:.3g} ", c.family, c.name, c.after);
+    for (const FittedConstant& c : fit.constants) text += fmt::format("{}.{}={:.3g} ", c.spec, c.name, c.after);
     return text;
   }
 
@@ -104,6 +104,24 @@ TEST_F(Fit, SeparatesTheStepsOfARecipe) {
     measure(fmt::format("sum count={} input=f32:strided output=f32:strided", count), {.partial = {9}, .whole = {0.05}});
   }
   EXPECT_EQ(found(fit()), "sum.element_us=0.05 sum_partial.bytes=9 ");
+}
+
+TEST_F(Fit, LeavesConstantsOfOtherSpecs) {
+  for (const int count : {1000, 5000, 100'000, 3'000'000}) {
+    measure(fmt::format("sum count={} input=f32:strided output=f32:strided", count), {.whole = {0.05}});
+  }
+  EXPECT_EQ(found(fit({.only = {"sum"}})), "sum.element_us=0.05 ");
+  EXPECT_EQ(fit_costs(devices_, library_, {.only = {"sum", "scale_rows"}}).error().message,
+            "no row's cost reads a constant of 'scale_rows'");
+}
+
+// One constant stands for two workgroups, of which one takes eight times as long: the time of the faster is met.
+TEST_F(Fit, MeetsTheTimesOfTheFastest) {
+  measure_scale_rows({256, 1024, 4096}, {.scale_rows = {4, 1}});
+  for (tuning::TunedRow& row : devices_[0].rows) row.us *= row.kernel.ends_with("workgroup256") ? 8 : 1;
+  const FittedConstant odd_workgroup = fit().constants[1];
+  EXPECT_EQ(odd_workgroup.name, "odd_workgroup");
+  EXPECT_LT(odd_workgroup.after, 1.25);
 }
 
 TEST_F(Fit, BearsErrorsAndOutliers) {

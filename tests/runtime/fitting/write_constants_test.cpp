@@ -12,9 +12,9 @@ namespace qgen::fitting {
 namespace {
 
 const std::vector<FittedConstant> kConstants = {
-    {.family = "tiles", .name = "tile_us", .before = 0.4, .after = 0.372},
-    {.family = "tiles", .name = "step_us", .before = 0.09, .after = 1.2e-7},
-    {.family = "tiles", .name = "kept", .before = 5, .after = 5},
+    {.spec = "tiles", .name = "tile_us", .before = 0.4, .after = 0.372},
+    {.spec = "tiles", .name = "step_us", .before = 0.09, .after = 1.2e-7},
+    {.spec = "tiles", .name = "kept", .before = 5, .after = 5},
 };
 
 struct TextCase {
@@ -29,6 +29,8 @@ TEST(WithConstants, ChangesTheNumbersAndNothingElse) {
        "a: 0.4\nfit:\n  step_us:   1.2e-07 # é\n\n  kept: 5\n  'tile_us' : \"0.372\"\ngrid: [f(a, b), 1]\n"},
       {"# é\nfit: {step_us: 2^-4, kept: 5,\n  tile_us:\n    0.4}",
        "# é\nfit: {step_us: 1.2e-07, kept: 5,\n  tile_us:\n    0.372}"},
+      {"fit: [waits, {step_us: 0.09, kept: 5}, {tile_us: 0.4}]\n",
+       "fit: [waits, {step_us: 1.2e-07, kept: 5}, {tile_us: 0.372}]\n"},
   };
   for (const TextCase& row : kCases) {
     const auto text = with_constants(row.before, "tiles.yaml", kConstants);
@@ -43,6 +45,8 @@ TEST(WithConstants, SaysWhatIsWrong) {
   };
   EXPECT_EQ(message("cost: 1\n"), "tiles.yaml: the spec has no 'fit'");
   EXPECT_EQ(message("cost: 1\nfit: {step_us: 1}\n"), "tiles.yaml:2:6: 'fit' has no number 'tile_us'");
+  EXPECT_EQ(message("fit: [waits, {step_us: 1}]\n"), "tiles.yaml:1:6: 'fit' has no number 'tile_us'");
+  EXPECT_EQ(message("fit: waits\n"), "tiles.yaml: the spec has no 'fit'");
   EXPECT_EQ(message("cost: [1\n").substr(0, 11), "tiles.yaml:");
 }
 
@@ -59,7 +63,7 @@ TEST(WriteConstants, FindsTheSpecs) {
   EXPECT_EQ(*read_file(other), "fit: {tile_us: 0.4}\n");
 
   std::vector<FittedConstant> more = kConstants;
-  more.push_back({.family = "gone", .name = "x", .before = 1, .after = 2});
+  more.push_back({.spec = "gone", .name = "x", .before = 1, .after = 2});
   more.front().after = 9;
   EXPECT_EQ(write_constants(folder, more).error().message, folder.string() + " has no gone.yaml");
   EXPECT_EQ(*read_file(spec), "fit: {tile_us: 0.372, step_us: 1.2e-07, kept: 5}\n");

@@ -136,7 +136,7 @@ inline void grid(const SelectionScope& s, Integer groups[3]) {
       ceil_div(Integer(p.rows) * Integer(p.width), Integer(as<Parameters>(s.parameters).vec) * s.specialization[0]);
 }
 // Bandwidth, of which single elements get a quarter; 128 is the best workgroup.
-inline constexpr std::string_view kFitNames[] = {"single", "odd_workgroup"};
+inline constexpr std::string_view kFitNames[] = {"scale_rows.single", "scale_rows.odd_workgroup"};
 inline constexpr double kFitValues[] = {4, 1.5};
 inline Real cost(const SelectionScope& s) {
   const auto& p = as<Problem>(s.problem);
@@ -215,7 +215,7 @@ inline int first_failing_partial(const SelectionScope& s) {
 inline void partial_grid(const SelectionScope& s, Integer groups[3]) {
   groups[0] = ceil_div(as<Problem>(s.problem).count, 256);
 }
-inline constexpr std::string_view kPartialFitNames[] = {"bytes"};
+inline constexpr std::string_view kPartialFitNames[] = {"sum_partial.bytes"};
 inline constexpr double kPartialFitValues[] = {4};
 inline Real partial_cost(const SelectionScope& s) {
   return Real((s.fit ? s.fit : kPartialFitValues)[0] * as<Problem>(s.problem).count / s.device->bytes_per_us /
@@ -233,7 +233,7 @@ inline constexpr OperatorInfo kPartial{
 
 // sum: one workgroup for all; slow where the vector is long
 inline void one_group(const SelectionScope&, Integer groups[3]) { groups[0] = 1; }
-inline constexpr std::string_view kWholeFitNames[] = {"element_us"};
+inline constexpr std::string_view kWholeFitNames[] = {"sum.element_us"};
 inline constexpr double kWholeFitValues[] = {0.02};
 inline Real whole_cost(const SelectionScope& s) {
   return Real((s.fit ? s.fit : kWholeFitValues)[0] * as<Problem>(s.problem).count + s.device->launch_us);

@@ -131,7 +131,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"move", "wait_us"};
+constexpr std::string_view kFitNames[] = {"scale.move", "scale.wait_us"};
 constexpr double kFitValues[] = {1.5, 0.25};
 
 struct Fit {
