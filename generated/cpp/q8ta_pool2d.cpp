@@ -106,11 +106,12 @@ constexpr ConditionInfo kConditions[] = {
   {"(takes == mean) == (is_mean == 1)", table::kNamesOf<Name::takes, Name::is_mean>},
   {"way == plain or slides > 0 and team == 1", table::kNamesOf<Name::way, Name::team, Name::slides>},
   {"team <= workgroup", table::kNamesOf<Name::team, Name::workgroup>},
-  {"choose(way == sliding, slides, pieces * team) <= 2147483647",
-      table::kNamesOf<Name::way, Name::team, Name::pieces, Name::slides>},
-  {"not device.is_cpu or choose(way == sliding, 2, 1) * choose(way == sliding, slide_taps, ceil_div(window_taps, team) * choose(packed(input_layout) == 2 and packed(output_layout) == 2, 1, lanes)) <= 65000",
-      table::kNamesOf<Name::way, Name::input_layout, Name::output_layout, Name::team, Name::lanes, Name::window_taps,
-      Name::slide_taps, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"pieces * team <= 2147483647", table::kNamesOf<Name::team, Name::pieces>},
+  {"not device.is_cpu or ceil_div(window_taps, team) * choose(packed(input_layout) == 2 and packed(output_layout) == 2, 1, lanes) <= 65000",
+      table::kNamesOf<Name::input_layout, Name::output_layout, Name::team, Name::lanes, Name::window_taps,
+      table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"not device.is_cpu or way == plain or 2 * slide_taps <= 65000",
+      table::kNamesOf<Name::way, Name::slide_taps, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -120,16 +121,14 @@ int first_failing(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Integer loads = choose(Integer(packed(parameters.input_layout)) == 2
       && Integer(packed(parameters.output_layout)) == 2, 1, Integer(problem.lanes));
-  const Integer invocations = choose(parameters.way == Way::sliding, Integer(problem.slides),
-      Integer(problem.pieces) * Integer(specialization.team));
-  const Integer steps = choose(parameters.way == Way::sliding, Integer(problem.slide_taps),
-      ceil_div(Integer(problem.window_taps), Integer(specialization.team)) * loads);
+  const Integer plain_steps = ceil_div(Integer(problem.window_taps), Integer(specialization.team)) * loads;
   return table::first_false({
       (parameters.takes == Takes::mean) == (Integer(problem.is_mean) == 1),
       parameters.way == Way::plain || (Integer(problem.slides) > 0 && Integer(specialization.team) == 1),
       Integer(specialization.team) <= Integer(specialization.workgroup),
-      invocations <= 2147483647,
-      !device.is_cpu || choose(parameters.way == Way::sliding, Integer(2), Integer(1)) * steps <= 65000,
+      Integer(problem.pieces) * Integer(specialization.team) <= 2147483647,
+      !device.is_cpu || plain_steps <= 65000,
+      !device.is_cpu || parameters.way == Way::plain || 2 * Integer(problem.slide_taps) <= 65000,
   });
 }
 
@@ -166,8 +165,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer term1;
-  Integer term2;
   Integer team;
+  Integer term2;
   Real term3;
   Real term4;
   Integer workgroup;
@@ -176,7 +175,7 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   return {.term1 = Integer(packed(parameters.input_layout)) == 2 && Integer(packed(parameters.output_layout)) == 2,
-      .term2 = parameters.way == Way::sliding, .team = specialization.team,
+      .team = specialization.team, .term2 = parameters.way == Way::sliding,
       .term3 = choose(Integer(specialization.team) == 1, 0,
       choose(Integer(specialization.team) == 16, Integer(4), Integer(8))) / Real(30.0),
       .term4 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
@@ -189,10 +188,10 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
   const Real problem_term2 = (Integer(problem.elements) + 4 * Integer(problem.pieces)) / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer loads = choose((kernel.term1 != 0), 1, Integer(problem.lanes));
+    const Integer plain_steps = ceil_div(Integer(problem.window_taps), Integer(kernel.team)) * loads;
     const Integer invocations = choose((kernel.term2 != 0), Integer(problem.slides),
         Integer(problem.pieces) * Integer(kernel.team));
-    const Integer steps = choose((kernel.term2 != 0), Integer(problem.slide_taps),
-        ceil_div(Integer(problem.window_taps), Integer(kernel.team)) * loads);
+    const Integer steps = choose((kernel.term2 != 0), Integer(problem.slide_taps), plain_steps);
     const Real computing = invocations * (steps + 5) * 16 * 2 / Real(device.f32_ops_per_us);
     const Real waiting = steps / Real(10.0) + kernel.term3;
     const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / problem_term1 + kernel.term4;
