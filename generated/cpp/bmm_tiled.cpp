@@ -152,7 +152,7 @@ Real cost(const SelectionScope& scope) {
   const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
       * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.batches);
   return Real(device.launch_us)
-      + ceil_div(tiles, Integer(device.compute_units)) * 512 * Integer(parameters.side) * Integer(parameters.side)
+      + ceil_div(tiles, Integer(device.compute_units)) * 212 * Integer(parameters.side) * Integer(parameters.side)
       * (Integer(problem.k) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side))) + 128)
       * Integer(device.compute_units) / Real(device.int8_ops_per_us);
 }

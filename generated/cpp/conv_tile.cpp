@@ -218,7 +218,7 @@ constexpr std::string_view kFitNames[] = {
   "conv_tile.begin_us", "conv_tile.output_ops", "conv_tile.step_us", "conv_tile.packed_ops", "conv_tile.unpacked_ops",
   "conv_tile.cache_speed", "conv_tile.cpu_step_ops",
 };
-constexpr double kFitValues[] = {1.25, 80, 0.02, 3.5, 7, 8, 130};
+constexpr double kFitValues[] = {1.25, 80, 0.02, 1.45, 7, 8, 130};
 
 struct Fit {
   double begin_us, output_ops, step_us, packed_ops, unpacked_ops, cache_speed, cpu_step_ops;

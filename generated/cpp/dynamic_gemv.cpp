@@ -166,7 +166,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 constexpr std::string_view kFitNames[] = {
   "dynamic_gemv.shared_us", "dynamic_gemv.packed_ops", "dynamic_gemv.unpacked_ops",
 };
-constexpr double kFitValues[] = {0.5, 5, 20};
+constexpr double kFitValues[] = {0.5, 2.2, 8.5};
 
 struct Fit {
   double shared_us, packed_ops, unpacked_ops;

@@ -126,7 +126,7 @@ Real cost(const SelectionScope& scope) {
   const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
       * ceil_div(Integer(problem.n), 16 * Integer(parameters.side));
   return Real(device.launch_us)
-      + ceil_div(tiles, Integer(device.compute_units)) * 2560 * Integer(parameters.side) * Integer(parameters.side)
+      + ceil_div(tiles, Integer(device.compute_units)) * 1060 * Integer(parameters.side) * Integer(parameters.side)
       * (Integer(problem.k) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side)))
       * (1 + Real(2.0) / Integer(parameters.step_k)) + 20 * Integer(problem.runs) + 64) * Integer(device.compute_units)
       / Real(device.int8_ops_per_us);

@@ -195,7 +195,7 @@ constexpr std::string_view kFitNames[] = {
   "q8_linear_tile.global_step_us", "q8_linear_tile.packed_ops", "q8_linear_tile.unpacked_ops",
   "q8_linear_tile.cache_speed", "q8_linear_tile.cpu_shared_ops", "q8_linear_tile.cpu_direct_ops",
 };
-constexpr double kFitValues[] = {1.25, 83, 0.015, 0.06, 3, 7, 8, 123, 30};
+constexpr double kFitValues[] = {1.25, 83, 0.015, 0.06, 1.3, 7, 8, 123, 30};
 
 struct Fit {
   double begin_us, output_ops, shared_step_us, global_step_us, packed_ops, unpacked_ops, cache_speed, cpu_shared_ops,
