@@ -187,16 +187,17 @@ struct QuickSelector::Families {
     return family;
   }
 
-  // The cheapest that fits: of equals the first by id, then by row.
-  std::optional<Candidate> cheapest(const Request& request, bool (*takes)(const void* parameters)) {
+  // The cheapest that fits, of those that cost `most_us` at most: of equals the first by id, then by row.
+  std::optional<Candidate> cheapest(const Request& request, bool (*takes)(const void* parameters), double most_us) {
     const OperatorInfo& op = *request.op;
     const Family& family = family_of({&op, takes});
     if (family.groups.empty() || !take(family.groups.front(), family.same, request)) return std::nullopt;
-    Candidate best{.cost_us = std::numeric_limits<double>::infinity()};
+    Candidate best{.cost_us = most_us};
     std::vector<bool> refused;  // variants, whatever the row
     size_t left = 0;            // of a group
     // The first of a class that fits is the best, if it is before what was.
-    const auto look_into = [&](const SameForms& group, size_t index, double cost) {
+    const auto look_into = [&](const SameForms& group, size_t index, Real of_class) {
+      const double cost = selector::ranked_cost(of_class);
       if (cost > best.cost_us) return;
       for (const auto& [variant, row] : group.of_class(index)) {
         if (cost == best.cost_us && !is_before(*variant, row, best)) return;
@@ -221,17 +222,11 @@ struct QuickSelector::Families {
       left = group.variants;
       for (size_t first = 0; first < group.ends.size() && left > 0; first += costs.size()) {
         const std::span some(costs.data(), costs_of(op, group, first, scope, costs));
-        double least = std::numeric_limits<double>::max();
-        for (Real& cost : some) {
-          const double ranked = selector::ranked_cost(cost);
-          cost = ranked;
-          least = ranked < least ? ranked : least;
-        }
-        if (least > best.cost_us) continue;
         // The cheapest first: it mostly fits, and then no other is asked whether it does.
-        const auto cheapest = std::ranges::find(some, Real(least));
-        look_into(group, first + static_cast<size_t>(cheapest - some.begin()), least);
-        for (size_t i = 0; i < some.size() && left > 0; ++i) look_into(group, first + i, some[i].value);
+        const auto cheapest = std::ranges::min_element(some, {}, selector::ranked_cost);
+        if (selector::ranked_cost(*cheapest) > best.cost_us) continue;
+        look_into(group, first + static_cast<size_t>(cheapest - some.begin()), *cheapest);
+        for (size_t i = 0; i < some.size() && left > 0; ++i) look_into(group, first + i, some[i]);
       }
     }
     if (!best.kernel) return std::nullopt;
@@ -250,9 +245,10 @@ std::optional<Choice> QuickSelector::best(const Problem& problem) const {
   if (!problem.op || !families_->families.contains({problem.op, nullptr}) || !selector::fault_of(problem).empty())
     return {};
   const Request request{problem.op, problem.fields.data(), problem.operands, &device_};
-  Way best, way;
+  Way best{.cost_us = std::numeric_limits<double>::infinity()}, way;
   const auto add = [&](const Request& asked, bool (*takes)(const void* parameters)) {
-    const auto candidate = families_->cheapest(asked, takes);
+    // No cost is negative: a step that costs more than the best way is part of no better one.
+    const auto candidate = families_->cheapest(asked, takes, best.cost_us);
     if (!candidate) return false;
     way.kernels.push_back(*candidate);
     way.cost_us += candidate->cost_us;

@@ -16,15 +16,13 @@
 namespace qgen {
 namespace {
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  parts.reserve(1 + static_cast<size_t>(std::ranges::count(text, separator)));
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
+// The part of `text` that begins at `begin`, which then is behind its end; false: there is no further one.
+bool next_part(std::string_view text, char separator, size_t& begin, std::string_view& part) {
+  if (begin > text.size()) return false;
+  const size_t end = std::min(text.find(separator, begin), text.size());
+  part = text.substr(begin, end - begin);
+  begin = end + 1;
+  return true;
 }
 
 // Nullopt: `text` is no such number, or more than one.
@@ -57,39 +55,37 @@ bool set_field(const FieldInfo& field, std::string_view text, std::vector<std::b
     if (bits) std::memcpy(fields.data() + field.offset + i * sizeof(*bits), &*bits, sizeof(*bits));
     return bits.has_value();
   };
-  if (field.count == 1) return set(0, text);
-  const auto values = split(text, ',');
-  if (values.size() != field.count) return false;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!set(i, values[i])) return false;
+  size_t count = 0, begin = 0;
+  for (std::string_view value; next_part(text, ',', begin, value); ++count) {
+    if (count == field.count || !set(count, value)) return false;
   }
-  return true;
+  return count == field.count;
 }
 
 // "f16:channels_packed", "i8:weight_q8_rows|weight_q8_panels", "f16:texture3d:strided", "none".
 std::optional<OperandDesc> operand_of(std::string_view text) {
   if (text == "none") return OperandDesc{.is_present = false};
-  const auto parts = split(text, ':');
-  if (parts.size() != 2 && parts.size() != 3) return std::nullopt;
-  const auto dtype = find_dtype(parts.front());
-  if (!dtype) return std::nullopt;
+  const size_t first = text.find(':'), last = text.rfind(':');
+  const auto dtype = find_dtype(text.substr(0, first));
+  if (!dtype || last == text.npos) return std::nullopt;
   OperandDesc desc{.dtype = *dtype};
-  const auto words = split(parts.back(), '|');
-  for (const std::string_view word : words) {
+  size_t count = 0, begin = last + 1;
+  for (std::string_view word; next_part(text, '|', begin, word); ++count) {
     const auto layout = find_layout(word);
     if (!layout) return std::nullopt;
-    if (word == words.front()) desc.layout = *layout;
-    if (words.size() > 1) desc.other_layouts |= bit(*layout);
+    if (count == 0) desc.layout = *layout;
+    desc.other_layouts |= bit(*layout);
   }
+  if (count == 1) desc.other_layouts = 0;
   desc.storage = info(desc.layout).storage;
-  if (parts.size() == 2) return desc;
-  const auto storage = find_storage(parts[1]);
+  if (first == last) return desc;
+  const auto storage = find_storage(text.substr(first + 1, last - first - 1));
   if (!storage) return std::nullopt;
   desc.storage = *storage;
   return desc;
 }
 
-// The words of a key behind the operator; each is taken once, mostly in their order.
+// The words of a key behind the operator; each is taken once, mostly in their order, so a second of a name is left.
 class Words {
  public:
   explicit Words(size_t count) { words_.reserve(count); }
@@ -107,15 +103,14 @@ class Words {
   }
   bool add(std::string_view word) {
     const size_t sign = word.find('=');
-    const std::string_view name = word.substr(0, sign);
-    if (sign == word.npos || std::ranges::find(words_, name, &Word::name) != words_.end()) return false;
-    words_.push_back({name, word.substr(sign + 1)});
+    if (sign == word.npos) return false;
+    words_.push_back({word.substr(0, sign), word.substr(sign + 1)});
     return true;
   }
-  // The first that nobody took, or empty.
-  std::string_view left() const {
+  // The first that nobody took.
+  std::optional<std::string_view> left() const {
     const auto word = std::ranges::find(words_, false, &Word::is_taken);
-    return word == words_.end() ? std::string_view() : word->name;
+    return word == words_.end() ? std::nullopt : std::optional(word->name);
   }
 
  private:
@@ -159,17 +154,21 @@ std::string set_operands(const OperatorInfo& op, Words& words, Problem& problem)
 }  // namespace
 
 Expected<Problem> problem_of(std::string_view key, const KernelLibrary& library) {
-  const auto parts = split(key, ' ');
-  const OperatorInfo* op = library.find(parts.front());
-  if (!op) return refused(fmt::format("no operator is named '{}', whose problem the key is of", parts.front()));
-  Words words(parts.size());
-  for (size_t i = 1; i < parts.size(); ++i) {
-    if (!words.add(parts[i])) return fault(*op, fmt::format("has '{}', which is no value or a second one", parts[i]));
+  std::string_view word;
+  size_t begin = 0;
+  (void)next_part(key, ' ', begin, word);
+  const OperatorInfo* op = library.find(word);
+  if (!op) return refused(fmt::format("no operator is named '{}', whose problem the key is of", word));
+  Words words(op->fields.size() + op->operands.size());
+  while (next_part(key, ' ', begin, word)) {
+    if (!words.add(word)) return fault(*op, fmt::format("has '{}', which is no value", word));
   }
   Problem problem{.op = op, .fields = std::vector<std::byte>(op->problem_bytes)};
   if (std::string message = set_fields(*op, words, problem); !message.empty()) return fault(*op, std::move(message));
   if (std::string message = set_operands(*op, words, problem); !message.empty()) return fault(*op, std::move(message));
-  if (!words.left().empty()) return fault(*op, fmt::format("has '{}', which is no field or operand", words.left()));
+  if (const auto left = words.left()) {
+    return fault(*op, fmt::format("has '{}', which is no field or operand, or a second one", *left));
+  }
   return problem;
 }
 

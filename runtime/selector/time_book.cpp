@@ -24,6 +24,7 @@ namespace {
 
 const double kFarthest = std::log(4.0);  // of two problems, in all sizes together
 constexpr size_t kMostAnswers = 4096;
+constexpr std::string_view kByRatio = ", by the ratio of costs";
 
 enum class Relation : uint8_t { same, model, architecture, none };
 
@@ -98,14 +99,22 @@ struct Table {
     return place;
   }
 
+  std::string_view beginning() const { return is_shipped ? "shipped table, " : ""; }
   // "measured 2026-11-23 on this driver"
-  std::string said(const Origin& origin, Relation relation, std::string_view nearest, bool is_scaled) const {
-    std::string text = is_shipped ? "shipped table, " : "";
-    text.append(nearest).append("measured ").append(origin.date);
-    if (origin.is_cold) text += " with a cold cache";
-    if (relation == Relation::same) text += " on this driver";
-    else text += fmt::format(" on {} {} {}", device.name, device.driver_name, device.driver_info);
-    if (is_scaled) text += ", by the ratio of costs";
+  std::string said(const Origin& origin, Relation relation) const {
+    const std::string where = relation == Relation::same
+                                  ? "this driver"
+                                  : fmt::format("{} {} {}", device.name, device.driver_name, device.driver_info);
+    return fmt::format("{}measured {}{} on {}{}", beginning(), origin.date, origin.is_cold ? " with a cold cache" : "",
+                       where, relation == Relation::architecture ? kByRatio : "");
+  }
+  // "near width=1024, measured 2026-11-23 on this driver, by the ratio of costs"
+  std::string said_near(std::string_view difference, const Origin& origin, Relation relation) const {
+    const std::string_view said = origin.said[static_cast<size_t>(relation)].view().substr(beginning().size());
+    std::string text;
+    text.reserve(beginning().size() + difference.size() + said.size() + 32);
+    text.append(beginning()).append("near ").append(difference).append(", ").append(said);
+    if (relation != Relation::architecture) text.append(kByRatio);
     return text;
   }
 
@@ -136,7 +145,7 @@ struct Table {
     }
     for (Origin& origin : origins) {
       for (const Relation relation : {Relation::same, Relation::model, Relation::architecture}) {
-        origin.said[static_cast<size_t>(relation)] = said(origin, relation, "", relation == Relation::architecture);
+        origin.said[static_cast<size_t>(relation)] = said(origin, relation);
       }
     }
   }
@@ -255,12 +264,12 @@ class Answers {
     const auto answer = on_device->by_key.find(key);
     return answer == on_device->by_key.end() ? nullptr : answer->second;
   }
-  void keep(const DeviceProfile& device, const std::string& key, std::shared_ptr<const KernelTimes> answer) {
+  void keep(const DeviceProfile& device, std::string key, std::shared_ptr<const KernelTimes> answer) {
     const std::unique_lock lock(mutex_);
     auto on_device = of(device);
     if (on_device == devices_.end()) on_device = devices_.insert(on_device, {device, {}});
     if (on_device->by_key.size() >= kMostAnswers) on_device->by_key.clear();
-    on_device->by_key.insert_or_assign(key, std::move(answer));
+    on_device->by_key.insert_or_assign(std::move(key), std::move(answer));
   }
   void forget() {
     const std::unique_lock lock(mutex_);
@@ -357,7 +366,7 @@ struct TimeBook::State {
     if (!measured) return;
     const bool is_scaled = !is_exact || relation == Relation::architecture;
     if (is_scaled) find_costs(*table, asking, *measured);
-    const std::string nearest = is_exact ? "" : "near " + difference(*measured->problem, problem) + ", ";
+    const std::string different = is_exact ? "" : difference(*measured->problem, problem);
     std::vector<KernelTimes::value_type> all;
     all.reserve(measured->rows.size());
     SharedText said;
@@ -371,7 +380,7 @@ struct TimeBook::State {
       if (is_scaled && (i >= measured->costs.size() || measured->costs[i] <= 0)) continue;
       if (said_of != row.origin) {
         const Origin& origin = table->origins[row.origin];
-        said = is_exact ? origin.said[static_cast<size_t>(relation)] : table->said(origin, relation, nearest, true);
+        said = is_exact ? origin.said[static_cast<size_t>(relation)] : table->said_near(different, origin, relation);
         said_of = row.origin;
       }
       all.emplace_back(table->kernels[row.kernel], KnownTime{row.us, source, is_scaled ? measured->costs[i] : 0, said});
@@ -431,7 +440,7 @@ std::shared_ptr<const KernelTimes> TimeBook::of(const Problem& problem, const De
   static const auto kNothing = std::make_shared<const KernelTimes>();
   const auto is_related = [&](const auto& table) { return relation_of(table->device, device) != Relation::none; };
   if (!problem.op || std::ranges::none_of(state_->tables, is_related)) return kNothing;
-  const std::string key = key_of(problem);
+  std::string key = key_of(problem);
   if (auto answer = state_->answers.find(device, key)) return answer;
   KernelTimes times;
   for (const Relation wanted : {Relation::same, Relation::model, Relation::architecture}) {
@@ -440,7 +449,7 @@ std::shared_ptr<const KernelTimes> TimeBook::of(const Problem& problem, const De
     }
   }
   auto answer = std::make_shared<const KernelTimes>(std::move(times));
-  state_->answers.keep(device, key, answer);
+  state_->answers.keep(device, std::move(key), answer);
   return answer;
 }
 
