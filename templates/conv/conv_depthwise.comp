@@ -22,7 +22,9 @@ $include "lib/conv_store.glsl"
 
 ivec4 sums[${strip}];
 
-ivec4 weights_at(uint tap, uint block) { return unpack_i8(weight_words[tap * ceil_div4(problem.output_sides[2]) + block]); }
+ivec4 weights_at(uint tap, uint block) {
+  return unpack_i8(weight_words[tap * ceil_div4(problem.output_sides[2]) + block]);
+}
 
 // Adds line `line` of the window, which lies at input row `y`; `x` is where its first tap reads for the first pixel.
 void add_line(uint image, int x, int y, uint line, uint block) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output[(plane * window_lines + line) * line_taps + tap, pixel] = what the tap reads of the plane, a channel of an image;
-// outside of it, and past the last pixel, 0. An invocation writes a line of the window for one pixel, and neighbours do
-// for neighbours.
+// output[(plane * window_lines + line) * line_taps + tap, pixel] = what the tap reads of the plane, a channel of an
+// image; outside of it, and past the last pixel, 0. An invocation writes a line of the window for one pixel, and
+// neighbours do for neighbours.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
@@ -30,7 +30,8 @@ void main() {
   const bool is_pixel = pixel < problem.n;
   const uint taps = problem.line_taps;
   for (uint tap = 0u; tap < taps; ++tap) {
-    store_real(to, is_pixel && is_inside(at) ? load_real(first + uint(at.y) * problem.input_strides[1] + uint(at.x)) : 0.0);
+    store_real(to, is_pixel && is_inside(at) ? load_real(first + uint(at.y) * problem.input_strides[1] + uint(at.x))
+                                             : 0.0);
     at.x += int(problem.dilation[0]);
     to += problem.columns;
   }

@@ -17,7 +17,8 @@ int quantize(float x, float inverse_scale, int zero_point, int quant_min, int qu
   return clamp(saturating_add(round_to_int(scaled), zero_point), quant_min, quant_max);
 }
 
-// `scale` has been through flush_subnormal(). The product of an integer and a normal scale is zero or at least the scale.
+// `scale` has been through flush_subnormal(). The product of an integer and a normal scale is zero or at least the
+// scale.
 float dequantize(int q, float scale, int zero_point) {
   precise const float real = to_float(saturating_subtract(q, zero_point)) * scale;
   return real;

@@ -7,7 +7,7 @@
 // (lib/matrix_tile.glsl), which lie together.
 //
 //   begin_rows(row, unit)              before the first step, with the tile's first row
-//   row_unit(i, unit, is_read)         a unit of the i-th row that this invocation fetches; any where it is not to be read
+//   row_unit(i, unit, is_read)         a unit of the i-th row that this invocation fetches; any where it is not read
 ${declare_words(input)}
 $include "lib/conv_bounds.glsl"
 $include "lib/conv_reach.glsl"

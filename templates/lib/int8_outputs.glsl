@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// From what four results were rounded to, to the bytes that are stored: a function by table, and the sum with a residual.
-// docs/linear.md is the definition. The residual lies as the output does.
+// From what four results were rounded to, to the bytes that are stored: a function by table, and the sum with a
+// residual. docs/linear.md is the definition. The residual lies as the output does.
 //
 //   output_of(q, residual)      the four bytes to be stored
 //   by_table(word)              four bytes by the table, where there is one

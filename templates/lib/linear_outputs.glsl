@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// From the integer sums of a linear layer or a convolution to its results, four neighbouring columns at a time: reals, or
-// the integers that they are rounded to. docs/linear.md is the definition; each line below is one of its roundings. The
-// includer says
+// From the integer sums of a linear layer or a convolution to its results, four neighbouring columns at a time: reals,
+// or the integers that they are rounded to. docs/linear.md is the definition; each line below is one of its roundings.
+// The includer says
 //
 //   weight_sum(n)          the sum of the weights of column n
 //   last_column()          of the output
@@ -125,7 +125,8 @@ int quantized_output(float y) {
   return int(clamp(rounded, -128.0 - offset, 127.0 - offset)) + problem.rounded_zero_point;
 }
 
-// Integers less their zero point, and plus kRoundingShift. An activation that is monotonous is a bound of what is rounded, since rounding keeps order.
+// Integers less their zero point, and plus kRoundingShift. An activation that is monotonous is a bound of what is
+// rounded, since rounding keeps order.
 vec4 short_shifted(vec4 sum, Columns columns) {
   const vec4 y = real_outputs(sum, columns);
   precise const vec4 scaled = y * problem.rounded_inverse_scale;

@@ -22,8 +22,8 @@ void clear_sums() {
   }
 }
 
-// Of rows with `terms` elements, of a matrix that begins at element `first`. Rows past the end repeat the last; what they
-// give is not stored. Terms from `end` on are 0.
+// Of rows with `terms` elements, of a matrix that begins at element `first`. Rows past the end repeat the last; what
+// they give is not stored. Terms from `end` on are 0.
 void fetch_input(uint first, uint first_m, uint first_term, uint end, uint terms) {
   [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
     const uint row = min(first_m + input_row(i), problem.m - 1u);

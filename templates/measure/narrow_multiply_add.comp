@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four chains of vectors an invocation. Halves approach a fixed point, so that no value becomes special; each dot product
-// has the last sum for a factor, so that none can be computed ahead. The sum is stored, so that no compiler leaves them
-// out.
+// Four chains of vectors an invocation. Halves approach a fixed point, so that no value becomes special; each dot
+// product has the last sum for a factor, so that none can be computed ahead. The sum is stored, so that no compiler
+// leaves them out.
 #version 450
 ${extensions()}
 $if path == f16

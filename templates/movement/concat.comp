@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // A row of the output is a row of each input, one behind the other: docs/movement.md. Elements are moved as their bits,
-// an invocation four neighbours of the output, which are whole words of any dtype. An input that is left out has rows of
-// length 0.
+// an invocation four neighbours of the output, which are whole words of any dtype. An input that is left out has rows
+// of length 0.
 #version 450
 ${local_size(workgroup)}
 ${declare_words(input_1)}
