@@ -17,6 +17,7 @@
 
 #include "runtime/calls/call.h"
 #include "runtime/tensor/packed_layout.h"
+#include "vocabulary/integer.h"
 
 namespace qgen {
 
@@ -60,5 +61,20 @@ Done check_lies_as_image(std::string_view operand, const TensorDesc& tensor);
 // What kernels read of the two sides, of which rows are images too.
 std::array<uint32_t, kDims> image_sides(const Shape& shape);
 std::array<uint32_t, kDims> image_strides(const TensorDesc& tensor);
+inline std::array<uint32_t, 2> in_words(const PerAxis& numbers) { return {u32(numbers[0]), u32(numbers[1])}; }
+
+// The fields of specs/lib/window.yaml within the braces of a Problem. A macro, since only what is named in the braces
+// itself is checked to be all of them.
+// clang-format off
+#define QGEN_WINDOW_FIELDS(window, input, output) \
+  .input_sides = image_sides((input).shape),      \
+  .output_sides = image_sides((output).shape),    \
+  .input_strides = image_strides(input),          \
+  .output_strides = image_strides(output),        \
+  .taps = in_words((window).taps),                \
+  .stride = in_words((window).stride),            \
+  .padding = in_words((window).before),           \
+  .dilation = in_words((window).dilation)
+// clang-format on
 
 }  // namespace qgen

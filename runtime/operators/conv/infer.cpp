@@ -71,10 +71,9 @@ Expected<Convolution> convolution_of(const TensorDesc& input, const TensorDesc& 
   return Convolution{*channels, *window};
 }
 
+Integer taps_of(const Convolution& conv) { return Integer(conv.window.taps[0]) * conv.window.taps[1]; }
 // Terms of a sum.
-Integer depth_of(const Convolution& conv) {
-  return Integer(conv.channels.of_a_group) * (Integer(conv.window.taps[0]) * conv.window.taps[1]);
-}
+Integer depth_of(const Convolution& conv) { return Integer(conv.channels.of_a_group) * taps_of(conv); }
 
 // Of integers, whose sums are exact.
 template <typename Attributes>
@@ -95,6 +94,23 @@ Expected<TensorDesc> output_of(DType dtype, const TensorDesc& input, const Convo
   return output;
 }
 
+// A convolution that is not transposed.
+struct Forward {
+  Convolution conv;
+  PerAxis sides;
+  TensorDesc output;
+};
+
+Expected<Forward> forward_of(const Expected<Convolution>& conv, const TensorDesc& input, DType dtype,
+                             Place place = {}) {
+  if (!conv) return conv.error();
+  const auto sides = places_of(conv->window, input.shape);
+  if (!sides) return sides.error();
+  const auto output = output_of(dtype, input, *conv, *sides, place);
+  if (!output) return output.error();
+  return Forward{*conv, *sides, *output};
+}
+
 // Elements of a row of the output that kernels make: those too that its layout rounds rows up by.
 int64_t row_pixels(const TensorDesc& output) {
   const int64_t width = output.shape.back();
@@ -107,14 +123,15 @@ struct Phases {
   int64_t count = 1;
   int64_t pixels;
 };
+Phases one_phase(const Forward& forward) {
+  return {.pixels = (Integer(forward.sides[kAlongHeight]) * row_pixels(forward.output)).value};
+}
 
 // Of all images; 0 where there are none, or they are empty.
 uint32_t pixels_of(const Shape& shape) {
   const Shape image = as_image(shape);
   return u32((Integer(image[0]) * image[2] * image[3]).value);
 }
-
-std::array<uint32_t, 2> in_words(const PerAxis& numbers) { return {u32(numbers[0]), u32(numbers[1])}; }
 
 // For a pixel's place in the output: multiplier and shift of both sides that its number is divided by.
 std::array<uint32_t, 4> quotients_of(int64_t width, int64_t height) {
@@ -155,62 +172,48 @@ Walked walked_tap_by_tap(const Convolution& conv) {
   return {.reach = {static_cast<int32_t>(dilation[0]), static_cast<int32_t>(dilation[1])}};
 }
 
+// The fields of fragments of specs/conv/lib, as QGEN_WINDOW_FIELDS: of conv_sizes; of window, conv_walk and conv_lines.
+// clang-format off
+#define QGEN_CONV_SIZES(conv, output, phases, walked)                                                   \
+  .m = u32((Integer((output).shape[0]) * (phases).pixels).value),                                       \
+  .n = u32((conv).channels.outputs / (conv).channels.groups),                                           \
+  .k = u32(depth_of(conv).value),                                                                       \
+  .products = u32((Integer((conv).channels.groups) * (phases).count).value),                            \
+  .pixels = u32((Integer((output).shape[0]) * as_image((output).shape)[2] * row_pixels(output)).value), \
+  .row_pixels = u32(row_pixels(output)),                                                                \
+  .channels = u32((conv).channels.of_a_group),                                                          \
+  .all_channels = u32((conv).channels.input),                                                           \
+  .outputs = u32((conv).channels.outputs),                                                              \
+  .tap_sums = (walked).is_by_phase ? u32(taps_of(conv).value) : 1
+#define QGEN_CONV_WALK(conv, input, output, walked)                                 \
+  QGEN_WINDOW_FIELDS((conv).window, input, output),                                 \
+  .tap_step = (walked).step,                                                        \
+  .tap_reach = (walked).reach,                                                      \
+  .pixel_quotients = quotients_of(row_pixels(output), as_image((output).shape)[2]), \
+  .window_lines = u32((conv).window.taps[kAlongHeight]),                            \
+  .line_taps = u32((conv).window.taps[kAlongWidth]),                                \
+  .line_stride = u32((conv).window.stride[kAlongWidth]),                            \
+  .line_dilation = u32((conv).window.dilation[kAlongWidth])
+// clang-format on
+
 template <typename Fields, typename Inputs, typename Attributes>
 Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& attributes,
                        const Convolution& conv, const TensorDesc& output, const Phases& phases, const Walked& walked,
                        const Rows& rows = {}) {
   const TensorDesc& input = inputs.input;
-  const auto& [channels, window] = conv;
   const auto epilogue = epilogue_of(inputs, attributes, output);
   if (!epilogue) return epilogue.error();
-  const int64_t taps = (Integer(window.taps[0]) * window.taps[1]).value;
-  const int64_t tap_sums = walked.is_by_phase ? taps : 1;
-  const int64_t run = walked.is_by_phase ? channels.of_a_group : depth_of(conv).value;
-  const Shape image = as_image(output.shape);
+  const int64_t run = walked.is_by_phase ? conv.channels.of_a_group : depth_of(conv).value;
+  // clang-format off
   const Fields fields{
-      .m = u32((Integer(input.shape[0]) * phases.pixels).value),
-      .n = u32(channels.outputs / channels.groups),
-      .k = u32(depth_of(conv).value),
-      .products = u32((Integer(channels.groups) * phases.count).value),
-      .pixels = u32((Integer(image[0]) * image[2] * row_pixels(output)).value),
-      .row_pixels = u32(row_pixels(output)),
-      .channels = u32(channels.of_a_group),
-      .all_channels = u32(channels.input),
-      .outputs = u32(channels.outputs),
-      .tap_sums = u32(tap_sums),
-      .input_scale = static_cast<float>(attributes.input_scale),
-      .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
-      .activation = attributes.activation,
-      .has_bias = inputs.bias ? 1u : 0u,
-      .rounded_inverse_scale = inverse(epilogue->rounded.scale),
-      .rounded_zero_point = epilogue->rounded.zero_point,
-      .has_table = epilogue->has_table ? 1u : 0u,
-      .has_residual = epilogue->has_residual ? 1u : 0u,
-      .result_scale = epilogue->result.scale,
-      .result_zero_point = epilogue->result.zero_point,
-      .residual_scale = epilogue->residual.scale,
-      .residual_zero_point = epilogue->residual.zero_point,
-      .output_inverse_scale = inverse(epilogue->output.scale),
-      .output_zero_point = epilogue->output.zero_point,
-      .input_sides = image_sides(input.shape),
-      .output_sides = image_sides(output.shape),
-      .input_strides = image_strides(input),
-      .output_strides = image_strides(output),
-      .taps = in_words(window.taps),
-      .stride = in_words(window.stride),
-      .padding = in_words(window.before),
-      .dilation = in_words(window.dilation),
-      .tap_step = walked.step,
-      .tap_reach = walked.reach,
-      .pixel_quotients = quotients_of(u32(row_pixels(output)), image[2]),
-      .window_lines = u32(window.taps[kAlongHeight]),
-      .line_taps = u32(window.taps[kAlongWidth]),
-      .line_stride = u32(window.stride[kAlongWidth]),
-      .line_dilation = u32(window.dilation[kAlongWidth]),
+      QGEN_CONV_SIZES(conv, output, phases, walked),
+      QGEN_INT8_EPILOGUE_FIELDS(inputs, attributes, *epilogue),
+      QGEN_CONV_WALK(conv, input, output, walked),
       .output_is_rows = rows.are_output ? 1u : 0u,
       .is_pointwise = rows.are_pointwise ? 1u : 0u,
       .input_is_vectors = rows.are_input_vectors ? 1u : 0u,
   };
+  // clang-format on
   Call call = make_call(fields, {.input = input,
                                  .weight = weight,
                                  .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
@@ -295,15 +298,11 @@ Walked walked_by_phase(const Window& window) {
 Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs, const Q8taConv2dAttributes& attributes,
                      const Q8taConv2dPlaces& places) {
   const TensorDesc &input = inputs.input, &weight = inputs.weight;
-  const auto conv = exact_convolution_of(input, weight, attributes);
-  if (!conv) return conv.error();
-  const auto sides = places_of(conv->window, input.shape);
-  if (!sides) return sides.error();
-  const auto output = output_of(DType::i8, input, *conv, *sides, *places.output);
-  if (!output) return output.error();
-  const Phases phases{.pixels = (Integer((*sides)[kAlongHeight]) * row_pixels(*output)).value};
-  return call_of<q8ta_conv2d::Problem>(inputs, weight, attributes, *conv, *output, phases, walked_tap_by_tap(*conv),
-                                       packed_rows(*conv, input, *output));
+  const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, DType::i8, *places.output);
+  if (!forward) return forward.error();
+  const auto& [conv, sides, output] = *forward;
+  return call_of<q8ta_conv2d::Problem>(inputs, weight, attributes, conv, output, one_phase(*forward),
+                                       walked_tap_by_tap(conv), packed_rows(conv, input, output));
 }
 
 Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
@@ -326,47 +325,36 @@ Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
 
 // ---- reals in and out -----------------------------------------------------------------------------------------------
 
+namespace {
+
+// Of integers in int8, with real outputs.
+template <typename Fields, typename Inputs>
+Call real_output_call(const Fields& fields, const Inputs& inputs, const Convolution& conv, const TensorDesc& output) {
+  Call call = make_call(fields, {.input = inputs.input,
+                                 .weight = inputs.weight,
+                                 .weight_sums = TensorDesc{DType::i32, {conv.channels.outputs}},
+                                 .weight_scales = inputs.weight_scales,
+                                 .bias = inputs.bias,
+                                 .output = output});
+  call.row_sum_run = depth_of(conv).value;
+  return call;
+}
+
+}  // namespace
+
 // Reals: quantized by input_scale, convolved in int8, and real again, of the input's dtype. The image in between lies
 // in packed_4c.
 Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2dQ8taQ8cswAttributes& attributes) {
   const TensorDesc &input = inputs.input, &weight = inputs.weight;
-  const auto conv = exact_convolution_of(input, weight, attributes);
-  if (!conv) return conv.error();
-  const auto& [channels, window] = *conv;
-  const auto sides = places_of(window, input.shape);
-  if (!sides) return sides.error();
-  const auto output = output_of(input.dtype, input, *conv, *sides, {});
-  if (!output) return output.error();
+  const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, input.dtype);
+  if (!forward) return forward.error();
+  const auto& [conv, sides, output] = *forward;
   const TensorDesc quantized{DType::i8, as_image(input.shape), Storage::buffer, Layout::packed_4c};
   if (Done size = check_size("the quantized input", quantized); !size) return size.error();
-  const Walked walked = walked_tap_by_tap(*conv);
-  const uint32_t pixels = pixels_of(output->shape), k = u32(depth_of(*conv).value);
+  const Walked walked = walked_tap_by_tap(conv);
   const conv2d_q8ta_q8csw::Problem fields{
-      .m = pixels,
-      .n = u32(channels.outputs / channels.groups),
-      .k = k,
-      .products = u32(channels.groups),
-      .pixels = pixels,
-      .row_pixels = u32(row_pixels(*output)),
-      .channels = u32(channels.of_a_group),
-      .all_channels = u32(channels.input),
-      .outputs = u32(channels.outputs),
-      .tap_sums = 1,
-      .input_sides = image_sides(input.shape),
-      .output_sides = image_sides(output->shape),
-      .input_strides = image_strides(quantized),
-      .output_strides = image_strides(*output),
-      .taps = in_words(window.taps),
-      .stride = in_words(window.stride),
-      .padding = in_words(window.before),
-      .dilation = in_words(window.dilation),
-      .tap_step = walked.step,
-      .tap_reach = walked.reach,
-      .pixel_quotients = quotients_of(row_pixels(*output), as_image(output->shape)[2]),
-      .window_lines = u32(window.taps[kAlongHeight]),
-      .line_taps = u32(window.taps[kAlongWidth]),
-      .line_stride = u32(window.stride[kAlongWidth]),
-      .line_dilation = u32(window.dilation[kAlongWidth]),
+      QGEN_CONV_SIZES(conv, output, one_phase(*forward), walked),
+      QGEN_CONV_WALK(conv, quantized, output, walked),
       .input_pixels = pixels_of(input.shape),
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_inverse_scale = inverse(static_cast<float>(attributes.input_scale)),
@@ -374,68 +362,26 @@ Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2
       .activation = attributes.activation,
       .has_bias = inputs.bias ? 1u : 0u,
   };
-  Call call = make_call(fields, {.input = input,
-                                 .weight = weight,
-                                 .weight_sums = TensorDesc{DType::i32, {channels.outputs}},
-                                 .weight_scales = inputs.weight_scales,
-                                 .bias = inputs.bias,
-                                 .output = *output});
-  call.row_sum_run = k;
-  return call;
+  return real_output_call(fields, inputs, conv, output);
 }
 
 // Integers, as q8ta_conv2d takes them; what becomes of a sum is real.
 Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
                      const Q8taConv2dDequantizeAttributes& attributes) {
   const TensorDesc &input = inputs.input, &weight = inputs.weight;
-  const auto conv = exact_convolution_of(input, weight, attributes);
-  if (!conv) return conv.error();
-  const auto& [channels, window] = *conv;
-  const auto sides = places_of(window, input.shape);
-  if (!sides) return sides.error();
-  const auto output = output_of(attributes.output_dtype, input, *conv, *sides, {});
-  if (!output) return output.error();
-  const Walked walked = walked_tap_by_tap(*conv);
-  const uint32_t pixels = pixels_of(output->shape), k = u32(depth_of(*conv).value);
+  const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, attributes.output_dtype);
+  if (!forward) return forward.error();
+  const auto& [conv, sides, output] = *forward;
+  const Walked walked = walked_tap_by_tap(conv);
   const q8ta_conv2d_dequantize::Problem fields{
-      .m = pixels,
-      .n = u32(channels.outputs / channels.groups),
-      .k = k,
-      .products = u32(channels.groups),
-      .pixels = pixels,
-      .row_pixels = u32(row_pixels(*output)),
-      .channels = u32(channels.of_a_group),
-      .all_channels = u32(channels.input),
-      .outputs = u32(channels.outputs),
-      .tap_sums = 1,
-      .input_sides = image_sides(input.shape),
-      .output_sides = image_sides(output->shape),
-      .input_strides = image_strides(input),
-      .output_strides = image_strides(*output),
-      .taps = in_words(window.taps),
-      .stride = in_words(window.stride),
-      .padding = in_words(window.before),
-      .dilation = in_words(window.dilation),
-      .tap_step = walked.step,
-      .tap_reach = walked.reach,
-      .pixel_quotients = quotients_of(row_pixels(*output), as_image(output->shape)[2]),
-      .window_lines = u32(window.taps[kAlongHeight]),
-      .line_taps = u32(window.taps[kAlongWidth]),
-      .line_stride = u32(window.stride[kAlongWidth]),
-      .line_dilation = u32(window.dilation[kAlongWidth]),
+      QGEN_CONV_SIZES(conv, output, one_phase(*forward), walked),
+      QGEN_CONV_WALK(conv, input, output, walked),
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
       .activation = attributes.activation,
       .has_bias = inputs.bias ? 1u : 0u,
   };
-  Call call = make_call(fields, {.input = input,
-                                 .weight = weight,
-                                 .weight_sums = TensorDesc{DType::i32, {channels.outputs}},
-                                 .weight_scales = inputs.weight_scales,
-                                 .bias = inputs.bias,
-                                 .output = *output});
-  call.row_sum_run = k;
-  return call;
+  return real_output_call(fields, inputs, conv, output);
 }
 
 // Reals throughout; the weight alone is of integers.
@@ -443,38 +389,30 @@ Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs, const Conv2dQ8c
   const TensorDesc& input = inputs.input;
   const auto conv = convolution_of(input, inputs.weight, attributes);
   if (!conv) return conv.error();
-  const auto& [channels, window] = *conv;
   const auto form = checked_form(kEightBits, inputs.weight);
   if (!form) return form.error();
-  const auto sides = places_of(window, input.shape);
-  if (!sides) return sides.error();
-  const auto output = output_of(input.dtype, input, *conv, *sides, {});
-  if (!output) return output.error();
-  const Integer image_pixels = Integer((*sides)[kAlongHeight]) * (*sides)[kAlongWidth];
+  const auto forward = forward_of(conv, input, input.dtype);
+  if (!forward) return forward.error();
+  const auto& [channels, window] = *conv;
+  const auto& [_, sides, output] = *forward;
+  const Integer image_pixels = Integer(sides[kAlongHeight]) * sides[kAlongWidth];
   const bool is_linear = channels.groups == 1 && is_one_to_one(window) && image_pixels == Integer(1);
   const conv2d_q8csw::Problem fields{
-      .m = pixels_of(output->shape),
+      .m = pixels_of(output.shape),
       .n = u32(channels.outputs / channels.groups),
       .k = u32(depth_of(*conv).value),
       .products = u32(channels.groups),
       .channels = u32(channels.of_a_group),
-      .row_pixels = u32(row_pixels(*output)),
+      .row_pixels = u32(row_pixels(output)),
       .image_pixels = u32(image_pixels.value),
       .is_linear = is_linear ? 1u : 0u,
-      .input_sides = image_sides(input.shape),
-      .output_sides = image_sides(output->shape),
-      .input_strides = image_strides(input),
-      .output_strides = image_strides(*output),
-      .taps = in_words(window.taps),
-      .stride = in_words(window.stride),
-      .padding = in_words(window.before),
-      .dilation = in_words(window.dilation),
+      QGEN_WINDOW_FIELDS(window, input, output),
       .has_bias = inputs.bias ? 1u : 0u,
       .activation = attributes.activation,
   };
   return make_call(
       fields,
-      {.input = input, .weight = *form, .weight_scales = inputs.weight_scales, .bias = inputs.bias, .output = *output});
+      {.input = input, .weight = *form, .weight_scales = inputs.weight_scales, .bias = inputs.bias, .output = output});
 }
 
 // ---- with a weight of reals -----------------------------------------------------------------------------------------
@@ -487,16 +425,33 @@ struct RealWeight {
 };
 
 RealWeight forward_weight(const Convolution& conv) {
-  const Integer taps = Integer(conv.window.taps[0]) * conv.window.taps[1];
-  const Integer output = taps * conv.channels.of_a_group;
+  const Integer taps = taps_of(conv), output = taps * conv.channels.of_a_group;
   return {u32((output * (conv.channels.outputs / conv.channels.groups)).value), u32(output.value), u32(taps.value)};
 }
 
 RealWeight transposed_weight(const Convolution& conv) {
-  const Integer taps = Integer(conv.window.taps[0]) * conv.window.taps[1];
-  const Integer channel = taps * (conv.channels.outputs / conv.channels.groups);
+  const Integer taps = taps_of(conv), channel = taps * (conv.channels.outputs / conv.channels.groups);
   return {u32((channel * conv.channels.of_a_group).value), u32(taps.value), u32(channel.value)};
 }
+
+uint32_t image_pixels_of(const TensorDesc& output) {
+  const Shape image = as_image(output.shape);
+  return u32((Integer(image[2]) * image[3]).value);
+}
+
+// The fields of bmm_sizes and conv_of_reals, as QGEN_WINDOW_FIELDS.
+// clang-format off
+#define QGEN_CONV_OF_REALS(conv, made, weight)                               \
+  .batches = u32((Integer((made).shape[0]) * (conv).channels.groups).value), \
+  .m = u32((conv).channels.outputs / (conv).channels.groups),                \
+  .n = image_pixels_of(made),                                                \
+  .k = u32(depth_of(conv).value),                                            \
+  .outputs = u32((conv).channels.outputs),                                   \
+  .group_channels = u32((conv).channels.of_a_group),                         \
+  .weight_group = (weight).group,                                            \
+  .weight_output = (weight).output,                                          \
+  .weight_channel = (weight).channel
+// clang-format on
 
 Done check_dtypes(const TensorDesc& input, const TensorDesc& weight) {
   if (input.dtype == weight.dtype) return std::monostate{};
@@ -510,53 +465,33 @@ Done check_dtypes(const TensorDesc& input, const TensorDesc& weight) {
 Expected<Call> infer(const Conv2dInputs<Described>& inputs, const Conv2dAttributes& attributes) {
   const TensorDesc& input = inputs.input;
   if (Done alike = check_dtypes(input, inputs.weight); !alike) return alike.error();
-  const auto conv = convolution_of(input, inputs.weight, attributes);
-  if (!conv) return conv.error();
-  const auto& [channels, window] = *conv;
-  const auto sides = places_of(window, input.shape);
-  if (!sides) return sides.error();
-  const auto output = output_of(input.dtype, input, *conv, *sides, {});
-  if (!output) return output.error();
-  const RealWeight weight = forward_weight(*conv);
-  const Shape image = as_image(output->shape);
-  const uint32_t m = u32(channels.outputs / channels.groups), n = u32((Integer(image[2]) * image[3]).value);
-  const uint32_t k = u32(depth_of(*conv).value);
+  const auto forward = forward_of(convolution_of(input, inputs.weight, attributes), input, input.dtype);
+  if (!forward) return forward.error();
+  const auto& [conv, sides, output] = *forward;
+  const Window& window = conv.window;
+  const RealWeight weight = forward_weight(conv);
+  const uint32_t n = image_pixels_of(output), k = u32(depth_of(conv).value), groups = u32(conv.channels.groups);
   // Rows of halves that are whole vectors; images whose rows are none are copied.
   const bool is_unfolded = is_one_to_one(window) && (input.dtype == DType::f32 || n % 8 == 0);
   const uint32_t columns = is_unfolded ? n : u32((Integer(n) + 7).value / 8 * 8);
   const conv2d::Problem fields{
-      .batches = u32((Integer(image[0]) * channels.groups).value),
-      .m = m,
-      .n = n,
-      .k = k,
-      .outputs = u32(channels.outputs),
-      .group_channels = u32(channels.of_a_group),
-      .weight_group = weight.group,
-      .weight_output = weight.output,
-      .weight_channel = weight.channel,
+      QGEN_CONV_OF_REALS(conv, output, weight),
       .transpose_other = 0,
       .weight_bits = 8 * u32(bytes(input.dtype)),
       .batch_rank = 2,
       // Groups, whose weights are those of all images, and images. Both matrices lie close together.
-      .batch_sizes = std::array<uint32_t, 6>{u32(channels.groups), u32(image[0])},
+      .batch_sizes = std::array<uint32_t, 6>{groups, u32(output.shape[0])},
       .input_batch_strides = std::array<uint32_t, 6>{weight.group, 0},
-      .other_batch_strides = std::array<uint32_t, 6>{k * columns, u32(channels.groups) * k * columns},
+      .other_batch_strides = std::array<uint32_t, 6>{k * columns, groups * k * columns},
       .is_unfolded = is_unfolded ? 1u : 0u,
       .columns = columns,
       .window_lines = u32(window.taps[kAlongHeight]),
       .line_taps = u32(window.taps[kAlongWidth]),
-      .input_sides = image_sides(input.shape),
-      .output_sides = image_sides(output->shape),
-      .input_strides = image_strides(input),
-      .output_strides = image_strides(*output),
-      .taps = in_words(window.taps),
-      .stride = in_words(window.stride),
-      .padding = in_words(window.before),
-      .dilation = in_words(window.dilation),
+      QGEN_WINDOW_FIELDS(window, input, output),
       .has_bias = inputs.bias ? 1u : 0u,
       .activation = attributes.activation,
   };
-  return make_call(fields, {.input = input, .weight = inputs.weight, .bias = inputs.bias, .output = *output});
+  return make_call(fields, {.input = input, .weight = inputs.weight, .bias = inputs.bias, .output = output});
 }
 
 Expected<Call> infer(const Conv2dTransposedInputs<Described>& inputs, const Conv2dTransposedAttributes& attributes) {
@@ -573,25 +508,9 @@ Expected<Call> infer(const Conv2dTransposedInputs<Described>& inputs, const Conv
   const auto output = output_of(input.dtype, input, *conv, *sides, {});
   if (!output) return output.error();
   const RealWeight weight = transposed_weight(*conv);
-  const Shape image = as_image(output->shape);
   const conv2d_transposed::Problem fields{
-      .batches = u32((Integer(image[0]) * channels.groups).value),
-      .m = u32(channels.outputs / channels.groups),
-      .n = u32((Integer(image[2]) * image[3]).value),
-      .k = u32(depth_of(*conv).value),
-      .outputs = u32(channels.outputs),
-      .group_channels = u32(channels.of_a_group),
-      .weight_group = weight.group,
-      .weight_output = weight.output,
-      .weight_channel = weight.channel,
-      .input_sides = image_sides(input.shape),
-      .output_sides = image_sides(output->shape),
-      .input_strides = image_strides(input),
-      .output_strides = image_strides(*output),
-      .taps = in_words(window.taps),
-      .stride = in_words(window.stride),
-      .padding = in_words(window.before),
-      .dilation = in_words(window.dilation),
+      QGEN_CONV_OF_REALS(*conv, *output, weight),
+      QGEN_WINDOW_FIELDS(window, input, *output),
       .has_bias = inputs.bias ? 1u : 0u,
       .activation = attributes.activation,
   };

@@ -54,4 +54,23 @@ Expected<Int8Epilogue> epilogue_of(const Inputs& inputs, const Attributes& attri
                      output);
 }
 
+// The fields of specs/lib/int8_epilogue.yaml within the braces of a Problem, as QGEN_WINDOW_FIELDS of window.h.
+// clang-format off
+#define QGEN_INT8_EPILOGUE_FIELDS(inputs, attributes, epilogue)            \
+  .input_scale = static_cast<float>((attributes).input_scale),             \
+  .input_zero_point = static_cast<int32_t>((attributes).input_zero_point), \
+  .activation = (attributes).activation,                                   \
+  .has_bias = (inputs).bias ? 1u : 0u,                                     \
+  .rounded_inverse_scale = inverse((epilogue).rounded.scale),              \
+  .rounded_zero_point = (epilogue).rounded.zero_point,                     \
+  .has_table = (epilogue).has_table ? 1u : 0u,                             \
+  .has_residual = (epilogue).has_residual ? 1u : 0u,                       \
+  .result_scale = (epilogue).result.scale,                                 \
+  .result_zero_point = (epilogue).result.zero_point,                       \
+  .residual_scale = (epilogue).residual.scale,                             \
+  .residual_zero_point = (epilogue).residual.zero_point,                   \
+  .output_inverse_scale = inverse((epilogue).output.scale),                \
+  .output_zero_point = (epilogue).output.zero_point
+// clang-format on
+
 }  // namespace qgen

@@ -98,8 +98,6 @@ Expected<Pool> read_pool(const TensorDesc& input, const Attributes& attributes, 
 
 // ---- what kernels are told ------------------------------------------------------------------------------------------
 
-std::array<uint32_t, 2> words(const PerAxis& numbers) { return {u32(numbers[0]), u32(numbers[1])}; }
-
 // How many pieces the output has along the axes of the kernels' walk, with the padding of its blocks; or how many times
 // `along_width` of them.
 std::array<int64_t, kDims> pieces_of(const Pool& pool, int64_t along_width = 1) {
@@ -149,14 +147,7 @@ q8ta_pool2d::Problem fields_of(const Pool& pool) {
   const Window& window = pool.window;
   const PackedDimInfo& dims = info(pool.output.layout).dims;
   return {
-      .input_sides = image_sides(pool.input.shape),
-      .output_sides = image_sides(pool.output.shape),
-      .input_strides = image_strides(pool.input),
-      .output_strides = image_strides(pool.output),
-      .taps = words(window.taps),
-      .stride = words(window.stride),
-      .padding = words(window.before),
-      .dilation = words(window.dilation),
+      QGEN_WINDOW_FIELDS(window, pool.input, pool.output),
       .pieces = product(pieces_of(pool)),
       .lanes = u32(std::min<int64_t>(sides_of(as_image(pool.output.shape))[index(dims.packed)], 4)),
       .slides = share_columns(window) ? product(slides_of(pool)) : 0,
@@ -188,14 +179,7 @@ pool2d::Problem real_fields_of(const Pool& pool) {
     next = std::ranges::copy(std::array{divisor, multiplier, shift}, next).out;
   }
   return {
-      .input_sides = image_sides(pool.input.shape),
-      .output_sides = image_sides(pool.output.shape),
-      .input_strides = image_strides(pool.input),
-      .output_strides = image_strides(pool.output),
-      .taps = words(window.taps),
-      .stride = words(window.stride),
-      .padding = words(window.before),
-      .dilation = words(window.dilation),
+      QGEN_WINDOW_FIELDS(window, pool.input, pool.output),
       .numel = u32(element_count(pool.output.shape)),
       .dividers = dividers,
       .window_taps = u32(taps_of(window)),
@@ -259,8 +243,8 @@ Expected<Call> infer(const Q8taAvgPool2dInputs<Described>& inputs, const Q8taAvg
     fields.reciprocal = 1.0f / static_cast<float>(divisor);
   }
   const Counted counted = counted_in(*pool, attributes.count_include_pad);
-  fields.counted_begin = words(counted.begin);
-  fields.counted_end = words(counted.end);
+  fields.counted_begin = in_words(counted.begin);
+  fields.counted_end = in_words(counted.end);
   return make_call(fields, {.input = pool->input, .output = pool->output});
 }
 
@@ -276,8 +260,8 @@ Expected<Call> infer(const AvgPool2dInputs<Described>& inputs, const AvgPool2dAt
   pool2d::Problem fields = real_fields_of(*pool);
   const Counted counted = counted_in(*pool, attributes.count_include_pad);
   fields.is_mean = 1;
-  fields.counted_begin = words(counted.begin);
-  fields.counted_end = words(counted.end);
+  fields.counted_begin = in_words(counted.begin);
+  fields.counted_end = in_words(counted.end);
   if (attributes.divisor_override) fields.reciprocal = 1.0f / static_cast<float>(*attributes.divisor_override);
   return make_call(fields, {.input = pool->input, .output = pool->output});
 }
