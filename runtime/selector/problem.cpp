@@ -89,14 +89,17 @@ std::string key_of(const Problem& problem) {
   text += op.name;
   for (const FieldInfo& field : op.fields) {
     if (field.is_data) continue;
-    text.append(" ").append(field.name);
+    text += ' ';
+    text += field.name;
     for (size_t i = 0; i < field.count; ++i) {
       text += i == 0 ? '=' : ',';
       append_value(field, problem.fields, i, text);
     }
   }
   for (size_t i = 0; i < op.operands.size(); ++i) {
-    text.append(" ").append(op.operands[i].name).append("=");
+    text += ' ';
+    text += op.operands[i].name;
+    text += '=';
     append_operand(problem.operands[i], text);
   }
   return text;
