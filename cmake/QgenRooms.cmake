@@ -20,6 +20,8 @@ endif()
 add_library(qgen_options INTERFACE)
 target_include_directories(qgen_options INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}>)
 target_compile_features(qgen_options INTERFACE cxx_std_20)
+# References round a product before they add to it, also where a processor can do both at once, as AArch64 does.
+target_compile_options(qgen_options INTERFACE $<BUILD_INTERFACE:-ffp-contract=off>)
 target_compile_options(qgen_options INTERFACE
   $<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Wno-missing-field-initializers>
   $<BUILD_INTERFACE:$<$<BOOL:${QGEN_WERROR}>:-Werror>>)
