@@ -35,13 +35,12 @@ void add_tune_options(CLI::App& app, Arguments& arguments) {
   typed("-s,--set", arguments.request.attributes, "the same: name=value");
   typed("--storage", arguments.request.storages, "the same: name=texture3d");
   typed("--layout", arguments.request.layouts, "the same: name=channels_packed");
-  app.add_option("--budget", arguments.search.budget_s, "of all problems together; else 60 for each")
+  app.add_option("--budget", arguments.budget_s, "of all problems together; else 60 for each")
       ->check(CLI::Range(1.0, 1e7))
       ->option_text("SECONDS");
   app.add_option("--strategy", arguments.search.strategy,
                  "exhaustive: every kernel, whatever the budget; halving: the cheapest by estimate and what is near "
-                 "the best; auto: "
-                 "the first where it fits into the budget")
+                 "the best; auto: the first where it fits into the budget")
       ->transform(CLI::CheckedTransformer(kStrategies))
       ->option_text("WORD");
   app.add_option("--hang", arguments.hang_s, "a kernel that takes longer is given up (10)")
@@ -58,7 +57,7 @@ Examples:
   qgen-tune --operator q8ta_linear --shape input=8x4096:i8 --shape weight=4096x4096:i8 ...
   qgen-tune show                            what was gained
   qgen-tune report -o report.html           the same as charts and tables, for a browser
-  qgen-tune export -o tuning/               a file for this device, to read, commit and ship: qgen specs/ --tuning tuning/
+  qgen-tune export -o tuning/               a file for this device, to commit and ship: qgen specs/ --tuning tuning/
   qgen-tune fit tuning/nvidia-h200.yaml     better estimates for problems and devices that nobody tunes
 
 Every kernel is verified before it is timed, in a process of its own: one that is wrong, hangs or crashes is quarantined

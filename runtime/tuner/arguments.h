@@ -32,7 +32,8 @@ struct Arguments {
   std::string store;
   std::string output;
   std::vector<std::string> files;
-  SearchOptions search{.budget_s = 0};  // 0: each problem has the default
+  SearchOptions search;
+  double budget_s = 0;  // of all problems together; 0: each has the default
   double hang_s = 10;
   bool is_cold = false;
   bool is_anew = false;

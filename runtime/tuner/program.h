@@ -4,7 +4,8 @@
 // qgen-tune, for the operators of any library:
 //
 //   int main(int argc, char** argv) {
-//     return qgen::tuner::run_program(argc, argv, {{"row-tune", rows::library(), rows::operators::entries(), answers}});
+//     using namespace rows;
+//     return qgen::tuner::run_program(argc, argv, {{"row-tune", library(), operators::entries(), answers}});
 //   }
 #pragma once
 

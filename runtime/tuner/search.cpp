@@ -20,6 +20,7 @@ constexpr double kLongInShorts = 3;   // how much longer one of the last stage t
 constexpr double kOfLastStage = 0.2;  // of the budget, at most
 constexpr double kNoGain = 0.99;
 constexpr double kRunsOfFirst = 50;    // of a kernel, until it is measured
+constexpr double kEndless = 1e9;       // seconds
 constexpr double kOfFirstBatch = 0.1;  // of the budget, which a first batch of several may be estimated to take
 
 // What is expected. On 23 problems of an H200, the best of the first eight candidates takes 1.007 times as long as the
@@ -105,7 +106,10 @@ struct Hope {
 class Search {
  public:
   Search(std::span<const Candidate> candidates, const Laboratory& laboratory, const SearchOptions& options)
-      : laboratory_(laboratory), options_(options) {
+      : laboratory_(laboratory),
+        options_(options),
+        budget_s_(budget_of(options.strategy, options.share.budget_s)),
+        each_s_(options.share.candidate_s) {
     for (const Candidate& candidate : candidates) hopes_.push_back({&candidate, words_of(candidate.id)});
   }
 
@@ -125,7 +129,7 @@ class Search {
     if (Done done = is_exhaustive ? measure_all() : climb(); !done) return done.error();
     if (Done final = finish(); !final) return final.error();
     std::ranges::sort(measured_, {}, [](const Measured& m) { return std::pair(!m.is_final, m.us.median); });
-    return SearchResult{measured_, asked_, asked_ == hopes_.size()};
+    return SearchResult{measured_, asked_, first_s_, asked_ == hopes_.size()};
   }
 
  private:
@@ -183,26 +187,28 @@ class Search {
   size_t most_count() const {
     return std::max(kFewest, static_cast<size_t>(kMostOfSpace * static_cast<double>(hopes_.size())));
   }
-  // One, where estimates say that several would take too much of the budget.
+  // One, where estimates say that several would take too much of the budget, or what others took does.
   size_t first_count() {
     double seconds = 0;
-    const size_t several = std::min(kFirstBatch, options_.batch);
+    size_t several = std::min(kFirstBatch, options_.batch);
     for (const Hope* hope : expected_best(several)) seconds += 1e-6 * kRunsOfFirst * hope->estimate_us();
-    return seconds > kOfFirstBatch * options_.budget_s ? 1 : several;
+    if (seconds > kOfFirstBatch * budget_s_) return 1;
+    while (several > 1 && !fits(several)) --several;
+    return several;
   }
-  double left_s() const { return options_.budget_s - laboratory_.elapsed_s(); }
+  double left_s() const { return budget_s_ - laboratory_.elapsed_s(); }
   // Whether so many more can be measured, and the last stage.
   bool fits(size_t count) const {
-    const double last_s =
-        std::min(kLongInShorts * static_cast<double>(kBest) * each_s_, kOfLastStage * options_.budget_s);
+    const double last_s = std::min(kLongInShorts * static_cast<double>(kBest) * each_s_, kOfLastStage * budget_s_);
     return static_cast<double>(count) * each_s_ + last_s <= left_s();
   }
 
   // ---- stages ----
 
   Done measure_first() {
-    if (laboratory_.elapsed_s() >= std::max(options_.budget_s, options_.most_s)) return std::monostate{};
-    const auto hopes = expected_best(left_s() > 0 ? first_count() : 1);
+    const double end_s = laboratory_.elapsed_s() + each_s_;
+    if (end_s >= std::max(budget_s_, options_.share.most_s)) return std::monostate{};
+    const auto hopes = expected_best(first_count());
     return hopes.empty() ? Done(std::monostate{}) : measure(ids_of(hopes), kShort);
   }
 
@@ -225,7 +231,10 @@ class Search {
     const auto spreads = laboratory_.measure(ids, replays, best_us());
     if (!spreads) return spreads.error();
     const double took = (laboratory_.elapsed_s() - began) / static_cast<double>(ids.size());
-    if (replays == kShort) each_s_ = std::max(took, 0.5 * (each_s_ + took));
+    if (replays == kShort) {
+      each_s_ = first_s_ == 0 ? took : std::max(took, 0.5 * (each_s_ + took));
+      if (first_s_ == 0) first_s_ = took;
+    }
     for (size_t i = 0; i < ids.size(); ++i) {
       Hope& hope = *std::ranges::find(hopes_, ids[i], [](const Hope& h) { return h.candidate->id; });
       asked_ += hope.is_asked ? 0 : 1;
@@ -307,10 +316,14 @@ class Search {
   size_t asked_ = 0;
   double sum_of_logs_ = 0;  // of times beside estimates
   size_t learned_ = 0;
-  double each_s_ = 0;  // a candidate of the short stages takes
+  double budget_s_;
+  double each_s_;       // a candidate of the short stages takes
+  double first_s_ = 0;  // one of the first took
 };
 
 }  // namespace
+
+double budget_of(Strategy strategy, double budget_s) { return strategy == Strategy::exhaustive ? kEndless : budget_s; }
 
 double likeness(std::string_view a, std::string_view b) { return likeness(words_of(a), words_of(b)); }
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "runtime/measure/timing.h"
+#include "runtime/tuner/shares.h"
 
 namespace qgen::tuner {
 
@@ -45,9 +46,10 @@ enum class Strategy : uint8_t { automatic, exhaustive, halving };
 struct SearchOptions {
   Strategy strategy = Strategy::automatic;
   size_t batch = 8;  // candidates that are compiled at once and measured against each other
-  double budget_s = 60;
-  double most_s = 0;  // where the budget is spent before anything is measured, one candidate still is until then
+  Share share;
 };
+// An exhaustive search has no end but its candidates'.
+double budget_of(Strategy strategy, double budget_s);
 
 struct Measured {
   std::string id;
@@ -59,6 +61,7 @@ struct Measured {
 struct SearchResult {
   std::vector<Measured> ranked;  // those of the last stage first, by time
   size_t tried = 0;              // candidates that were asked for
+  double candidate_s = 0;        // what one of the first took; 0: none was asked for
   bool is_exhaustive = false;    // every candidate was
 };
 

@@ -160,6 +160,8 @@ Expected<WorkerProcess> WorkerProcess::start(const WorkerProcessOptions& options
     return Error{Error::Kind::system, fmt::format("cannot start a worker: {}", std::strerror(errno)), ""};
   if (process == 0) {
     ::setpgid(0, 0);  // interrupting the tuning is the parent's matter
+    in_write = {};    // else the worker's input would not end when the parent closes its own
+    out_read = {};
     ::dup2(in_read.get(), STDIN_FILENO);
     ::dup2(out_write.get(), STDOUT_FILENO);
     std::_Exit(options.work());

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <thread>
 
 #include "common/files.h"
 #include "common/program.h"
 #include "common/progress.h"
+#include "common/stopwatch.h"
 #include "runtime/tuner/commands.h"
 #include "runtime/tuner/relatives.h"
 #include "runtime/tuner/tuner.h"
@@ -22,8 +22,6 @@ namespace qgen::tuner {
 namespace {
 
 constexpr double kBudgetOfEach = 60;
-constexpr double kOver =
-    0.05;  // of the budget, which may be taken on top of it so that no problem is left without times
 
 std::atomic<bool> is_stopped = false;
 
@@ -63,10 +61,17 @@ Expected<std::vector<runner::Task>> tasks_of(const Program& program, const Argum
   if (tasks->empty()) {
     return refused("there is no problem to tune", "name some with --problems, or one with --operator and --shape");
   }
-  // Each has an equal part of what the budget has left, and small ones take less than that: the large ones, whose data
-  // and references take long, have what those leave.
+  // Small ones take less than their share: the large ones, whose data and references take long, have what those leave.
   std::ranges::stable_sort(*tasks, {}, [](const runner::Task& task) { return elements_of(task.request); });
   return tasks;
+}
+
+Shares shares_of(const Arguments& arguments, const std::vector<runner::Task>& tasks) {
+  std::vector<double> elements;
+  for (const runner::Task& task : tasks) elements.push_back(elements_of(task.request));
+  const double of_default = kBudgetOfEach * static_cast<double>(tasks.size());
+  const double budget_s = arguments.budget_s > 0 ? arguments.budget_s : of_default;
+  return {budget_of(arguments.search.strategy, budget_s), std::move(elements)};
 }
 
 // ---- what is shown --------------------------------------------------------------------------------------------------
@@ -153,21 +158,21 @@ Expected<int> tune(const Program& program, const Arguments& arguments) {
       .is_stopped = &is_stopped};
   options.search.batch = std::clamp<size_t>(std::thread::hardware_concurrency(), 2, options.search.batch);
   Tuner tuner(*store, options);
-  const double budget_s =
-      arguments.search.budget_s > 0 ? arguments.search.budget_s : kBudgetOfEach * static_cast<double>(tasks->size());
-  double left_s = budget_s;
+  Shares shares = shares_of(arguments, *tasks);
   bool has_failed = false;
   for (size_t i = 0; i < tasks->size(); ++i) {
     display.begin(i, (*tasks)[i]);
-    const double most_s = left_s + kOver * budget_s;
-    if (most_s <= 0) {
-      display.failed(refused("nothing was measured: the problems before took the whole budget"));
+    if (const Done may = shares.may_begin(); !may) {
+      display.failed(may.error());
       has_failed = true;
+      shares.took({});
       continue;
     }
-    const auto begin = std::chrono::steady_clock::now();
-    const auto report = tuner.tune((*tasks)[i], left_s / static_cast<double>(tasks->size() - i), most_s);
-    left_s -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    Stopwatch watch;
+    const auto report = tuner.tune((*tasks)[i], shares.next());
+    Shares::Took took{.seconds = watch.lap_ms() / 1000};
+    if (report) took = {took.seconds, report->opened_s, report->found.candidate_s};
+    shares.took(took);
     if (is_stopped)
       return Error{Error::Kind::system, "interrupted",
                    "what was measured is kept: the same command goes on from there"};

@@ -51,7 +51,7 @@ std::string why_nothing(const TaskReport& report) {
   const bool is_untried = report.found.tried == 0 && report.candidates > 0;
   if (!is_untried) return "no kernel is left";
   return fmt::format("nothing was measured: of the {:.1f} s that this problem may take, opening it took {:.1f}",
-                     report.budget_s, report.opened_s);
+                     report.most_s, report.opened_s);
 }
 
 // ---- the worker -----------------------------------------------------------------------------------------------------
@@ -150,7 +150,9 @@ Done Tuner::verify(std::vector<std::string> ids) {
     std::vector<std::string> without;
     for (const auto& [id, reason] : dropped_) without.push_back(id);
     std::string blamed, end;
-    const auto answer = ask({{"do", "verify"}, {"ids", ids}, {"without", without}}, blamed, end, on_line);
+    const double within_s = share_.most_s - seconds_since(began_);
+    const auto answer =
+        ask({{"do", "verify"}, {"ids", ids}, {"without", without}, {"within_s", within_s}}, blamed, end, on_line);
     if (!answer) return answer.error();
     if (*answer && (*answer)->contains("error")) return told(**answer);
     if (!*answer && !verdicts.contains(blamed))
@@ -219,7 +221,7 @@ Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> asked, uint
     if (Done done = compile(to_compile); !done) return done.error();
   }
   // Compiling may take far longer than it did for the candidates before: then the rest of these has to wait.
-  if (seconds_since(began_) > until_s_) ids = ids.first(has_measured_ ? 0 : 1);
+  if (seconds_since(began_) > share_.budget_s) ids = ids.first(has_measured_ ? 0 : 1);
   const auto to_verify = chosen([&](const std::string& id) { return !verified_.contains(id); });
   if (!to_verify.empty()) {
     if (Done done = verify(to_verify); !done) return done.error();
@@ -289,7 +291,7 @@ Done Tuner::repeat_winner(SearchResult& found, double until_s) {
   return std::monostate{};
 }
 
-Expected<TaskReport> Tuner::tune(const runner::Task& task, double budget_s, double most_s) {
+Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
   began_ = std::chrono::steady_clock::now();
   task_ = task;
   by_relatives_.clear();
@@ -297,6 +299,9 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, double budget_s, doub
   compiled_.clear();
   statistics_.clear();
   dropped_.clear();
+  has_measured_ = false;
+  const double budget_s = budget_of(options_.search.strategy, share.budget_s);
+  share_ = {(1 - kOfRepeats) * budget_s, std::max(budget_s, share.most_s), share.candidate_s};
   tell("open", 0, 0, command_of(task));
   if (!worker_) {
     if (Done started = start(); !started) return started.error();
@@ -307,7 +312,7 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, double budget_s, doub
   TaskReport report{.problem = opened_.problem,
                     .device = opened_.device_name,
                     .candidates = opened_.candidates.size(),
-                    .budget_s = budget_s,
+                    .most_s = share_.most_s,
                     .opened_s = seconds_since(began_)};
   const std::string untuned = opened_.candidates.front().id;
   if (Done skipped = skip_quarantined(report); !skipped) return skipped.error();
@@ -316,10 +321,7 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, double budget_s, doub
                                              double best_us) { return measure(ids, replays, best_us); },
                               .elapsed_s = [&] { return seconds_since(began_); }};
   SearchOptions how = options_.search;
-  how.budget_s = (1 - kOfRepeats) * budget_s;
-  how.most_s = most_s;
-  until_s_ = std::max(how.budget_s, 0.0);
-  has_measured_ = false;
+  how.share = share_;
   auto found = find_best(opened_.candidates, known_times(), laboratory, how);
   if (!found) return found.error();
   report.found = *std::move(found);

@@ -5,7 +5,7 @@
 // it is there, and whatever crashes, hangs or computes nonsense is quarantined and passed over.
 //
 //   Tuner tuner(store, {.worker = {...}});
-//   Expected<TaskReport> report = tuner.tune({"q8ta_linear", {...}}, 60);
+//   Expected<TaskReport> report = tuner.tune({"q8ta_linear", {...}}, {.budget_s = 60});
 //
 // Run again, it goes on where it was: what the store has of the same kernels on this device and driver is not measured
 // again.
@@ -38,9 +38,9 @@ struct TaskReport {
   std::optional<Measured> untuned;  // what would have been chosen without
   std::vector<Dropped> dropped;     // now or before
   size_t by_relatives = 0;          // of those found: verified on small relatives alone (verifier.h)
-  double budget_s = 0;
-  double opened_s = 0;  // until the problem and its references were there; of the budget, as all else
-  double seconds = 0;   // in all
+  double most_s = 0;                // that its first candidate might take, the opening with it
+  double opened_s = 0;              // until the problem and its references were there; of the budget, as all else
+  double seconds = 0;               // in all
 };
 // Why a report has no times: nothing fits the budget, or every candidate was dropped. Of one that has some: empty.
 std::string why_nothing(const TaskReport& report);
@@ -54,7 +54,7 @@ struct TunerEvent {
 
 struct TunerOptions {
   WorkerProcessOptions worker;
-  SearchOptions search;   // its budget is tune()'s
+  SearchOptions search;   // its share is tune()'s
   uint32_t repeats = 20;  // of the winner, whose results must be the same bits each time; fewer where time is up
   bool is_cold = false;   // measure::TimingOptions
   bool is_anew = false;   // measures again what the store has, and what was quarantined
@@ -67,8 +67,7 @@ class Tuner {
   Tuner(tuning::Store& store, TunerOptions options) : store_(store), options_(std::move(options)) {}
   // Errors: an operator or a request that is refused; no kernel fits; no device; the store. A worker that cannot be
   // kept alive.
-  // Where opening the problem takes all of the budget, one kernel is measured still, unless it took `most_s`.
-  Expected<TaskReport> tune(const runner::Task& task, double budget_s, double most_s = 0);
+  Expected<TaskReport> tune(const runner::Task& task, const Share& share);
 
  private:
   struct Opened {
@@ -109,7 +108,7 @@ class Tuner {
   Opened opened_;
   // Of the problem that is tuned.
   std::chrono::steady_clock::time_point began_;
-  double until_s_ = 0;  // of the search
+  Share share_;  // of the search
   bool has_measured_ = false;
   std::set<std::string, std::less<>> verified_, compiled_, by_relatives_;
   std::map<std::string, std::string, std::less<>> dropped_;

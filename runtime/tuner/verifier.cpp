@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -16,6 +15,7 @@ namespace qgen::tuner {
 namespace {
 
 constexpr double kSecondsAllowed = 120;
+constexpr double kOperationsPerSecond = 1e8;  // of a reference, at least; some do ten times as many
 // Results of reals whose error the reference alone can bound are held to one another within this part of the largest.
 constexpr double kConsensus = 1.0 / 64;
 
@@ -150,14 +150,15 @@ Expected<Verifier::Result> Verifier::run(const std::string& id, const At& at) {
   return Result{&*choice, *std::move(trial), {id}};
 }
 
-Verdict Verifier::verify(const std::string& id, const std::set<std::string>& without, const At& at, const Say& say) {
+Verdict Verifier::verify(const std::string& id, const std::set<std::string>& without, Time until, const At& at,
+                         const Say& say) {
   auto result = run(id, at);
   if (!result) return {to_text(result.error())};
   if (standard_.is_known()) return {fault_of(result->trial, standard_)};
   const Choice& choice = *result->choice;
   unsettled_.push_back(*std::move(result));
   const bool is_settled =
-      believe_two_that_agree() || invite_witnesses(choice, without, at, say) || let_reference_decide();
+      believe_two_that_agree() || invite_witnesses(choice, without, at, say) || let_reference_decide(until);
   return is_settled ? settle(choice, say) : leave_open(choice, say);
 }
 
@@ -247,23 +248,23 @@ bool Verifier::invite_witnesses(const Choice& of, const std::set<std::string>& w
 }
 
 // Where there is something to decide.
-bool Verifier::let_reference_decide() {
+bool Verifier::let_reference_decide(Time until) {
   const double operations = operations_of(problem_.call);
-  if (all_agree() || operations > options_.most_operations_to_decide) return false;
-  allow_(kSecondsAllowed + operations / 1e8);
+  const std::chrono::duration<double> takes(operations / kOperationsPerSecond), left = until - Time::clock::now();
+  if (all_agree() || operations > options_.most_operations_to_decide || takes > left) return false;
+  allow_(kSecondsAllowed + takes.count());
   standard_.expected = measure::expectation_by_reference(*entry_, *request_, program_.answers);
   return standard_.is_known();
 }
 
-void Verifier::verify(std::span<const std::string> ids, const std::set<std::string>& without, const At& at,
+void Verifier::verify(std::span<const std::string> ids, const std::set<std::string>& without, Time until, const At& at,
                       const Say& say) {
-  for (const std::string& id : ids) say(id, verify(id, without, at, say));
+  for (const std::string& id : ids) say(id, verify(id, without, until, at, say));
 }
 
-std::string Verifier::repeat(const std::string& id, uint32_t times, double within_s) {
+std::string Verifier::repeat(const std::string& id, uint32_t times, Time until) {
   const auto choice = std::ranges::find(choices_, id, &Choice::id);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(within_s);
-  return measure::repeat(context_, problem_, *choice, times, [&] { return std::chrono::steady_clock::now() < end; });
+  return measure::repeat(context_, problem_, *choice, times, [&] { return Time::clock::now() < until; });
 }
 
 }  // namespace qgen::tuner

@@ -7,18 +7,19 @@
 // * on the problem itself too, where the reference takes seconds at most. Where it would take longer, two choices that
 //   agree are believed, if they have no family in common: a family is a template, and kernels of one template may all
 //   be wrong in one place. A choice has another one run as a witness, the cheapest of other families. Two that do not
-//   agree are held to the reference, however long it takes. Of a problem whose choices are all of one template only
-//   relatives were checked, and the verdict says so;
+//   agree are held to the reference, if it is expected to end in time. Of a problem whose choices are all of one
+//   template only relatives were checked, and the verdict says so;
 // * each time outputs are poisoned before, guard words stand behind them, and a second run must give the same bits.
 //
 //   Verifier verifier(context, program, prepared, choices, options);
 //   verifier.prepare(*entry, task, request);
-//   verifier.verify(ids, {}, on_candidate, on_verdict);
+//   verifier.verify(ids, {}, until, on_candidate, on_verdict);
 //
-// What is the same for all candidates (inputs, references, outputs that are known to be right) is made once. A candidate
-// whose outputs are those bits is compared as they lie, and costs two copies from the device.
+// What is the same for all candidates (inputs, references, outputs that are known to be right) is made once. One whose
+// outputs are those bits is compared as they lie, and costs two copies from the device.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <future>
 #include <optional>
@@ -41,13 +42,14 @@ struct Verdict {
 };
 
 struct VerifierOptions {
-  double most_operations = 2e8;  // of a reference; they do some 10^8 to 10^9 a second
+  double most_operations = 2e8;  // of a reference
   // Of the reference that decides between choices that do not agree. 0: there is none.
   double most_operations_to_decide = 2e10;
 };
 
 class Verifier {
  public:
+  using Time = std::chrono::steady_clock::time_point;
   using At = std::function<void(const std::string& id)>;
   using Say = std::function<void(const std::string& id, const Verdict& verdict)>;
 
@@ -61,10 +63,11 @@ class Verifier {
 
   // Says of each candidate what is wrong with it. `at` hears of each before it runs. Witnesses are choices too: `at`
   // hears of them, `say` if they are wrong, and once more of those that passed by relatives alone, if they turn out to
-  // be wrong. No witness is of `without`.
-  void verify(std::span<const std::string> ids, const std::set<std::string>& without, const At& at, const Say& say);
-  // Whether a candidate gives the same bits every time: up to so many, for so many seconds.
-  std::string repeat(const std::string& id, uint32_t times, double within_s);
+  // be wrong. No witness is of `without`. A reference that would not end by then decides nothing.
+  void verify(std::span<const std::string> ids, const std::set<std::string>& without, Time until, const At& at,
+              const Say& say);
+  // Whether a candidate gives the same bits every time: up to so many, until then.
+  std::string repeat(const std::string& id, uint32_t times, Time until);
 
  private:
   using Answer = std::optional<measure::Expectation>;
@@ -94,7 +97,7 @@ class Verifier {
   std::string fault_of(measure::Trial& trial, Standard& standard) const;
   std::string fault_on_relatives(const std::string& id);
   Expected<Result> run(const std::string& id, const At& at);
-  Verdict verify(const std::string& id, const std::set<std::string>& without, const At& at, const Say& say);
+  Verdict verify(const std::string& id, const std::set<std::string>& without, Time until, const At& at, const Say& say);
 
   Verdict settle(const Choice& asked, const Say& say);
   Verdict leave_open(const Choice& asked, const Say& say);
@@ -102,7 +105,7 @@ class Verifier {
   bool believe_two_that_agree();
   const Choice* next_witness(const Choice& of, const std::set<std::string>& without);
   bool invite_witnesses(const Choice& of, const std::set<std::string>& without, const At& at, const Say& say);
-  bool let_reference_decide();
+  bool let_reference_decide(Time until);
 
   Context& context_;
   const runner::Program& program_;

@@ -51,8 +51,8 @@ class Worker {
  private:
   Done open(const Json& command);
   Done compile(const Ids& ids);
-  Done verify(const Ids& ids, const std::set<std::string>& without);
-  Done repeat(const Ids& ids, uint32_t times, double within_s);
+  Done verify(const Ids& ids, const std::set<std::string>& without, Verifier::Time until);
+  Done repeat(const Ids& ids, uint32_t times, Verifier::Time until);
   Done time(const Ids& ids, const measure::TimingOptions& how);
 
   void at(std::string_view stage, const std::string& id) const;
@@ -198,20 +198,20 @@ Done Worker::compile(const Ids& ids) {
   return std::monostate{};
 }
 
-Done Worker::verify(const Ids& ids, const std::set<std::string>& without) {
+Done Worker::verify(const Ids& ids, const std::set<std::string>& without, Verifier::Time until) {
   if (const auto known = chosen(ids); !known) return known.error();
   problem_->verifier->verify(
-      ids, without, [&](const std::string& id) { at("verify", id); },
+      ids, without, until, [&](const std::string& id) { at("verify", id); },
       [&](const std::string& id, const Verdict& verdict) { say_verdict(id, verdict); });
   say(Json::object());
   return std::monostate{};
 }
 
-Done Worker::repeat(const Ids& ids, uint32_t times, double within_s) {
+Done Worker::repeat(const Ids& ids, uint32_t times, Verifier::Time until) {
   if (const auto known = chosen(ids); !known) return known.error();
   for (const std::string& id : ids) {
     at("repeat", id);
-    say_verdict(id, {problem_->verifier->repeat(id, times, within_s)});
+    say_verdict(id, {problem_->verifier->repeat(id, times, until)});
   }
   say(Json::object());
   return std::monostate{};
@@ -239,13 +239,19 @@ Done Worker::time(const Ids& ids, const measure::TimingOptions& how) {
   return std::monostate{};
 }
 
+Verifier::Time end_of(const Json& command) {
+  using Clock = Verifier::Time::clock;
+  const std::chrono::duration<double> within(command.at("within_s").get<double>());
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(within);
+}
+
 Done Worker::obey(const Json& command) {
   const std::string what = command.at("do");
   if (what == "open") return open(command);
   const Ids ids = command.at("ids");
   if (what == "compile") return compile(ids);
-  if (what == "verify") return verify(ids, command.at("without"));
-  if (what == "repeat") return repeat(ids, command.at("times"), command.at("within_s"));
+  if (what == "verify") return verify(ids, command.at("without"), end_of(command));
+  if (what == "repeat") return repeat(ids, command.at("times"), end_of(command));
   if (what == "time") {
     return time(ids, {.replays = command.at("replays"),
                       .is_cold = command.at("is_cold"),

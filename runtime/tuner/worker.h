@@ -6,9 +6,10 @@
 // output; the other end is supervisor.h:
 //
 //   {"do": "open", "operator": "q8ta_linear", "request": {...}}
-//   -> {"problem": "q8ta_linear m=...", "device": {...}, "candidates": [{"id": ..., "digest": ..., "cost_us": ...}, ...]}
+//   -> {"problem": "q8ta_linear m=...", "device": {...},
+//       "candidates": [{"id": ..., "digest": ..., "cost_us": ...}, ...]}
 //   {"do": "compile", "ids": [...]}         -> {"of": [made, all]} ... {}
-//   {"do": "verify", "ids": [...], "without": [...]}
+//   {"do": "verify", "ids": [...], "without": [...], "within_s": 12.5}
 //   -> {"at": id} {"id": ..., "fault": "", "is_proven": true, "is_by_relatives": false} ... {}     (verifier.h)
 //   {"do": "time", "ids": [...], "replays": 60, "is_cold": false, "best_us": 12.5}
 //   -> {"times": [{"id": ..., "us": [median, low, high]}, ...]}

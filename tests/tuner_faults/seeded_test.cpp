@@ -75,15 +75,15 @@ class FaultsTest : public ::testing::Test {
 
   // The tuner's report, with what happens before a candidate in the worker.
   Expected<TaskReport> tuned(const std::function<void(std::string_view, std::string_view)>& on_candidate = {},
-                             double budget_s = 600) {
+                             Strategy strategy = Strategy::exhaustive, const Share& share = {}) {
     Tuner tuner(*store_, {.worker = {.work =
                                          [on_candidate] {
                                            return run_worker(kLibrary, {.hang_ms = 2000, .on_candidate = on_candidate});
                                          },
                                      .patience = std::chrono::milliseconds(2000)},
-                          .search = {.strategy = Strategy::exhaustive},
+                          .search = {.strategy = strategy},
                           .repeats = 3});
-    return tuner.tune(kTask, budget_s);
+    return tuner.tune(kTask, share);
   }
 
   // Of a problem whose reference takes too long to be asked first, as one of millions of elements would.
@@ -92,7 +92,7 @@ class FaultsTest : public ::testing::Test {
         .verifier = {.most_operations = 2000, .most_operations_to_decide = most_operations_to_decide}};
     Tuner tuner(*store_, {.worker = {.work = [how] { return run_worker(kLibrary, how); }},
                           .search = {.strategy = Strategy::exhaustive}});
-    return tuner.tune(task, 600);
+    return tuner.tune(task, {.budget_s = 600});
   }
   std::vector<std::string> quarantined() {
     std::vector<std::string> kernels;
@@ -197,7 +197,7 @@ TEST_F(FaultsTest, SaysWhatOnlyRelativesWereAsked) {
 
 // A problem whose references alone take longer than it may is not one whose kernels are all wrong.
 TEST_F(FaultsTest, SaysWhyNothingWasMeasured) {
-  const auto hurried = tuned({}, 1e-6);
+  const auto hurried = tuned({}, Strategy::automatic, {.budget_s = 1e-6});
   ASSERT_TRUE(hurried) << to_text(hurried.error());
   EXPECT_THAT(why_nothing(*hurried),
               HasSubstr("nothing was measured: of the 0.0 s that this problem may take, opening"));
@@ -217,14 +217,16 @@ TEST_F(FaultsTest, SaysWhyNothingWasMeasured) {
 
 TEST_F(FaultsTest, SaysWhatCannotBeTuned) {
   Tuner tuner(*store_, {.worker = {.work = [] { return run_worker(kLibrary, {}); }}});
-  EXPECT_THAT(to_text(tuner.tune({"seeded", {}}, 10).error()), HasSubstr("input"));
-  EXPECT_THAT(to_text(tuner.tune({"sorted", {}}, 10).error()), HasSubstr("sorted"));
-  EXPECT_THAT(to_text(tuner.tune({"seeded", {.shapes = {"input=4:f32"}}}, 10).error()), HasSubstr("f32"));
-  EXPECT_THAT(to_text(tuner.tune({"seeded", {.shapes = {fmt::format("input={}:i32", kDeadly)}}}, 10).error()),
-              HasSubstr("the worker could not open the problem: it ended with code 9"));
-  EXPECT_TRUE(tuner.tune(kTask, 1e-6)) << "one bad problem is no end of the others";
+  EXPECT_THAT(to_text(tuner.tune({"seeded", {}}, {.budget_s = 10}).error()), HasSubstr("input"));
+  EXPECT_THAT(to_text(tuner.tune({"sorted", {}}, {.budget_s = 10}).error()), HasSubstr("sorted"));
+  EXPECT_THAT(to_text(tuner.tune({"seeded", {.shapes = {"input=4:f32"}}}, {.budget_s = 10}).error()), HasSubstr("f32"));
+  EXPECT_THAT(
+      to_text(tuner.tune({"seeded", {.shapes = {fmt::format("input={}:i32", kDeadly)}}}, {.budget_s = 10}).error()),
+      HasSubstr("the worker could not open the problem: it ended with code 9"));
+  EXPECT_TRUE(tuner.tune(kTask, {.budget_s = 1e-6})) << "one bad problem is no end of the others";
   Tuner dead(*store_, {.worker = {.work = [] { return 7; }}});
-  EXPECT_THAT(to_text(dead.tune(kTask, 10).error()), HasSubstr("the worker could not begin: it ended with code 7"));
+  EXPECT_THAT(to_text(dead.tune(kTask, {.budget_s = 10}).error()),
+              HasSubstr("the worker could not begin: it ended with code 7"));
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ double least(const std::map<std::string, double>& times) {
 TEST(Search, TakesAllThatFitsIntoTheBudget) {
   const Space space;
   FakeLaboratory fake(space.times, 0.01);
-  const auto found = find_best(space.candidates, {}, fake.laboratory(), {.budget_s = 60});
+  const auto found = find_best(space.candidates, {}, fake.laboratory(), {.share = {.budget_s = 60}});
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->is_exhaustive);
   EXPECT_EQ(found->tried, space.candidates.size());
@@ -100,7 +100,7 @@ TEST(Search, FindsTheBestInAFewSamples) {
   const Space space;
   FakeLaboratory fake(space.times);
   const auto found =
-      find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .budget_s = 60});
+      find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .share = {.budget_s = 60}});
   ASSERT_TRUE(found);
   EXPECT_LE(found->ranked.front().us.median, least(space.times) / 0.98);
   EXPECT_LE(static_cast<double>(found->tried), 0.15 * static_cast<double>(space.candidates.size()));
@@ -110,10 +110,33 @@ TEST(Search, KeepsToItsBudget) {
   const Space space;
   for (const double budget : {3.0, 10.0, 25.0}) {
     FakeLaboratory fake(space.times, 0.2);
-    const auto found = find_best(space.candidates, {}, fake.laboratory(), {.budget_s = budget});
+    const auto found = find_best(space.candidates, {}, fake.laboratory(), {.share = {.budget_s = budget}});
     ASSERT_TRUE(found);
     EXPECT_LE(fake.elapsed_s(), 1.05 * budget);
     EXPECT_FALSE(found->ranked.empty());
+  }
+}
+
+TEST(Search, MeasuresEveryCandidateIfExhaustive) {
+  const Space space;
+  FakeLaboratory fake(space.times, 0.2);
+  const auto found =
+      find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::exhaustive, .share = {.budget_s = 3}});
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->is_exhaustive);
+  EXPECT_EQ(found->ranked.size(), space.candidates.size());
+  EXPECT_EQ(found->ranked.front().us.median, least(space.times));
+}
+
+// What a candidate is expected to take holds until one was measured: a batch that would not end in time is smaller.
+TEST(Search, BeginsWithAsManyAsFit) {
+  const Space space;
+  for (const auto& [candidate_s, fewest, most] : {std::tuple(0.01, 4u, 4u), {1.0, 2u, 3u}, {3.0, 1u, 1u}}) {
+    FakeLaboratory fake(space.times, 100);
+    ASSERT_TRUE(
+        find_best(space.candidates, {}, fake.laboratory(), {.share = {.budget_s = 4, .candidate_s = candidate_s}}));
+    EXPECT_GE(fake.asked.size(), fewest) << candidate_s;
+    EXPECT_LE(fake.asked.size(), most) << candidate_s;
   }
 }
 
@@ -126,7 +149,7 @@ TEST(Search, TriesEachKind) {
   std::ranges::sort(space.candidates, {}, &Candidate::cost_us);
   FakeLaboratory fake(space.times);
   const auto found =
-      find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .budget_s = 60});
+      find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .share = {.budget_s = 60}});
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->ranked.front().id.starts_with("op.matrix")) << found->ranked.front().id;
 }
@@ -226,7 +249,7 @@ TEST(Search, ReachesTheBestOfMeasuredTables) {
   for (const MeasuredSpace& space : spaces) {
     FakeLaboratory fake(space.times);
     const auto found =
-        find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .budget_s = 600});
+        find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .share = {.budget_s = 600}});
     ASSERT_TRUE(found);
     const double enough = least(space.times) / 0.98;
     EXPECT_LE(found->ranked.front().us.median, enough) << space.problem;
@@ -253,7 +276,7 @@ TEST(Search, SpendsItsFirstSamplesWell) {
     double logs = 0, farthest = 1;
     for (const MeasuredSpace& space : spaces) {
       FakeLaboratory fake(space.times);
-      ASSERT_TRUE(find_best(space.candidates, {}, fake.laboratory(), {.budget_s = 600}));
+      ASSERT_TRUE(find_best(space.candidates, {}, fake.laboratory(), {.share = {.budget_s = 600}}));
       double best = space.times.at(fake.asked.front());
       for (size_t i = 0; i < std::min(samples, fake.asked.size()); ++i)
         best = std::min(best, space.times.at(fake.asked[i]));
@@ -284,7 +307,7 @@ TEST(Search, LeavesFarRecipesForTheEnd) {
   }
   std::ranges::stable_sort(candidates, {}, &Candidate::cost_us);
   FakeLaboratory fake(times);
-  ASSERT_TRUE(find_best(candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .budget_s = 60}));
+  ASSERT_TRUE(find_best(candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .share = {.budget_s = 60}}));
   const auto place = [&](std::string_view kind) {
     return std::ranges::find_if(fake.asked, [&](const auto& id) { return id.starts_with(kind); }) - fake.asked.begin();
   };
@@ -298,13 +321,13 @@ TEST(Search, LeavesFarRecipesForTheEnd) {
 TEST(Search, MeasuresOneCandidateOfASpentBudget) {
   const Space space;
   FakeLaboratory fake(space.times, 1);
-  const auto late = [&](SearchOptions options) {
+  const auto late = [&](const Share& share) {
     auto laboratory = fake.laboratory();
     laboratory.elapsed_s = [&] { return 5 + fake.elapsed_s(); };
-    return find_best(space.candidates, {}, laboratory, options)->tried;
+    return find_best(space.candidates, {}, laboratory, {.share = share})->tried;
   };
-  EXPECT_EQ(late({.budget_s = 3, .most_s = 100}), 1u);
-  EXPECT_EQ(late({.budget_s = 3, .most_s = 5}), 0u);
+  EXPECT_EQ(late({.budget_s = 3, .most_s = 100, .candidate_s = 1}), 1u);
+  EXPECT_EQ(late({.budget_s = 3, .most_s = 5.5, .candidate_s = 1}), 0u);
   EXPECT_EQ(late({.budget_s = 3}), 0u);
 }
 
