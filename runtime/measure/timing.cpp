@@ -3,41 +3,15 @@
 #include "runtime/measure/timing.h"
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <map>
+#include <optional>
 
 #include "copy_words.h"
 #include "runtime/tensor/weight_form.h"
 
 namespace qgen::measure {
 namespace {
-
-constexpr uint32_t kCounted = 10;  // chains of a submission
-// Of TimingOptions::is_quick:
-constexpr uint32_t kFewest = 3;          // chains that count, of a submission that would take longer than
-constexpr double kSubmissionUs = 100e3;  // this
-constexpr double kFarSlower = 4;         // than the best, at the first look: a clock may be at a third for one of them
-constexpr int kMostFalls = 5;            // of the clock, before what was measured is taken as it is
-
-// Replays of a chain: as many as layers of a network follow one another, or fewer, which take so long that the
-// timestamp between two chains does not count.
-constexpr uint32_t kLongestChain = 20;
-constexpr double kChainUs = 400;
-
-uint32_t chain_of(double replay_us) {
-  const double wanted = std::ceil(kChainUs / std::max(replay_us, 1e-3));
-  return static_cast<uint32_t>(std::clamp(wanted, 1.0, double{kLongestChain}));
-}
-
-uint32_t counted_of(double chain_us) {
-  const double wanted = std::ceil(kSubmissionUs / std::max(chain_us, 1e-3));
-  return static_cast<uint32_t>(std::clamp(wanted, double{kFewest}, double{kCounted}));
-}
-
-double at_share(const std::vector<double>& sorted, double share) {
-  return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
-}
 
 // A weight of four bits has two elements a byte, in whichever form.
 uint64_t bytes_of(const TensorDesc& operand) {
@@ -108,150 +82,89 @@ Done Copies::copy(Executor& executor, const DeviceTensor& tensor, uint32_t count
   return std::monostate{};
 }
 
-// Contestants with their recordings. Those of one call write the same outputs, in turn.
-class Race {
+// Contestants as racers. Those of one call write the same outputs, in turn.
+class Recordings {
  public:
-  explicit Race(const TimingOptions& options) : options_(options), best_us_(options.best_us) {}
-  Done enter(const Contestant& contestant);
-  // Replays of each one chain more than it counts; a row of samples for each: a replay's share of a chain. One that is
-  // out has its first look.
-  Expected<std::vector<std::vector<double>>> round();
+  // It lives as long as this, and as the contestant.
+  Expected<Racer> racer_of(const Contestant& contestant, bool is_cold);
 
  private:
-  struct Entry {
+  struct Lane {
     Executor* executor;
-    uint32_t chain;     // in replays
-    uint32_t launches;  // of a replay
-    Recording recording;
-    double look_us = 0;
-  };
-  static Expected<Entry> record(Executor& executor, const Choice& choice, const Rotation& rotation, uint32_t chain,
-                                uint32_t counted);
-  static Expected<std::vector<double>> samples_of(Entry& entry);
-  bool is_out(const Entry& entry) const {
-    return options_.is_quick && best_us_ > 0 && entry.look_us > kFarSlower * best_us_;
-  }
+    const Choice* choice;
+    Rotation rotation;
+    uint32_t chain = 1;  // in replays
+    std::optional<Recording> recording;
 
-  const TimingOptions& options_;
-  double best_us_;
+    Done record(uint32_t replays, uint32_t counted);
+    Expected<std::vector<double>> run();
+  };
+  void keep_outputs(BoundCall& bound, ArgumentList& arguments);
+
   Copies copies_;
   std::map<const PreparedCall*, ArgumentList> arguments_;  // with the outputs that the first contestant made
   std::vector<std::unique_ptr<DeviceTensor>> outputs_;
-  std::vector<Entry> entries_;
+  std::deque<Lane> lanes_;
 };
 
-Done Race::enter(const Contestant& contestant) {
+Expected<Racer> Recordings::racer_of(const Contestant& contestant, bool is_cold) {
   const PreparedCall& prepared = *contestant.call;
   auto& arguments = arguments_.try_emplace(&prepared, prepared.arguments).first->second;
-  Context& context = *contestant.context;
-  auto bound = qgen::bind(context, prepared.call, *contestant.choice, arguments);
+  auto bound = qgen::bind(*contestant.context, prepared.call, *contestant.choice, arguments);
   if (!bound) return bound.error();
-  const auto rotation =
-      options_.is_cold ? copies_.rotation_of(contestant, *bound) : Expected<Rotation>(Rotation{bound->operands});
+  keep_outputs(*bound, arguments);
+  auto rotation = is_cold ? copies_.rotation_of(contestant, *bound) : Expected<Rotation>(Rotation{bound->operands});
   if (!rotation) return rotation.error();
-  auto entry = record(context.executor, *contestant.choice, *rotation, 1, options_.is_quick ? 1 : kCounted);
-  if (!entry) return entry.error();
-  const auto replays = samples_of(*entry);
-  if (!replays) return replays.error();
-  const double look_us = entry->look_us = std::ranges::min(*replays);  // the clock may be low
-  best_us_ = best_us_ > 0 ? std::min(best_us_, look_us) : look_us;
-  // A recording that is run again begins with the first copy: by then all others were read.
-  const uint32_t least_counted = options_.is_quick ? kFewest : kCounted;
-  const auto whole_rotation = static_cast<uint32_t>(rotation->size() / (least_counted + 1) + 1);
-  const uint32_t chain = std::max(chain_of(look_us), options_.is_cold ? whole_rotation : 1);
-  const uint32_t counted = options_.is_quick ? counted_of(chain * look_us) : kCounted;
-  if (!is_out(*entry) && (chain > 1 || options_.is_quick)) {
-    entry = record(context.executor, *contestant.choice, *rotation, chain, counted);
-    if (!entry) return entry.error();
-    entry->look_us = look_us;
-  }
-  entries_.push_back(*std::move(entry));
-  for (DeviceTensor& made : bound->made) {
-    const auto place = std::ranges::find(bound->operands, &made) - bound->operands.begin();
+  Lane& lane = lanes_.emplace_back(Lane{&contestant.context->executor, contestant.choice, *std::move(rotation), 1, {}});
+  return Racer{.record = [&lane](uint32_t chain, uint32_t counted) { return lane.record(chain, counted); },
+               .run = [&lane] { return lane.run(); },
+               .copies = static_cast<uint32_t>(lane.rotation.size())};
+}
+
+void Recordings::keep_outputs(BoundCall& bound, ArgumentList& arguments) {
+  for (DeviceTensor& made : bound.made) {
+    const auto operand = std::ranges::find(bound.operands, &made);
     outputs_.push_back(std::make_unique<DeviceTensor>(std::move(made)));
-    arguments[static_cast<size_t>(place)] = outputs_.back().get();
+    arguments[static_cast<size_t>(operand - bound.operands.begin())] = outputs_.back().get();
+    *operand = outputs_.back().get();
   }
+}
+
+Done Recordings::Lane::record(uint32_t replays, uint32_t counted) {
+  chain = replays;
+  std::vector<Work> works;
+  for (uint32_t i = 0; i < (counted + 1) * chain; ++i) works.push_back({choice, rotation[i % rotation.size()]});
+  auto made = executor->record(works);
+  if (!made) return made.error();
+  recording = *std::move(made);
   return std::monostate{};
 }
 
-Expected<Race::Entry> Race::record(Executor& executor, const Choice& choice, const Rotation& rotation, uint32_t chain,
-                                   uint32_t counted) {
-  std::vector<Work> works;
-  for (uint32_t i = 0; i < (counted + 1) * chain; ++i) works.push_back({&choice, rotation[i % rotation.size()]});
-  auto recording = executor.record(works);
-  if (!recording) return recording.error();
-  return Entry{&executor, chain, static_cast<uint32_t>(choice.launches.size()), *std::move(recording)};
-}
-
-Expected<std::vector<double>> Race::samples_of(Entry& entry) {
-  const auto timing = entry.executor->time(entry.recording, entry.chain * entry.launches);
+Expected<std::vector<double>> Recordings::Lane::run() {
+  const auto timing = executor->time(*recording, chain * static_cast<uint32_t>(choice->launches.size()));
   if (!timing) return timing.error();
   std::vector<double> samples(timing->intervals_us.begin() + 1, timing->intervals_us.end());
-  for (double& sample : samples) sample /= entry.chain;
+  for (double& sample : samples) sample /= chain;
   return samples;
-}
-
-Expected<std::vector<std::vector<double>>> Race::round() {
-  std::vector<std::vector<double>> rows;
-  for (Entry& entry : entries_) {
-    auto samples = is_out(entry) ? Expected<std::vector<double>>(std::vector{entry.look_us}) : samples_of(entry);
-    if (!samples) return samples.error();
-    rows.push_back(*std::move(samples));
-  }
-  return rows;
 }
 
 }  // namespace
 
-Spread spread_of(std::vector<double> samples) {
-  if (samples.empty()) return {};
-  std::ranges::sort(samples);
-  return {at_share(samples, 0.5), at_share(samples, 0.1), at_share(samples, 0.9)};
+Expected<Timings> time_together(SteadyClock& clock, std::span<const Contestant> contestants,
+                                const TimingOptions& options) {
+  Recordings recordings;
+  std::vector<Racer> racers;
+  for (const Contestant& contestant : contestants) {
+    auto racer = recordings.racer_of(contestant, options.is_cold);
+    if (!racer) return racer.error();
+    racers.push_back(*std::move(racer));
+  }
+  return race(clock, racers, options);
 }
 
 uint32_t copies_beyond(uint64_t cache_bytes, uint64_t bytes) {
   if (bytes == 0) return 1;
   return static_cast<uint32_t>(std::min<uint64_t>(2 * cache_bytes / bytes + 1, kMostCopies));
-}
-
-uint32_t rounds_of(const TimingOptions& options) { return (options.replays + kCounted - 1) / kCounted; }
-
-Expected<Timings> time_together(SteadyClock& clock, std::span<const Contestant> contestants,
-                                const TimingOptions& options) {
-  // The clock is up at the first looks too, where they count.
-  if (options.is_quick) {
-    if (const auto raised = clock.raise(); !raised) return raised.error();
-  }
-  Race race(options);
-  for (const Contestant& contestant : contestants) {
-    if (Done entered = race.enter(contestant); !entered) return entered.error();
-  }
-  // Not counted: caches fill, pages are touched, drivers finish what they put off.
-  if (const auto first = race.round(); !first) return first.error();
-  auto level = options.is_quick ? clock.look() : clock.raise();
-  if (level && options.is_quick && !level->is_steady()) level = clock.raise();
-  if (!level) return level.error();
-
-  Timings timings{.clock = *level};
-  std::vector<std::vector<double>> samples(contestants.size());
-  int falls = 0;
-  for (uint32_t rounds = 0; rounds < rounds_of(options);) {
-    const auto round = race.round();
-    if (!round) return round.error();
-    level = clock.look();
-    if (level && !level->is_steady() && falls++ < kMostFalls) {
-      level = clock.raise();
-      if (level && level->is_steady()) continue;
-    }
-    if (!level) return level.error();
-    if (level->of_plateau < timings.clock.of_plateau) timings.clock = *level;
-    for (size_t i = 0; i < samples.size(); ++i)
-      samples[i].insert(samples[i].end(), (*round)[i].begin(), (*round)[i].end());
-    ++rounds;
-    if (options.on_round) options.on_round();
-  }
-  for (auto& of_one : samples) timings.device_us.push_back(spread_of(std::move(of_one)));
-  return timings;
 }
 
 KernelTimes medians_of(std::span<const Contestant> contestants, const Timings& timings) {

@@ -5,7 +5,8 @@
 //
 //   SteadyClock clock = *clock_of(shipped);
 //   const CopyRival copy = *copy_moving(shipped, bytes_moved(call));
-//   const auto times = time_together(clock, {{&context, &call, &first}, {&context, &call, &second}, copy.contestant()}, {});
+//   const Contestant all[] = {{&context, &call, &first}, {&context, &call, &second}, copy.contestant()};
+//   const auto times = time_together(clock, all, {});
 //   times->device_us[0].median
 //
 // `shipped` is a context of the same device with the shipped kernels, of which copies and the clock are made; the
@@ -23,21 +24,14 @@
 // weights has copies of its inputs. Textures are not copied.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/calls/registry.h"
-#include "runtime/measure/clock.h"
+#include "runtime/measure/race.h"
 
 namespace qgen::measure {
-
-struct Spread {  // of microseconds
-  double median = 0;
-  double low = 0, high = 0;  // a tenth lies below, a tenth above
-};
-Spread spread_of(std::vector<double> samples);
 
 struct Contestant {
   Context* context;  // all of one device
@@ -45,22 +39,6 @@ struct Contestant {
   const Choice* choice;
 };
 
-struct TimingOptions {
-  uint32_t replays = 60;  // samples of each contestant, at least
-  bool is_cold = false;   // the cache, of weights
-  // For a search among many: a contestant that takes many times as long as the best does, or as `best_us`, has the time
-  // of its first look and takes part in no round, and one whose replays take tens of milliseconds has fewer samples.
-  bool is_quick = false;
-  double best_us = 0;              // of another that is known already; 0: none is
-  std::function<void()> on_round;  // hears of each, once it is done; may be empty
-};
-// How many rounds that takes.
-uint32_t rounds_of(const TimingOptions& options);
-
-struct Timings {
-  std::vector<Spread> device_us;  // in the contestants' order
-  ClockLevel clock;               // the lowest in a round that was counted
-};
 Expected<Timings> time_together(SteadyClock& clock, std::span<const Contestant> contestants,
                                 const TimingOptions& options);
 

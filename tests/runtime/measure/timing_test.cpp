@@ -40,23 +40,5 @@ TEST(ColdCache, TakesCopiesOfTwiceItsSize) {
   EXPECT_EQ(copies_beyond(1000, 0), 1u);
 }
 
-// What progress is counted in.
-TEST(Timing, TakesSoManyRounds) {
-  EXPECT_EQ(rounds_of({.replays = 1}), 1u);
-  EXPECT_EQ(rounds_of({.replays = 60}), 6u);
-  EXPECT_EQ(rounds_of({.replays = 61}), 7u);
-}
-
-TEST(Spread, IsMedianAndTenths) {
-  std::vector<double> samples;
-  for (int i = 100; i >= 0; --i) samples.push_back(i);
-  const Spread spread = spread_of(samples);
-  EXPECT_EQ(spread.median, 50);
-  EXPECT_EQ(spread.low, 10);
-  EXPECT_EQ(spread.high, 90);
-  EXPECT_EQ(spread_of({7}).low, 7);
-  EXPECT_EQ(spread_of({}).median, 0);
-}
-
 }  // namespace
 }  // namespace qgen::measure
