@@ -59,13 +59,14 @@ Share Shares::next() const {
 
 Done Shares::may_begin() const {
   if (left_s_ <= 0) return refused("nothing was measured: the problems before took the whole budget");
-  if (at_ == 0 || expected_s(at_) <= left_s_ + over_s_) return std::monostate{};
+  if (!has_learned_ || expected_s(at_) <= left_s_ + over_s_) return std::monostate{};
   return refused(fmt::format("nothing was measured: the first kernel is expected to take {:.1f} s, and {:.1f} are left",
                              expected_s(at_), left_s_));
 }
 
 void Shares::took(const Took& took) {
   left_s_ -= took.seconds;
+  has_learned_ |= took.opening_s > 0;
   if (took.opening_s > 0) opening_.add(elements_[at_], took.opening_s);
   if (took.candidate_s > 0) candidate_.add(elements_[at_], took.candidate_s);
   ++at_;

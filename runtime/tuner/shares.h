@@ -42,8 +42,8 @@ class Shares {
   Shares(double budget_s, std::vector<double> elements);
 
   Share next() const;
-  // Error: the next problem's first candidate is not expected to end in time. The first problem of a run may begin at
-  // any rate, since all that is known of it is what another host took.
+  // Error: the next problem's first candidate is not expected to end in time. While no problem was opened it may begin
+  // at any rate, since all that is known is what another host took.
   Done may_begin() const;
 
   struct Took {
@@ -58,6 +58,7 @@ class Shares {
   double left_s_, over_s_;
   std::vector<double> elements_;
   size_t at_ = 0;
+  bool has_learned_ = false;
   Line opening_, candidate_;
 };
 

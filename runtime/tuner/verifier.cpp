@@ -51,6 +51,9 @@ std::set<const OperatorInfo*> families_of(const Choice& choice) {
   return families;
 }
 
+// What the device cannot hold of this problem tells nothing of the choice on others.
+Verdict verdict_of(const Error& error) { return {to_text(error), error.kind != Error::Kind::unsupported}; }
+
 bool have_a_family_in_common(const Choice& a, const Choice& b) {
   const auto of_a = families_of(a);
   return std::ranges::any_of(families_of(b), [&](const OperatorInfo* family) { return of_a.contains(family); });
@@ -70,9 +73,10 @@ Verifier::Verifier(Context& context, const runner::Program& program, const Prepa
 
 // ---- references -----------------------------------------------------------------------------------------------------
 
-std::future<Verifier::Answer> Verifier::answer_later(const OperatorEntry& entry, Request request) const {
-  return std::async(std::launch::async, [&entry, answers = program_.answers, asked = std::move(request)] {
-    return measure::expectation_by_reference(entry, asked, answers);
+std::future<Verifier::Answer> Verifier::answer_later(const OperatorEntry& entry,
+                                                     std::shared_ptr<const Request> request) const {
+  return std::async(std::launch::async, [&entry, answers = program_.answers, request] {
+    return measure::expectation_by_reference(entry, *request, answers);
   });
 }
 
@@ -80,6 +84,7 @@ Done Verifier::prepare(const OperatorEntry& entry, const runner::Task& task, con
   allow_(kSecondsAllowed);
   entry_ = &entry;
   request_ = &request;
+  const std::shared_ptr<const Request> of_problem(std::shared_ptr<const void>(), &request);  // it is large, and stays
   for (const runner::RequestText& text : relatives_of(task.request)) {
     auto parsed = runner::parse_request(entry, text);
     if (!parsed) continue;
@@ -88,9 +93,9 @@ Done Verifier::prepare(const OperatorEntry& entry, const runner::Task& task, con
     auto call = qgen::prepare(context_, entry, *complete_request);
     if (!call || operations_of(call->call) > options_.most_operations) continue;
     relatives_.push_back({*std::move(call), {}});
-    relatives_.back().standard.reference = answer_later(entry, *std::move(complete_request));
+    relatives_.back().standard.reference = answer_later(entry, std::make_shared<Request>(*std::move(complete_request)));
   }
-  if (operations_of(problem_.call) <= options_.most_operations) standard_.reference = answer_later(entry, request);
+  if (operations_of(problem_.call) <= options_.most_operations) standard_.reference = answer_later(entry, of_problem);
   return wait_for_references();
 }
 
@@ -153,7 +158,7 @@ Expected<Verifier::Result> Verifier::run(const std::string& id, const At& at) {
 Verdict Verifier::verify(const std::string& id, const std::set<std::string>& without, Time until, const At& at,
                          const Say& say) {
   auto result = run(id, at);
-  if (!result) return {to_text(result.error())};
+  if (!result) return verdict_of(result.error());
   if (standard_.is_known()) return {fault_of(result->trial, standard_)};
   const Choice& choice = *result->choice;
   unsettled_.push_back(*std::move(result));
@@ -238,7 +243,7 @@ bool Verifier::invite_witnesses(const Choice& of, const std::set<std::string>& w
     auto result = run(witness->id, at);
     at(of.id);
     if (!result) {
-      say(witness->id, {to_text(result.error())});
+      say(witness->id, verdict_of(result.error()));
       continue;
     }
     unsettled_.push_back(*std::move(result));

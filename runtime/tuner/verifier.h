@@ -22,6 +22,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -36,8 +37,9 @@
 namespace qgen::tuner {
 
 struct Verdict {
-  std::string fault;      // "": none
-  bool is_proven = true;  // of a fault: the choice is wrong, not only another than others of which none is proven right
+  std::string fault;  // "": none
+  // Of a fault: the choice is wrong, not only another than others of which none is proven right, or too large here.
+  bool is_proven = true;
   bool is_by_relatives = false;  // nothing but small relatives was looked at
 };
 
@@ -91,7 +93,7 @@ class Verifier {
     bool has_passed = false;         // by relatives alone
   };
 
-  std::future<Answer> answer_later(const OperatorEntry& entry, Request request) const;
+  std::future<Answer> answer_later(const OperatorEntry& entry, std::shared_ptr<const Request> request) const;
   Done wait_for_references();
 
   std::string fault_of(measure::Trial& trial, Standard& standard) const;

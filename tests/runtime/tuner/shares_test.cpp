@@ -105,6 +105,9 @@ TEST(Shares, BeginNothingThatEndsTooLate) {
   EXPECT_TRUE(shares.may_begin());
   shares.took({.seconds = 9.5, .opening_s = 0.5, .candidate_s = 0.5});
   EXPECT_THAT(shares.may_begin().error().message, HasSubstr("s, and 0.5 are left"));
+  shares = Shares(1, {100, 6.7e7});
+  shares.took({.seconds = 0.1});
+  EXPECT_TRUE(shares.may_begin()) << "one that was refused tells nothing";
   shares = Shares(10, {100, 100});
   shares.took({.seconds = 11});
   EXPECT_THAT(shares.may_begin().error().message, HasSubstr("took the whole budget"));
