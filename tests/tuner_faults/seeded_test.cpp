@@ -19,6 +19,7 @@
 #include "registry.h"
 #include "runtime/tuner/tuner.h"
 #include "runtime/tuner/worker.h"
+#include "widened.h"
 
 qgen::Expected<qgen::Call> seeded_tests::operators::infer(const SeededInputs<qgen::Described>& inputs) {
   using namespace qgen;
@@ -34,13 +35,22 @@ qgen::Expected<qgen::Call> seeded_tests::operators::infer(const JudgedInputs<qge
   return make_call(fields, {.input = input, .output = TensorDesc{DType::i32, input.shape}});
 }
 
+qgen::Expected<qgen::Call> seeded_tests::operators::infer(const WidenedInputs<qgen::Described>& inputs) {
+  using namespace qgen;
+  const TensorDesc& input = inputs.input;
+  const seeded_tests::widened::Problem fields{.numel = static_cast<uint32_t>(element_count(input.shape))};
+  return make_call(fields, {.input = input, .output = TensorDesc{DType::i32, input.shape}});
+}
+
 namespace qgen::tuner {
 namespace {
 
 using ::testing::AnyOf;
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -48,7 +58,16 @@ using ::testing::UnorderedElementsAre;
 
 constexpr int64_t kDeadly = 4097;  // elements whose reference ends the process
 
+std::optional<reference::Answer> widened(const HostTensor& input) {
+  const auto bytes = input.as<int8_t>();
+  const std::vector<int32_t> wide(bytes.begin(), bytes.end());
+  reference::Answer made;
+  made.outputs.emplace("output", make_tensor(DType::i32, input.shape, std::span(wide)));
+  return made;
+}
+
 std::optional<reference::Answer> answer(std::string_view name, const Request& request) {
+  if (name == "widened") return widened(request.inputs.at("input"));
   if (name != "seeded" && name != "judged") return std::nullopt;
   if (element_count(request.inputs.at("input").shape) == kDeadly) ::_exit(9);
   HostTensor output = request.inputs.at("input");
@@ -179,6 +198,19 @@ TEST_F(FaultsTest, AsksTheReferenceWhereTwoDoNotAgree) {
     EXPECT_THAT(quarantined(), Contains(HasSubstr("wrong_past_4096/workgroup64")));
     EXPECT_THAT(quarantined(), Not(Contains(HasSubstr(".none"))));
   }
+}
+
+// What a device cannot hold of one problem is no fault of kernels, which other problems need.
+TEST_F(FaultsTest, QuarantinesNothingForATooLargeOutput) {
+  const auto large = tuned_without_reference({"widened", {.shapes = {"input=33562624:i8"}}}, 0);
+  ASSERT_TRUE(large) << to_text(large.error());
+  if (!large->found.ranked.empty()) GTEST_SKIP() << "this device binds 128 MiB and more at once";
+  EXPECT_EQ(large->dropped.size(), 2u);
+  EXPECT_THAT(large->dropped, Each(Field(&Dropped::reason, HasSubstr("at once"))));
+  EXPECT_THAT(quarantined(), IsEmpty());
+  const auto small = tuned_without_reference({"widened", {.shapes = {"input=1000:i8"}}}, 0);
+  ASSERT_TRUE(small) << to_text(small.error());
+  EXPECT_EQ(small->found.ranked.size(), 2u);
 }
 
 // Of one template alone nobody knows more than its kernels' results on small problems, unless they contradict.
