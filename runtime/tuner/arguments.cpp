@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "runtime/tuning/store.h"
+
 namespace qgen::tuner {
 namespace {
 
@@ -66,6 +68,10 @@ and never chosen. Times are kept at once; interrupted, the same command goes on 
 Exit codes: 0 done, 1 a problem could not be tuned, 2 the arguments are wrong, 3 the machine is.)";
 
 }  // namespace
+
+std::filesystem::path store_path(const Arguments& arguments) {
+  return arguments.store.empty() ? tuning::Store::default_path() : std::filesystem::path(arguments.store);
+}
 
 std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Program& program) {
   Arguments arguments;

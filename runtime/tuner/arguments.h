@@ -4,6 +4,7 @@
 // What a person types behind qgen-tune.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <variant>
 #include <vector>
@@ -40,6 +41,9 @@ struct Arguments {
   bool is_all = false;  // of forget
   fitting::FitRequest fit;
 };
+
+// --store, or where times are kept without it.
+std::filesystem::path store_path(const Arguments& arguments);
 
 // The arguments; or, where the command line alone has settled it (--help, a mistake, which is printed), an exit code.
 std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Program& program);

@@ -23,10 +23,6 @@ using tuning::StoredDevice;
 using tuning::TunedRow;
 using tuning::TuningFile;
 
-std::filesystem::path store_path(const Arguments& arguments) {
-  return arguments.store.empty() ? Store::default_path() : std::filesystem::path(arguments.store);
-}
-
 // Of these operators alone; empty: of all.
 void keep_operators(std::vector<TunedRow>& rows, const std::vector<std::string>& operators) {
   if (operators.empty()) return;

@@ -141,8 +141,7 @@ int work(const Program& program, const Arguments& arguments) {
 Expected<int> tune(const Program& program, const Arguments& arguments) {
   const auto tasks = tasks_of(program, arguments);
   if (!tasks) return tasks.error();
-  auto store = tuning::Store::open(arguments.store.empty() ? tuning::Store::default_path()
-                                                           : std::filesystem::path(arguments.store));
+  auto store = tuning::Store::open(store_path(arguments));
   if (!store) return store.error();
   stop_when_interrupted();
 
@@ -173,9 +172,7 @@ Expected<int> tune(const Program& program, const Arguments& arguments) {
     Shares::Took took{.seconds = watch.lap_ms() / 1000};
     if (report) took = {took.seconds, report->opened_s, report->found.candidate_s};
     shares.took(took);
-    if (is_stopped)
-      return Error{Error::Kind::system, "interrupted",
-                   "what was measured is kept: the same command goes on from there"};
+    if (is_stopped) return interrupted();
     if (!report && report.error().kind == Error::Kind::device) return report.error();
     if (report) display.end(*report);
     else display.failed(report.error());

@@ -46,6 +46,10 @@ void Tuner::tell(std::string_view stage, size_t done, size_t all, std::string te
   if (options_.on_event) options_.on_event({stage, std::move(text), done, all});
 }
 
+Error interrupted() {
+  return {Error::Kind::system, "interrupted", "what was measured is kept: the same command goes on from there"};
+}
+
 std::string why_nothing(const TaskReport& report) {
   if (!report.found.ranked.empty()) return "";
   const bool is_untried = report.found.tried == 0 && report.candidates > 0;
@@ -98,14 +102,12 @@ Done Tuner::reopen() {
   return opened ? Done(std::monostate{}) : Done(opened.error());
 }
 
-Expected<std::optional<Json>> Tuner::ask(const Json& command, std::string& blamed, std::string& end,
-                                         const std::function<void(const Json& line)>& on_line) {
-  const Reply reply = worker_->ask(command, on_line);
-  if (reply.answer) return std::optional(*reply.answer);
-  blamed = reply.last;
-  end = reply.end;
+Expected<Reply> Tuner::ask(const Json& command, const std::function<void(const Json& line)>& on_line) {
+  Reply reply = worker_->ask(command, on_line);
+  if (reply.answer && reply.answer->contains("error")) return told(*reply.answer);
+  if (reply.answer) return reply;
   if (Done again = reopen(); !again) return again.error();
-  return std::optional<Json>();
+  return reply;
 }
 
 // ---- candidates -----------------------------------------------------------------------------------------------------
@@ -122,15 +124,13 @@ Done Tuner::compile(const std::vector<std::string>& ids) {
   const auto on_line = [&](const Json& line) {
     if (line.contains("of")) tell("compile", line.at("of").at(0), line.at("of").at(1));
   };
-  std::string blamed, end;
-  const auto answer = ask({{"do", "compile"}, {"ids", ids}}, blamed, end, on_line);
-  if (!answer) return answer.error();
-  if (*answer && (*answer)->contains("error")) return told(**answer);
-  if (*answer) {
+  const auto reply = ask({{"do", "compile"}, {"ids", ids}}, on_line);
+  if (!reply) return reply.error();
+  if (reply->answer) {
     compiled_.insert(ids.begin(), ids.end());
     return std::monostate{};
   }
-  if (ids.size() == 1) return drop(ids.front(), fmt::format("compiling it: {}", end), true);
+  if (ids.size() == 1) return drop(ids.front(), fmt::format("compiling it: {}", reply->end), true);
   for (const std::string& id : ids) {
     if (Done done = compile({id}); !done) return done;
   }
@@ -149,47 +149,41 @@ Done Tuner::verify(std::vector<std::string> ids) {
     };
     std::vector<std::string> without;
     for (const auto& [id, reason] : dropped_) without.push_back(id);
-    std::string blamed, end;
     const double within_s = share_.most_s - seconds_since(began_);
-    const auto answer =
-        ask({{"do", "verify"}, {"ids", ids}, {"without", without}, {"within_s", within_s}}, blamed, end, on_line);
-    if (!answer) return answer.error();
-    if (*answer && (*answer)->contains("error")) return told(**answer);
-    if (!*answer && !verdicts.contains(blamed))
-      verdicts[blamed.empty() ? ids.front() : blamed].fault = fmt::format("running it: {}", end);
+    const auto reply = ask({{"do", "verify"}, {"ids", ids}, {"without", without}, {"within_s", within_s}}, on_line);
+    if (!reply) return reply.error();
+    if (!reply->answer && !verdicts.contains(reply->last))
+      verdicts[reply->last.empty() ? ids.front() : reply->last].fault = fmt::format("running it: {}", reply->end);
     for (const auto& [id, verdict] : verdicts) {
       if (verdict.fault.empty()) verified_.insert(id);
       else if (Done dropped = drop(id, verdict.fault, verdict.is_proven); !dropped) return dropped;
       if (verdict.is_by_relatives) by_relatives_.insert(id);
       std::erase(ids, id);
     }
-    if (*answer) break;  // all were said
+    if (reply->answer) break;  // all were said
   }
   return std::monostate{};
 }
 
-// Together; where that kills the worker, each alone.
+// Together; where that fails, each alone, by another worker.
 Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, double best_us, Times& times) {
   const Json command = {
       {"do", "time"}, {"ids", ids}, {"replays", replays}, {"is_cold", options_.is_cold}, {"best_us", best_us}};
-  std::string blamed, end;
-  const auto answer = ask(command, blamed, end, [&](const Json&) { tell("time", 0, ids.size()); });
-  if (!answer) return answer.error();
-  if (*answer && (*answer)->contains("times")) {
-    for (const Json& row : (*answer)->at("times")) {
+  const auto reply = ask(command, [&](const Json&) { tell("time", 0, ids.size()); });
+  if (!reply) return reply.error();
+  if (reply->answer && reply->answer->contains("times")) {
+    for (const Json& row : reply->answer->at("times")) {
       times[row.at("id")] = {row.at("us").at(0), row.at("us").at(1), row.at("us").at(2)};
       statistics_[row.at("id")] = row.at("statistics");
     }
     return std::monostate{};
   }
-  if (*answer) end = (*answer)->value("error", "it has no times");
-  if (ids.size() == 1) {
-    if (Done dropped = drop(ids.front(), fmt::format("timing it: {}", end), true); !dropped) return dropped;
-    return *answer ? reopen() : Done(std::monostate{});
-  }
-  if (*answer) {
+  std::string end = reply->end;
+  if (reply->answer) {
+    end = reply->answer->at("fault");
     if (Done again = reopen(); !again) return again;
   }
+  if (ids.size() == 1) return drop(ids.front(), fmt::format("timing it: {}", end), true);
   for (const std::string& id : ids) {
     if (Done done = time({id}, replays, best_us, times); !done) return done;
   }
@@ -208,7 +202,7 @@ Done Tuner::keep(const Times& times) {
 Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> asked, uint32_t replays, double best_us) {
   std::span<const std::string> ids = asked;
   if (options_.is_stopped && *options_.is_stopped) {
-    return Error{Error::Kind::system, "interrupted", "what was measured is kept: the same command goes on from there"};
+    return interrupted();
   }
   const auto chosen = [&](const auto& wanted) {
     std::vector<std::string> some;
@@ -260,8 +254,8 @@ Done Tuner::skip_quarantined(TaskReport& report) {
 
 std::vector<Measured> Tuner::known_times() const {
   std::vector<Measured> known;
-  const auto rows = options_.is_anew ? Expected<std::vector<tuning::TunedRow>>(std::vector<tuning::TunedRow>())
-                                     : store_.rows(opened_.device);
+  if (options_.is_anew) return known;
+  const auto rows = store_.rows(opened_.device);
   if (!rows) return known;
   for (const tuning::TunedRow& row : *rows) {
     if (row.problem != opened_.problem || row.is_cold != options_.is_cold) continue;
@@ -277,13 +271,12 @@ std::vector<Measured> Tuner::known_times() const {
 Done Tuner::repeat_winner(SearchResult& found, double until_s) {
   while (!found.ranked.empty() && options_.repeats > 0) {
     const std::string id = found.ranked.front().id;
-    std::string fault, blamed, end;
-    const double within_s = std::max(until_s - seconds_since(began_), 0.0);
-    const auto answer = ask({{"do", "repeat"}, {"ids", {id}}, {"times", options_.repeats}, {"within_s", within_s}},
-                            blamed, end, [&](const Json& line) { fault = line.value("fault", fault); });
-    if (!answer) return answer.error();
-    if (!*answer && fault.empty()) fault = fmt::format("repeating it: {}", end);
-    if (*answer && (*answer)->contains("error")) return told(**answer);
+    std::string fault;
+    const double within_s = until_s - seconds_since(began_);
+    const auto reply = ask({{"do", "repeat"}, {"ids", {id}}, {"times", options_.repeats}, {"within_s", within_s}},
+                           [&](const Json& line) { fault = line.value("fault", fault); });
+    if (!reply) return reply.error();
+    if (!reply->answer && fault.empty()) fault = fmt::format("repeating it: {}", reply->end);
     if (fault.empty()) return std::monostate{};
     if (Done dropped = drop(id, fault, true); !dropped) return dropped;
     found.ranked.erase(found.ranked.begin());

@@ -42,6 +42,8 @@ struct TaskReport {
   double opened_s = 0;              // until the problem and its references were there; of the budget, as all else
   double seconds = 0;               // in all
 };
+// What a tuning ends with that somebody interrupted.
+Error interrupted();
 // Why a report has no times: nothing fits the budget, or every candidate was dropped. Of one that has some: empty.
 std::string why_nothing(const TaskReport& report);
 
@@ -77,7 +79,6 @@ class Tuner {
     std::vector<Candidate> candidates;
     std::map<std::string, uint64_t, std::less<>> digests;
   };
-  using Json = nlohmann::ordered_json;
   using Spreads = std::vector<std::optional<measure::Spread>>;
 
   Done start();
@@ -96,9 +97,9 @@ class Tuner {
   Done keep(const Times& times);
   Done drop(const std::string& id, const std::string& reason, bool is_quarantined);
 
-  // The worker's answer. nullopt: it died, and another one is there; `blamed` is what it worked on.
-  Expected<std::optional<Json>> ask(const Json& command, std::string& blamed, std::string& end,
-                                    const std::function<void(const Json& line)>& on_line);
+  // What the worker says. Without an answer it died, and another one is there. Error: its answer is one.
+  Expected<Reply> ask(const WorkerProcess::Json& command,
+                      const std::function<void(const WorkerProcess::Json& line)>& on_line);
   void tell(std::string_view stage, size_t done, size_t all, std::string text = "") const;
 
   tuning::Store& store_;

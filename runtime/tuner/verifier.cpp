@@ -113,6 +113,8 @@ Done Verifier::wait_for_references() {
 
 // ---- one candidate --------------------------------------------------------------------------------------------------
 
+const Choice& Verifier::choice_of(const std::string& id) const { return *std::ranges::find(choices_, id, &Choice::id); }
+
 std::string Verifier::fault_of(measure::Trial& trial, Standard& standard) const {
   if (trial.is_as_known) return "";
   const auto got = elements_of(trial);
@@ -149,10 +151,10 @@ std::string Verifier::fault_on_relatives(const std::string& id) {
 Expected<Verifier::Result> Verifier::run(const std::string& id, const At& at) {
   at(id);
   if (std::string fault = fault_on_relatives(id); !fault.empty()) return Error{Error::Kind::device, fault, ""};
-  const auto choice = std::ranges::find(choices_, id, &Choice::id);
-  auto trial = measure::run_trial(context_, problem_, *choice, standard_.known());
+  const Choice& choice = choice_of(id);
+  auto trial = measure::run_trial(context_, problem_, choice, standard_.known());
   if (!trial) return trial.error();
-  return Result{&*choice, *std::move(trial), {id}};
+  return Result{&choice, *std::move(trial), {id}};
 }
 
 Verdict Verifier::verify(const std::string& id, const std::set<std::string>& without, Time until, const At& at,
@@ -268,8 +270,7 @@ void Verifier::verify(std::span<const std::string> ids, const std::set<std::stri
 }
 
 std::string Verifier::repeat(const std::string& id, uint32_t times, Time until) {
-  const auto choice = std::ranges::find(choices_, id, &Choice::id);
-  return measure::repeat(context_, problem_, *choice, times, [&] { return Time::clock::now() < until; });
+  return measure::repeat(context_, problem_, choice_of(id), times, [&] { return Time::clock::now() < until; });
 }
 
 }  // namespace qgen::tuner

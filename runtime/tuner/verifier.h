@@ -96,6 +96,7 @@ class Verifier {
   std::future<Answer> answer_later(const OperatorEntry& entry, std::shared_ptr<const Request> request) const;
   Done wait_for_references();
 
+  const Choice& choice_of(const std::string& id) const;  // which there is
   std::string fault_of(measure::Trial& trial, Standard& standard) const;
   std::string fault_on_relatives(const std::string& id);
   Expected<Result> run(const std::string& id, const At& at);

@@ -226,7 +226,10 @@ Done Worker::time(const Ids& ids, const measure::TimingOptions& how) {
   measure::TimingOptions options = how;
   options.on_round = [] { say({{"at", ""}}); };
   const auto times = measure::time_together(clock_, contestants, options);
-  if (!times) return times.error();
+  if (!times) {
+    say({{"fault", to_text(times.error())}});
+    return std::monostate{};
+  }
   Json rows = Json::array();
   for (size_t i = 0; i < ids.size(); ++i) {
     const measure::Spread& us = times->device_us[i];

@@ -12,7 +12,7 @@
 //   {"do": "verify", "ids": [...], "without": [...], "within_s": 12.5}
 //   -> {"at": id} {"id": ..., "fault": "", "is_proven": true, "is_by_relatives": false} ... {}     (verifier.h)
 //   {"do": "time", "ids": [...], "replays": 60, "is_cold": false, "best_us": 12.5}
-//   -> {"times": [{"id": ..., "us": [median, low, high]}, ...]}
+//   -> {"times": [{"id": ..., "us": [median, low, high]}, ...]}, or {"fault": ...} where a candidate has none
 //   {"do": "repeat", "ids": [...], "times": 20, "within_s": 0.5}  -> as verify: whether results change from run to run
 //
 // Before each candidate it says which ("at"), so that the parent knows whom a death is to be blamed on; and before work
