@@ -154,11 +154,24 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"bmm_real.product_ops"};
+constexpr double kFitValues[] = {12};
+
+struct Fit {
+  double product_ops;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer tiles = ceil_div(Integer(problem.m), 16) * ceil_div(Integer(problem.n), 16) * Integer(problem.batches);
-  return Real(device.launch_us) + Real(12.0) * Integer(256) * tiles * Integer(problem.k) / Real(device.f32_ops_per_us);
+  return Real(device.launch_us)
+      + Real(fit.product_ops) * 256 * tiles * Integer(problem.k) / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -536,6 +549,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::bmm_real

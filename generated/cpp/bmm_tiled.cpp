@@ -145,16 +145,29 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"bmm_tiled.product_ops", "bmm_tiled.begin_products", "bmm_tiled.reading"};
+constexpr double kFitValues[] = {2, 128, 8};
+
+struct Fit {
+  double product_ops, begin_products, reading;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
       * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.batches);
   return Real(device.launch_us)
-      + ceil_div(tiles, Integer(device.compute_units)) * 212 * Integer(parameters.side) * Integer(parameters.side)
-      * (Integer(problem.k) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side))) + 128)
-      * Integer(device.compute_units) / Real(device.int8_ops_per_us);
+      + ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops) * Integer(parameters.side)
+      * Integer(parameters.side)
+      * (Integer(problem.k) * (1 + Real(fit.reading) / (Integer(parameters.side) * Integer(parameters.side)))
+      + Real(fit.begin_products)) * Integer(device.compute_units) / Real(device.int8_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -290,6 +303,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::bmm_tiled

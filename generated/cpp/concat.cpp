@@ -89,6 +89,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"concat.place_ops"};
+constexpr double kFitValues[] = {30};
+
+struct Fit {
+  double place_ops;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0]};
+}
+
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer workgroup;
@@ -106,10 +117,11 @@ CostTerms cost_terms(const SelectionScope& scope) {
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer quads = ceil_div(Integer(problem.numel), 4);
   const Integer places = quads * (1 + 3 * (1 - Integer(problem.is_quads)));
   const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
-  const Real problem_term2 = places * 30 / Real(device.f32_ops_per_us);
+  const Real problem_term2 = places * Real(fit.place_ops) / Real(device.f32_ops_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer workgroups = ceil_div(quads, Integer(kernel.workgroup));
     *to++ = Real(device.launch_us) + workgroups / problem_term1 + kernel.term1
@@ -177,6 +189,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
     .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 

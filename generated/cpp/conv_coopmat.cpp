@@ -389,15 +389,9 @@ struct CostTerms {
   Integer columns;
   Integer term1;
   Integer step;
-  Real gathering;
-  Real term2;
-  Integer term3;
-  Real term4;
-  Real term5;
-  Real term6;
-  Real term7;
-  Real term8;
-  Integer subgroups_workgroup;
+  Real multiplying_us;
+  Real storing_us;
+  Integer sharing_ones;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -411,19 +405,22 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Real gathering = Real(fit.walking)
       * choose(parameters.reads == Reads::words, Real(fit.by_words),
       choose(parameters.reads == Reads::lines, Real(fit.by_lines), 1));
-  return {.rows = rows, .columns = columns, .term1 = parameters.reads == Reads::lines, .step = specialization.step,
-      .gathering = gathering,
-      .term2 = 2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
-      / Real(device.int8_matrix_ops_per_us) + Real(fit.fetched) * (rows + columns) / Real(device.bytes_per_us),
-      .term3 = Integer(specialization.subgroups_workgroup) <= 128,
-      .term4 = choose(Integer(specialization.blocks_n) > 2, Real(fit.two_turns), 1),
-      .term5 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(fit.many_registers),
-      1),
-      .term6 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
+  const Real slowness = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8,
+      Real(fit.many_registers), 1)
+      * choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
       && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128,
-      Real(fit.long_steps), 1), .term7 = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1),
-      .term8 = choose(Integer(specialization.subgroups_m) == 1, Real(fit.one_row), 1),
-      .subgroups_workgroup = specialization.subgroups_workgroup};
+      Real(fit.long_steps), 1) * choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1)
+      * choose(Integer(specialization.subgroups_m) == 1, Real(fit.one_row), 1);
+  const Real multiplying_us = slowness * Integer(specialization.step) * gathering
+      * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
+      / Real(device.int8_matrix_ops_per_us) + Real(fit.fetched) * (rows + columns) / Real(device.bytes_per_us));
+  const Real storing_us = slowness * Real(fit.output_ops)
+      * choose(Integer(specialization.blocks_n) > 2, Real(fit.two_turns), 1) * rows * columns
+      / Real(device.f32_ops_per_us);
+  const Integer sharing_ones = choose(Integer(specialization.subgroups_workgroup) <= 128,
+      Integer(specialization.subgroups_workgroup), 0);
+  return {.rows = rows, .columns = columns, .term1 = parameters.reads == Reads::lines, .step = specialization.step,
+      .multiplying_us = multiplying_us, .storing_us = storing_us, .sharing_ones = sharing_ones};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
@@ -443,11 +440,8 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Integer steps = ceil_div(walked_k, Integer(kernel.step));
     const Integer rounds = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
         Integer(device.compute_units));
-    const Real tile_us = (steps * Integer(kernel.step) * kernel.gathering * kernel.term2
-        + Real(fit.output_ops)
-        * choose((kernel.term3 != 0) && rounds * Integer(kernel.subgroups_workgroup) > 128, Real(fit.sharing), 1)
-        * kernel.term4 * kernel.rows * kernel.columns / Real(device.f32_ops_per_us)) * kernel.term5 * kernel.term6
-        * kernel.term7 * kernel.term8;
+    const Real tile_us = steps * kernel.multiplying_us
+        + kernel.storing_us * choose(rounds * kernel.sharing_ones > 128, Real(fit.sharing), 1);
     const Real tiles_us = Real(fit.begin_us) + steps * Real(fit.step_us)
         + rounds * Integer(device.compute_units) * tile_us;
     *to++ = problem_term2 + tiles_us;

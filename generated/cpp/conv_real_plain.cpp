@@ -104,9 +104,21 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m) * Integer(problem.outputs), Integer(specialization.workgroup));
+  const Integer made = Integer(problem.m) * Integer(problem.outputs);
+  groups[0] = ceil_div(made, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
+}
+
+constexpr std::string_view kFitNames[] = {"plain_reals.product_ops", "plain_reals.products_per_us"};
+constexpr double kFitValues[] = {20, 20};
+
+struct Fit {
+  double product_ops, products_per_us;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1]};
 }
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
@@ -121,13 +133,14 @@ CostTerms cost_terms(const SelectionScope& scope) {
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
+  const Integer made = Integer(problem.m) * Integer(problem.outputs);
   const Real problem_term1 = Real(device.launch_us)
-      + max(Real(20.0) * Integer(problem.m) * Integer(problem.outputs) * Integer(problem.k)
-      / Real(device.f32_ops_per_us), Integer(problem.k) / Real(20.0));
-  const Integer problem_term2 = Integer(problem.m) * Integer(problem.outputs);
-  const Real problem_term3 = Real(50.0) * Integer(device.compute_units);
+      + max(Real(fit.product_ops) * made * Integer(problem.k) / Real(device.f32_ops_per_us),
+      Integer(problem.k) / Real(fit.products_per_us));
+  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
-    *to++ = problem_term1 + ceil_div(problem_term2, Integer(kernel.workgroup)) / problem_term3;
+    *to++ = problem_term1 + ceil_div(made, Integer(kernel.workgroup)) / problem_term2;
   }
 }
 
@@ -190,6 +203,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
     .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 

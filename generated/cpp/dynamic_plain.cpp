@@ -121,6 +121,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"dynamic_plain.product_ops", "dynamic_plain.products_per_us"};
+constexpr double kFitValues[] = {40, 10};
+
+struct Fit {
+  double product_ops, products_per_us;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1]};
+}
+
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer workgroup;
@@ -133,9 +144,10 @@ CostTerms cost_terms(const SelectionScope& scope) {
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Real problem_term1 = Real(device.launch_us)
-      + max(Real(40.0) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us),
-      Integer(problem.k) / Real(10.0));
+      + max(Real(fit.product_ops) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k)
+      / Real(device.f32_ops_per_us), Integer(problem.k) / Real(fit.products_per_us));
   const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
     *to++ = problem_term1
@@ -205,6 +217,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
     .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 

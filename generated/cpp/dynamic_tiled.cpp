@@ -119,17 +119,33 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {
+  "dynamic_tiled.product_ops", "dynamic_tiled.begin_products", "dynamic_tiled.run_products", "dynamic_tiled.reading",
+  "dynamic_tiled.short_steps",
+};
+constexpr double kFitValues[] = {4.14, 64, 20, 8, 2};
+
+struct Fit {
+  double product_ops, begin_products, run_products, reading, short_steps;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3], values[4]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
       * ceil_div(Integer(problem.n), 16 * Integer(parameters.side));
   return Real(device.launch_us)
-      + ceil_div(tiles, Integer(device.compute_units)) * 1060 * Integer(parameters.side) * Integer(parameters.side)
-      * (Integer(problem.k) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side)))
-      * (1 + Real(2.0) / Integer(parameters.step_k)) + 20 * Integer(problem.runs) + 64) * Integer(device.compute_units)
-      / Real(device.int8_ops_per_us);
+      + ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops) * Integer(parameters.side)
+      * Integer(parameters.side)
+      * (Integer(problem.k) * (1 + Real(fit.reading) / (Integer(parameters.side) * Integer(parameters.side)))
+      * (1 + Real(fit.short_steps) / Integer(parameters.step_k)) + Real(fit.run_products) * Integer(problem.runs)
+      + Real(fit.begin_products)) * Integer(device.compute_units) / Real(device.int8_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -219,6 +235,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::dynamic_tiled

@@ -105,6 +105,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"rows_by_workgroups.steps_per_us"};
+constexpr double kFitValues[] = {3.79};
+
+struct Fit {
+  double steps_per_us;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0]};
+}
+
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer term1;
@@ -126,6 +137,7 @@ CostTerms cost_terms(const SelectionScope& scope) {
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Real problem_term1 = Real(device.launch_us)
       + Integer(problem.rows) / (Real(50.0) * Integer(device.compute_units));
   const Integer problem_term2 = 2 * Integer(problem.rows) * Integer(problem.columns);
@@ -133,7 +145,7 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Integer steps = 3 * ceil_div(Integer(problem.columns), Integer(kernel.workgroup)) + kernel.term1;
     const Integer waves = ceil_div(Integer(problem.rows), kernel.term2);
     *to++ = problem_term1 + kernel.term3
-        + max(problem_term2 * kernel.term4 / Real(device.bytes_per_us), waves * steps / Real(20.0));
+        + max(problem_term2 * kernel.term4 / Real(device.bytes_per_us), waves * steps / Real(fit.steps_per_us));
   }
 }
 
@@ -201,6 +213,8 @@ constinit const OperatorInfo op = {
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
     .tolerance = {.f16 = {2.9802322387695312e-08, 0.00048828125}, .is_computed = true},
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
     .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 

@@ -93,6 +93,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"pack_weight.element_ops"};
+constexpr double kFitValues[] = {246};
+
+struct Fit {
+  double element_ops;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0]};
+}
+
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Real term1;
@@ -106,8 +117,10 @@ CostTerms cost_terms(const SelectionScope& scope) {
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Real problem_term1 = Real(device.launch_us)
-      + max(Integer(problem.words) * Real(32.0) / Integer(problem.bits) * 30 / Real(device.f32_ops_per_us),
+      + max(Integer(problem.words) * Real(32.0) / Integer(problem.bits) * Real(fit.element_ops)
+      / Real(device.f32_ops_per_us),
       Integer(problem.words) * (4 + Real(32.0) / Integer(problem.bits)) / Real(device.bytes_per_us));
   const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
@@ -173,6 +186,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
     .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 

@@ -331,16 +331,10 @@ struct CostTerms {
   Integer rows;
   Integer columns;
   Integer step;
-  Real gathering;
-  Real term1;
-  Integer term2;
-  Real term3;
-  Real term4;
-  Real term5;
-  Real term6;
-  Real term7;
-  Integer subgroups_workgroup;
-  Integer term8;
+  Real multiplying_us;
+  Real storing_us;
+  Integer sharing_ones;
+  Integer term1;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -352,18 +346,22 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   const Real gathering = choose(parameters.is_aligned, 1, Real(fit.bytewise));
-  return {.rows = rows, .columns = columns, .step = specialization.step, .gathering = gathering,
-      .term1 = 2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
-      / Real(device.int8_matrix_ops_per_us) + Real(fit.fetched) * (rows + columns) / Real(device.bytes_per_us),
-      .term2 = Integer(specialization.subgroups_workgroup) <= 128,
-      .term3 = choose(Integer(specialization.blocks_n) > 2, Real(fit.two_turns), 1),
-      .term4 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(fit.many_registers),
-      1),
-      .term5 = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
+  const Real slowness = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8,
+      Real(fit.many_registers), 1)
+      * choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
       && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128,
-      Real(fit.long_steps), 1), .term6 = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1),
-      .term7 = choose(Integer(specialization.subgroups_m) == 1, Real(fit.one_row), 1),
-      .subgroups_workgroup = specialization.subgroups_workgroup, .term8 = Integer(bytes(parameters.output_dtype)) - 1};
+      Real(fit.long_steps), 1) * choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1)
+      * choose(Integer(specialization.subgroups_m) == 1, Real(fit.one_row), 1);
+  const Real multiplying_us = slowness * Integer(specialization.step) * gathering
+      * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
+      / Real(device.int8_matrix_ops_per_us) + Real(fit.fetched) * (rows + columns) / Real(device.bytes_per_us));
+  const Real storing_us = slowness * Real(fit.output_ops)
+      * choose(Integer(specialization.blocks_n) > 2, Real(fit.two_turns), 1) * rows * columns
+      / Real(device.f32_ops_per_us);
+  const Integer sharing_ones = choose(Integer(specialization.subgroups_workgroup) <= 128,
+      Integer(specialization.subgroups_workgroup), 0);
+  return {.rows = rows, .columns = columns, .step = specialization.step, .multiplying_us = multiplying_us,
+      .storing_us = storing_us, .sharing_ones = sharing_ones, .term1 = Integer(bytes(parameters.output_dtype)) - 1};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
@@ -372,21 +370,19 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
   const Fit fit = fit_of(scope);
   const Real problem_term1 = Real(device.launch_us)
       + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
-  const Integer problem_term2 = Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
+  const Real problem_term2 = Integer(problem.m) * Integer(problem.n) * Integer(problem.slices)
+      / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
     const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
     const Integer rounds = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
-    const Real tile_us = (steps * Integer(kernel.step) * kernel.gathering * kernel.term1
-        + Real(fit.output_ops)
-        * choose((kernel.term2 != 0) && rounds * Integer(kernel.subgroups_workgroup) > 128, Real(fit.sharing), 1)
-        * kernel.term3 * kernel.rows * kernel.columns / Real(device.f32_ops_per_us)) * kernel.term4 * kernel.term5
-        * kernel.term6 * kernel.term7;
+    const Real tile_us = steps * kernel.multiplying_us
+        + kernel.storing_us * choose(rounds * kernel.sharing_ones > 128, Real(fit.sharing), 1);
     const Real tiles_us = Real(fit.begin_us) + steps * Real(fit.step_us)
         + rounds * Integer(device.compute_units) * tile_us;
-    *to++ = problem_term1 + tiles_us + problem_term2 * kernel.term8 / Real(device.bytes_per_us);
+    *to++ = problem_term1 + tiles_us + problem_term2 * kernel.term1;
   }
 }
 

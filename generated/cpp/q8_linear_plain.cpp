@@ -136,13 +136,28 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {
+  "q8_linear_plain.product_ops", "q8_linear_plain.cpu_product_ops", "q8_linear_plain.products_per_us",
+};
+constexpr double kFitValues[] = {8, 4, 400};
+
+struct Fit {
+  double product_ops, cpu_product_ops, products_per_us;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   return Real(device.launch_us)
-      + max(choose(device.is_cpu, Integer(4), Integer(8)) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k)
-      / Real(device.f32_ops_per_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us),
-      Integer(problem.k) / Real(400.0));
+      + max(choose(device.is_cpu, Real(fit.cpu_product_ops), Real(fit.product_ops)) * Integer(problem.m)
+      * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us)
+      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us),
+      Integer(problem.k) / Real(fit.products_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -237,6 +252,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::q8_linear_plain

@@ -93,6 +93,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"strided_copy.place_ops", "strided_copy.dimension_ops"};
+constexpr double kFitValues[] = {10, 12};
+
+struct Fit {
+  double place_ops, dimension_ops;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1]};
+}
+
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer workgroup;
@@ -110,10 +121,12 @@ CostTerms cost_terms(const SelectionScope& scope) {
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer quads = ceil_div(Integer(problem.numel), 4);
   const Integer places = quads * (1 + 3 * (1 - Integer(problem.is_quads)));
   const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
-  const Real problem_term2 = places * (10 + 12 * Integer(problem.rank)) / Real(device.f32_ops_per_us);
+  const Real problem_term2 = places * (Real(fit.place_ops) + Real(fit.dimension_ops) * Integer(problem.rank))
+      / Real(device.f32_ops_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer workgroups = ceil_div(quads, Integer(kernel.workgroup));
     *to++ = Real(device.launch_us) + workgroups / problem_term1 + kernel.term1
@@ -179,6 +192,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
     .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
