@@ -7,10 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <future>
 #include <set>
-#include <utility>
-#include <vector>
 
 #include "common/nearest.h"
 #include "runtime/calls/attributes.h"
@@ -37,21 +34,12 @@ Done add_input(std::string_view text, Request& request) {
   return add(request.inputs, named->name, *std::move(tensor));
 }
 
-// A thread for each: of large ones the host makes some hundred million elements a second.
-Done add_made_up(const std::vector<std::string>& texts, Request& request) {
-  std::vector<std::pair<Expected<Named>, std::future<Expected<HostTensor>>>> made;
-  for (const std::string& text : texts) {
-    auto named = split_named("--shape", text);
-    auto tensor = std::async(std::launch::async, [value = named ? named->value : ""] { return made_up_input(value); });
-    made.emplace_back(std::move(named), std::move(tensor));
-  }
-  for (auto& [named, tensor] : made) {
-    if (!named) return named.error();
-    auto input = tensor.get();
-    if (!input) return input.error();
-    if (Done added = add(request.inputs, named->name, *std::move(input)); !added) return added;
-  }
-  return std::monostate{};
+Done add_made_up(std::string_view text, Request& request) {
+  const auto named = split_named("--shape", text);
+  if (!named) return named.error();
+  auto tensor = made_up_input(named->value);
+  if (!tensor) return tensor.error();
+  return add(request.inputs, named->name, *std::move(tensor));
 }
 
 Done add_attribute(const OperatorEntry& entry, std::string_view text, Request& request) {
@@ -180,7 +168,9 @@ Expected<Request> parse_request(const OperatorEntry& entry, const RequestText& t
   for (const std::string& attribute : text.attributes) {
     if (Done added = add_attribute(entry, attribute, request); !added) return added.error();
   }
-  if (Done added = add_made_up(text.shapes, request); !added) return added.error();
+  for (const std::string& shape : text.shapes) {
+    if (Done added = add_made_up(shape, request); !added) return added.error();
+  }
   for (const std::string& input : text.inputs) {
     if (Done added = add_input(input, request); !added) return added.error();
   }
