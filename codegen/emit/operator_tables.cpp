@@ -144,7 +144,7 @@ void print_specialization_of(TextWriter& out, const Spec& spec) {
 
 // ---- constants of the cost ------------------------------------------------------------------------------------------
 
-// The specs' own, unless the scope brings others. A name has before it where it is given: "half_products.step_us".
+// The specs' own, unless the scope brings others. A name has before it where it is given: "half_product_times.step_us".
 void print_fit(TextWriter& out, const Spec& spec) {
   if (spec.fit.empty()) return;
   std::vector<std::string> names, values, members, read;

@@ -256,7 +256,7 @@ struct OperatorInfo {
   Real (*cost)(const SelectionScope&);  // microseconds, estimated
   ToleranceInfo tolerance = {};
   // The constants of the cost that are fitted to measured times. A name has before it which spec or fragment says its
-  // number, so that operators are seen to share it: "half_products.step_us".
+  // number, so that operators are seen to share it: "half_product_times.step_us".
   std::span<const std::string_view> fit_names = {};
   std::span<const double> fit_values = {};
   const StagedCost* staged_cost = nullptr;  // null: `cost` has no steps

@@ -127,6 +127,11 @@ Phases one_phase(const Forward& forward) {
   return {.pixels = (Integer(forward.sides[kAlongHeight]) * row_pixels(forward.output)).value};
 }
 
+Integer image_pixels_of(const TensorDesc& output) {
+  const Shape image = as_image(output.shape);
+  return Integer(image[2]) * image[3];
+}
+
 // Of all images; 0 where there are none, or they are empty.
 uint32_t pixels_of(const Shape& shape) {
   const Shape image = as_image(shape);
@@ -394,8 +399,8 @@ Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs, const Conv2dQ8c
   const auto forward = forward_of(conv, input, input.dtype);
   if (!forward) return forward.error();
   const auto& [channels, window] = *conv;
-  const auto& [_, sides, output] = *forward;
-  const Integer image_pixels = Integer(sides[kAlongHeight]) * sides[kAlongWidth];
+  const TensorDesc& output = forward->output;
+  const Integer image_pixels = image_pixels_of(output);
   const bool is_linear = channels.groups == 1 && is_one_to_one(window) && image_pixels == Integer(1);
   const conv2d_q8csw::Problem fields{
       .m = pixels_of(output.shape),
@@ -434,17 +439,12 @@ RealWeight transposed_weight(const Convolution& conv) {
   return {u32((channel * conv.channels.of_a_group).value), u32(taps.value), u32(channel.value)};
 }
 
-uint32_t image_pixels_of(const TensorDesc& output) {
-  const Shape image = as_image(output.shape);
-  return u32((Integer(image[2]) * image[3]).value);
-}
-
 // The fields of bmm_sizes and conv_of_reals, as QGEN_WINDOW_FIELDS.
 // clang-format off
 #define QGEN_CONV_OF_REALS(conv, made, weight)                               \
   .batches = u32((Integer((made).shape[0]) * (conv).channels.groups).value), \
   .m = u32((conv).channels.outputs / (conv).channels.groups),                \
-  .n = image_pixels_of(made),                                                \
+  .n = u32(image_pixels_of(made).value),                                     \
   .k = u32(depth_of(conv).value),                                            \
   .outputs = u32((conv).channels.outputs),                                   \
   .group_channels = u32((conv).channels.of_a_group),                         \
@@ -470,7 +470,8 @@ Expected<Call> infer(const Conv2dInputs<Described>& inputs, const Conv2dAttribut
   const auto& [conv, sides, output] = *forward;
   const Window& window = conv.window;
   const RealWeight weight = forward_weight(conv);
-  const uint32_t n = image_pixels_of(output), k = u32(depth_of(conv).value), groups = u32(conv.channels.groups);
+  const uint32_t n = u32(image_pixels_of(output).value), k = u32(depth_of(conv).value),
+                 groups = u32(conv.channels.groups);
   // Rows of halves that are whole vectors; images whose rows are none are copied.
   const bool is_unfolded = is_one_to_one(window) && (input.dtype == DType::f32 || n % 8 == 0);
   const uint32_t columns = is_unfolded ? n : u32((Integer(n) + 7).value / 8 * 8);
