@@ -25,6 +25,7 @@ void next_step() {}
 shared ivec3 tile_rows[kRows];
 const uint kOwnRows = (kRows + kInvocations - 1u) / kInvocations;
 ivec3 fetched_rows[kOwnRows];
+uint units_inverse;  // 2^32 / units_of_a_line(), rounded up; 0 where that is one
 
 void begin_rows(uint first, uint unit) {
   for (uint i = gl_LocalInvocationIndex; i < kRows; i += kInvocations) {
@@ -35,18 +36,29 @@ void begin_rows(uint first, uint unit) {
   }
   barrier();
   [[unroll]] for (uint i = 0u; i < kOwnRows; ++i) fetched_rows[i] = tile_rows[input_place(i).x];
+  units_inverse = 0xffffffffu / max(1u, units_of_a_line()) + 1u;
+}
+
+// The line of the window that a unit is of. Exact where unit * units_of_a_line() is below 2^32: the inverse exceeds
+// 2^32 / d by less than 1.
+uint line_of(uint unit) {
+  uint high, low;
+  umulExtended(unit, units_inverse, high, low);
+  return units_of_a_line() <= 1u ? unit : high;
 }
 
 uvec4 row_unit(uint i, uint unit, bool is_read) {
   const ivec3 row = fetched_rows[i % kOwnRows];
-  const ivec2 reach = reach_of(uvec2(4u * (unit % units_of_a_line()), unit / units_of_a_line()));
+  const uint line = line_of(unit);
+  const ivec2 reach = reach_of(uvec2(4u * (unit - line * units_of_a_line()), line));
   const ivec2 at = row.xy + reach;
   const int first = row.z + reach.y * int(problem.input_sides[0]) + reach.x;
-  uvec4 words;
+  const bool is_line = is_read && uint(at.y) < problem.input_sides[1];
+  uvec4 words = uvec4(zero_point_word());
   [[unroll]] for (uint word = 0u; word < 4u; ++word) {
     const int right = int(word * problem.tap_reach[0]);
-    const bool is_there = is_read && is_inside(at + ivec2(right, 0));
-    words[word] = mix(zero_point_word(), input_words[is_there ? first + right : 0], is_there);
+    // A load alone is predicated, more is a branch.
+    if (is_line && uint(at.x + right) < problem.input_sides[0]) words[word] = input_words[first + right];
   }
   return words;
 }
