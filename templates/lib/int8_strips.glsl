@@ -37,15 +37,16 @@ uint run_word(uint i) {
 
 Columns run_columns[4];
 
-// Whether all columns of the pair have the short way.
+// Whether all columns of the pair have the short way: each invocation asks for its share of them.
 bool begin_runs(uvec2 corner, uint pair) {
-  const uint column = strip_corner(corner, uvec2(0u, pair)).y + run_place().y;
-  bool is_short = true;
-  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-    run_columns[i] = tile_columns_at(column + 4u * i);
-    is_short = is_short && run_columns[i].is_short;
+  const uint first = strip_corner(corner, uvec2(0u, pair)).y;
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) run_columns[i] = tile_columns_at(first + run_place().y + 4u * i);
+  bool are_short = layer_is_short();
+  [[unroll]] for (uint i = 0u; i < 4u * kStripVectors; i += kStripInvocations) {
+    const uint column = i + gl_SubgroupInvocationID;
+    are_short = are_short && tile_column_is_short(first + column % (4u * kStripVectors));
   }
-  return subgroupAll(is_short);
+  return subgroupAll(are_short);
 }
 
 // The residual of a pair's strips, which is fetched before their sums are put down: one way to memory for all.

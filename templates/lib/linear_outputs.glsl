@@ -31,13 +31,16 @@ $if output_dtype == i8
 const uint kShortReciprocal = 0x7e000000u;  // 2^125
 
 // Whether short_outputs() serves: sums fit an int, no real output is NaN, and a subnormal one comes to less than a
-// half, flushed or not.
+// half, flushed or not. It takes both, what the layer says and what a column says.
+bool layer_is_short() {
+  return problem.k <= kShortDepth && problem.activation != kActivationHardswish &&
+         problem.rounded_inverse_scale > 0.0 && floatBitsToUint(problem.rounded_inverse_scale) <= kShortReciprocal;
+}
+bool column_is_short(float scale, float bias) { return is_finite(scale) && is_finite(bias); }
+
 bool have_short_way(Columns columns) {
-  const bool is_short = problem.k <= kShortDepth && problem.activation != kActivationHardswish &&
-                        problem.rounded_inverse_scale > 0.0 &&
-                        floatBitsToUint(problem.rounded_inverse_scale) <= kShortReciprocal;
   const uvec4 scale = floatBitsToUint(columns.scale) & kMagnitude, bias = floatBitsToUint(columns.bias) & kMagnitude;
-  return is_short && all(lessThan(max(scale, bias), uvec4(kInfinity)));
+  return layer_is_short() && all(lessThan(max(scale, bias), uvec4(kInfinity)));
 }
 $end
 

@@ -6,10 +6,15 @@
 //
 //   load_columns(first)            before a barrier
 //   tile_columns_at(column)        four columns, of which the tile's first is `first`
+//   tile_column_is_short(column)   whether the column has the short way (lib/linear_outputs.glsl), where outputs are i8
+uint first_column;
 shared vec4 column_scale[kColumns / 4u];
 shared vec4 column_bias[kColumns / 4u];
 shared ivec4 column_correction[kColumns / 4u];
-uint first_column;
+$if output_dtype == i8
+shared bool column_shortness[kColumns];
+bool tile_column_is_short(uint column) { return column_shortness[column - first_column]; }
+$end
 
 void load_columns(uint first) {
   first_column = first;
@@ -18,6 +23,9 @@ void load_columns(uint first) {
     column_scale[i / 4u][i % 4u] = column.scale;
     column_bias[i / 4u][i % 4u] = column.bias;
     column_correction[i / 4u][i % 4u] = column.correction;
+$if output_dtype == i8
+    column_shortness[i] = column_is_short(column.scale, column.bias);
+$end
   }
 }
 
