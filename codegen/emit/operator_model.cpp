@@ -101,11 +101,12 @@ class Checker {
   }
 
   void check_constant(const reflect::SpecializationConstant& constant) {
-    if (constant.constant_id < spec_.specialization.size()) return;
+    const size_t declared = spec_.specialization.size() + spec_.constants.size();
+    if (constant.constant_id < declared) return;
     report(fmt::format("specialization constant '{}' has constant_id {}, which the spec does not declare",
                        constant.name, constant.constant_id),
-           fmt::format("less than {}, the spec's specialization constants", spec_.specialization.size()),
-           "add it to `specialization`, whose order gives the ids");
+           fmt::format("less than {}, the spec's specialization constants", declared),
+           "add it to `specialization` or `constants`, whose order gives the ids");
   }
 
   // An axis, or a record's field, named `workgroup` is what grids divide by: a module with a workgroup of another size

@@ -142,6 +142,27 @@ void print_specialization_of(TextWriter& out, const Spec& spec) {
   out.blank();
 }
 
+// The values of what the problem decides, in the order of their ids.
+void print_constants(TextWriter& out, const Spec& spec) {
+  if (spec.constants.empty()) return;
+  Reads reads(spec);
+  for (const spec::PipelineConstant& constant : spec.constants) reads.add(*constant.value);
+  out.line("void constants(const SelectionScope&{}, uint32_t* values) {{", reads.scope_name());
+  {
+    const auto indented = out.indent();
+    reads.print(out);
+    for (size_t i = 0; i < spec.constants.size(); ++i) {
+      const expression::Expression& value = *spec.constants[i].value;
+      const std::string text = as_cpp(spec, value);
+      const bool is_flag = value.type() == expression::Type::boolean;
+      out.code(is_flag ? fmt::format("values[{}] = {} ? 1 : 0;", i, text)
+                       : fmt::format("values[{}] = table::as_constant({});", i, text));
+    }
+  }
+  out.text("}");
+  out.blank();
+}
+
 // ---- constants of the cost ------------------------------------------------------------------------------------------
 
 // The specs' own, unless the scope brings others. A name has before it where it is given: "half_product_times.step_us".
@@ -275,6 +296,8 @@ void print_operator(TextWriter& out, const OperatorModel& model, std::string_vie
     field(!spec.require_device.empty(), "device_conditions", "kDeviceConditions");
     field(!spec.specialization.empty(), "specialization_names", "kSpecializationNames");
     field(!spec.specialization.empty(), "specializations", "kSpecializations");
+    field(!spec.constants.empty(), "constants_count", fmt::format("{}", spec.constants.size()));
+    field(!spec.constants.empty(), "constants", "constants");
     field(has_kernels, "interfaces", "kInterfaces");
     field(has_kernels, "kernels", "kKernels");
     field(!spec.recipes.empty(), "recipes", "kRecipes");
@@ -339,6 +362,7 @@ Result<std::string> operator_tables(const OperatorModel& model, std::span<const 
   std::string_view cost = "cost";
   if (!model.family->kernels.empty()) {
     print_specializations(out, spec);
+    print_constants(out, spec);
     print_form_function(out, spec);
     print_grid_function(out, spec);
     print_fit(out, spec);

@@ -73,7 +73,7 @@ struct Template::Body {
   std::vector<SourceFile> files;        // the template first
   std::vector<Block> blocks;            // one a file
   std::vector<std::string> file_names;  // displays, sorted
-  std::vector<size_t> constants;        // indices into Spec::specialization, of those the template uses
+  std::vector<size_t> constants;        // ids of specialization constants, of those the template uses
   Names names;
   size_t environment_size = 0;  // names and loop variables
 };

@@ -28,6 +28,11 @@ Symbol symbol_of(const spec::Axis& axis, std::string kind) {
   return {axis.name.value, axis.type, spec::words_of(axis), axis.name.where, std::move(kind)};
 }
 
+std::string constant_name(const spec::Spec& spec, size_t id) {
+  const size_t chosen = spec.specialization.size();
+  return id < chosen ? spec::glsl_name(spec.specialization[id]) : spec.constants[id - chosen].name.value;
+}
+
 }  // namespace
 
 Names names_of(const spec::Spec& spec) {
@@ -37,6 +42,10 @@ Names names_of(const spec::Spec& spec) {
   index = 0;
   for (const spec::Axis& axis : spec.specialization) {
     add(names, symbol_of(axis, "specialization constant"), Role::specialization, index++);
+  }
+  for (const spec::PipelineConstant& constant : spec.constants) {
+    add(names, {constant.name.value, constant.value->type(), {}, constant.name.where, "specialization constant"},
+        Role::specialization, index++);
   }
   index = 0;
   for (const spec::ProblemField& field : spec.problem) {
@@ -81,7 +90,7 @@ std::vector<expression::Value> environment_of(const Names& names, const spec::Sp
     const size_t index = names.role_index[i];
     switch (names.roles[i]) {
       case Role::parameter: values[i] = variant.values[index]; break;
-      case Role::specialization: values[i] = spec::glsl_name(spec.specialization[index]); break;
+      case Role::specialization: values[i] = constant_name(spec, index); break;
       case Role::operand: values[i] = spec.operands[index].name.value; break;
       case Role::problem_field:
       case Role::device_number:

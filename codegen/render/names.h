@@ -5,7 +5,8 @@
 //
 //   parameter                 when a variant is rendered: its value
 //   operand                   then too: its own name, to hand to declare()
-//   specialization constant   in ${...} its GLSL name; its value only when the pipeline is made
+//   specialization constant   in ${...} its GLSL name; its value only when the pipeline is made. Those that are chosen
+//                             come first, those that the problem decides (Spec::constants) behind them
 //   problem field, device.*   when the kernel is chosen or runs: never here, and known only to say so
 #pragma once
 
@@ -30,7 +31,7 @@ struct Names {
 };
 Names names_of(const spec::Spec& spec);
 size_t place_of_parameter(const spec::Spec& spec, std::string_view name);
-size_t place_of_constant(const spec::Spec& spec, size_t index);  // of Spec::specialization
+size_t place_of_constant(const spec::Spec& spec, size_t index);  // by its id
 
 // The same with a loop's variable.
 Names with_loop_variable(const Names& names, expression::Symbol variable);

@@ -31,6 +31,18 @@ void report_unused(ParseState& state, const std::vector<spec::Axis>& axes, size_
   }
 }
 
+void report_unused(ParseState& state, const std::vector<spec::PipelineConstant>& constants) {
+  for (size_t i = 0; i < constants.size(); ++i) {
+    if (state.used.contains(place_of_constant(state.spec, state.spec.specialization.size() + i))) continue;
+    state.errors.push_back({constants[i].name.where,
+                            fmt::format("no line of '{}' uses constant '{}'", state.spec.template_path->value,
+                                        constants[i].name.value),
+                            "",
+                            "use it, or take it out of the spec: each of its values would be the same pipeline",
+                            {}});
+  }
+}
+
 // What a rendering needs besides the blocks.
 void finish(ParseState& state) {
   Template::Body& body = *state.body;
@@ -86,6 +98,7 @@ Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templ
   if (!state.errors.empty()) return std::move(state.errors);
   report_unused(state, spec.parameters, 0);
   report_unused(state, spec.specialization, spec.parameters.size());
+  report_unused(state, spec.constants);
   if (!state.errors.empty()) return std::move(state.errors);
   finish(state);
   return Template(state.body);

@@ -192,7 +192,7 @@ class Renderer {
     std::vector<LineOrigin> origins;
     for (const size_t constant : body_.constants) {
       declarations += constant_declaration(spec_, constant) + "\n";
-      origins.push_back({spec_file, spec_.specialization[constant].name.where.line});
+      origins.push_back({spec_file, place_of_declaration(spec_, constant).line});
     }
     rendered_.text.insert(offset, declarations);
     rendered_.origins.insert(rendered_.origins.begin() + static_cast<ptrdiff_t>(line), origins.begin(), origins.end());

@@ -68,6 +68,7 @@ class DeclarationChecker {
     check_count("operands", spec_.operands, [](const Operand& operand) { return operand.name.where; });
     check_count("parameters", spec_.parameters, [](const Axis& axis) { return axis.name.where; });
     check_count("specialization constants", spec_.specialization, [](const Axis& axis) { return axis.name.where; });
+    check_count("constants", spec_.constants, [](const PipelineConstant& constant) { return constant.name.where; });
     check_problem_size();
   }
 
@@ -95,6 +96,7 @@ class DeclarationChecker {
     for (const ProblemField& field : spec_.problem) declare_in_glsl(field.name, kProblem);
     for (const AxisGroup& group : groups_of(spec_.parameters)) declare_axes(group, kParameter);
     for (const AxisGroup& group : groups_of(spec_.specialization)) declare_axes(group, kSpecialization);
+    for (const PipelineConstant& constant : spec_.constants) declare_in_glsl(constant.name, kPipelineConstant);
     for (const FitConstant& constant : spec_.fit) declare(constant.name, kFit);
     for (const Located<std::string>& definition : spec_.definitions) declare(definition, kDefinition);
     for (const Axis& axis : spec_.specialization) check_glsl_name({glsl_name(axis), axis.name.where});
@@ -390,6 +392,22 @@ Diagnostics check_conditions(const Spec& spec) {
   return errors;
 }
 
+// What a pipeline knows of the problem beside the kernel's own choices.
+Diagnostics check_constants(const Spec& spec) {
+  Diagnostics errors;
+  for (const PipelineConstant& constant : spec.constants) {
+    append(errors, check_reads(*constant.value, spec.scope, "'constants'", {kProblem}, [](std::string_view) {
+             return std::string("a constant says what the problem decides; templates read the rest by its own name");
+           }));
+    const Type type = constant.value->type();
+    if (type == Type::boolean || type == Type::integer) continue;
+    errors.push_back(make_error(constant.value->where(),
+                                fmt::format("'{}' of 'constants' is {}", constant.name.value, with_article(type)),
+                                "a boolean or an integer"));
+  }
+  return errors;
+}
+
 Diagnostics check_cost(const Spec& spec) {
   Diagnostics errors;
   if (!spec.cost) return errors;
@@ -507,6 +525,7 @@ Diagnostics check_recipe_expression(const expression::Expression& expression, co
 
 Diagnostics check_uses(const Spec& spec) {
   Diagnostics errors = check_conditions(spec);
+  append(errors, check_constants(spec));
   append(errors, check_cost(spec));
   append(errors, check_fit_is_read(spec));
   if (!spec.template_path) append(errors, check_parameters_of_operands(spec));

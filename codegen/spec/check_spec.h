@@ -16,6 +16,7 @@ constexpr std::string_view kSpecialization = "specialization constant";
 constexpr std::string_view kDefinition = "definition";
 constexpr std::string_view kProblem = "problem field";
 constexpr std::string_view kDevice = "device number";
+constexpr std::string_view kPipelineConstant = "constant of pipelines";
 constexpr std::string_view kFit = "fitted constant";
 
 // "specs/quant/scale.yaml" -> "scale".

@@ -149,6 +149,8 @@ const std::array kSpecKeys = {
         kWordFieldKeys},
     Key{"parameters", "axes that change the code: a module per combination", Form::section, Leaf::axis},
     Key{"specialization", "axes chosen when the pipeline is made", Form::section, Leaf::axis},
+    Key{"constants", "specialization constants that the problem decides: a pipeline for each value", Form::section,
+        Leaf::expression},
     Key{"fit", "numbers that the cost reads, found by `qgen-tune fit` from measured times", Form::section,
         Leaf::number},
     Key{"define", "names for expressions, each read by those below it", Form::section, Leaf::expression},

@@ -64,6 +64,7 @@ class SpecParser {
     for (const YamlEntry& entry : entries(root_, "problem")) spec_.problem.push_back(field(entry));
     for (const YamlEntry& entry : entries(root_, "parameters")) read_axis(entry, spec_.parameters);
     for (const YamlEntry& entry : entries(root_, "specialization")) read_axis(entry, spec_.specialization);
+    for (const YamlEntry& entry : entries(root_, "constants")) spec_.constants.push_back({located(entry.key), {}});
     for (const YamlEntry& entry : entries(root_, "fit"))
       spec_.fit.push_back({located(entry.key), parse_bound(entry.value.text).value_or(0)});
     for (const YamlEntry& entry : entries(root_, "define")) spec_.definitions.push_back(located(entry.key));
@@ -133,7 +134,7 @@ class SpecParser {
       return;
     }
     for (std::string_view key :
-         {"specialization", "fit", "require", "applies_when", "require_device", "subgroup_size", "grid", "cost"}) {
+         {"specialization", "constants", "fit", "require", "applies_when", "require_device", "subgroup_size", "grid", "cost"}) {
       const YamlEntry* entry = root_.find(key);
       if (entry)
         report(entry->key.where, fmt::format("'{}' needs a 'template': this operator is made of recipes only", key));
@@ -304,8 +305,14 @@ class SpecParser {
     spec_.applies_when = conditions(root_, "applies_when");
     spec_.require_device = conditions(root_, "require_device");
     if (const YamlNode* size = value(root_, "subgroup_size")) spec_.subgroup_size = parse(*size, Type::integer);
+    read_constants();
     read_grid();
     if (const YamlNode* cost = value(root_, "cost")) spec_.cost = parse(*cost, Type::real);
+  }
+
+  void read_constants() {
+    const auto& written = entries(root_, "constants");
+    for (size_t i = 0; i < written.size(); ++i) spec_.constants[i].value = parse(written[i].value, std::nullopt);
   }
 
   void read_grid() {

@@ -98,6 +98,7 @@ class Printer {
     if (!spec.summary.empty()) line("summary: {}", quoted(spec.summary));
     if (spec.template_path) line("template: {}", quoted(spec.template_path->value));
     print_declarations(spec);
+    print_constants(spec.constants);
     print_fit(spec.fit);
     print_conditions("", "require", spec.require);
     print_conditions("", "applies_when", spec.applies_when);
@@ -138,6 +139,11 @@ class Printer {
     for (const ProblemField& field : spec.problem) line("  {}: {}", field.name.value, qgen::spec::to_text(field));
     print_axes("parameters", spec.parameters);
     print_axes("specialization", spec.specialization);
+  }
+
+  void print_constants(const std::vector<PipelineConstant>& constants) {
+    if (!constants.empty()) line("constants:");
+    for (const PipelineConstant& constant : constants) line("  {}: {}", constant.name.value, plain(*constant.value));
   }
 
   void print_fit(const std::vector<FitConstant>& constants) {

@@ -149,6 +149,13 @@ struct FitConstant {
   double value = 0;
 };
 
+// A specialization constant that the problem decides: `constants: {with_table: has_table != 0}`. Kernels read it by its
+// name, and each value that it takes is a pipeline of its own.
+struct PipelineConstant {
+  Located<std::string> name;
+  std::optional<expression::Expression> value;  // a boolean or an integer, over the problem; absent only while read
+};
+
 struct Condition {
   std::string text;  // canonical
   expression::Expression expression;
@@ -211,6 +218,7 @@ struct Spec {
   std::vector<ProblemField> problem;
   std::vector<Axis> parameters;
   std::vector<Axis> specialization;
+  std::vector<PipelineConstant> constants;              // their ids follow those of specialization
   std::vector<FitConstant> fit;                         // what the cost alone may read
   std::vector<Located<std::string>> definitions;        // names; the expressions below hold what these stand for
   std::vector<Condition> require;                       // names parameters only

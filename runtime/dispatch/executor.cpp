@@ -436,7 +436,7 @@ void Executor::make_pipelines(std::span<const Choice> choices,
   if (!state_) return;
   std::vector<dispatch::PipelineSource> sources;
   for (const Choice& choice : choices) {
-    for (const Launch& launch : choice.launches) sources.push_back({launch.op, launch.kernel, launch.specialization});
+    for (const Launch& launch : choice.launches) sources.push_back(dispatch::source_of(launch));
   }
   state_->pipelines->make_all(sources, on_made);
 }
@@ -445,7 +445,7 @@ Expected<std::vector<std::vector<Statistic>>> Executor::statistics(const Choice&
   if (!state_) return moved_from("executor");
   std::vector<std::vector<Statistic>> launches;
   for (const Launch& launch : choice.launches) {
-    auto said = state_->pipelines->statistics({launch.op, launch.kernel, launch.specialization});
+    auto said = state_->pipelines->statistics(dispatch::source_of(launch));
     if (!said) return said.error();
     launches.push_back(*std::move(said));
   }

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/selector/select.h"
 #include "vocabulary/features.h"
 
 namespace qgen::dispatch {
@@ -48,10 +49,16 @@ Done check_runs_here(const KernelInfo& kernel, const InterfaceInfo& interface, c
   return std::monostate{};
 }
 
-std::vector<uint32_t> values_of(const OperatorInfo& op, size_t specialization) {
-  if (op.specialization_names.empty()) return {};
-  const uint32_t* row = op.specialization(specialization);
-  return {row, row + op.specialization_names.size()};
+const InterfaceInfo& interface_of(const PipelineSource& source) {
+  return source.op->interfaces[source.kernel->interface];
+}
+
+// One for each constant that the module has.
+std::vector<uint32_t> values_of(const PipelineSource& source) {
+  const std::vector<uint32_t> all = specialization_values(*source.op, source.specialization, source.problem);
+  std::vector<uint32_t> values;
+  for (const SpecializationSlot& slot : interface_of(source).specialization) values.push_back(all[slot.index]);
+  return values;
 }
 
 }  // namespace
@@ -63,6 +70,10 @@ VkDescriptorType descriptor_type_of(BindingKind kind) {
     case BindingKind::uniform_buffer: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
   }
   return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
+PipelineSource source_of(const Launch& launch) {
+  return {launch.op, launch.kernel, launch.specialization, launch.problem.data()};
 }
 
 Pipelines::Pipelines(std::shared_ptr<const Device::Handles> device, KernelLibrary library)
@@ -96,27 +107,26 @@ Pipelines::~Pipelines() {
 }
 
 Pipelines::Key Pipelines::key_of(const PipelineSource& source) const {
-  const InterfaceInfo& interface = source.op->interfaces[source.kernel->interface];
-  return {library_.digest(*source.kernel), &interface, values_of(*source.op, source.specialization)};
+  return {library_.digest(*source.kernel), &interface_of(source), values_of(source)};
 }
 
-Expected<const Pipeline*> Pipelines::get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization) {
+Expected<const Pipeline*> Pipelines::get(const PipelineSource& source) {
   const std::lock_guard lock(mutex_);
-  const InterfaceInfo& interface = op.interfaces[kernel.interface];
-  Key key = key_of({&op, &kernel, specialization});
+  const InterfaceInfo& interface = interface_of(source);
+  Key key = key_of(source);
   if (const auto known = pipelines_.find(key); known != pipelines_.end()) return &known->second;
 
-  if (const Done runs = check_runs_here(kernel, interface, device_->profile); !runs) return runs.error();
+  if (const Done runs = check_runs_here(*source.kernel, interface, device_->profile); !runs) return runs.error();
   const auto layout = layout_of(interface);
   if (!layout) return layout.error();
-  const auto pipeline = make({&op, &kernel, specialization}, *layout);
+  const auto pipeline = make(source, *layout);
   if (!pipeline) return pipeline.error();
   has_unsaved_pipelines_ = true;
   return &pipelines_.emplace(std::move(key), *pipeline).first->second;
 }
 
 Expected<std::vector<Statistic>> Pipelines::statistics(const PipelineSource& source) {
-  const auto pipeline = get(*source.op, *source.kernel, source.specialization);
+  const auto pipeline = get(source);
   if (!pipeline) return pipeline.error();
   return read_statistics(*device_, (*pipeline)->handle);
 }
@@ -134,7 +144,7 @@ void Pipelines::make_all(std::span<const PipelineSource> sources, const OnMade& 
   }
   std::vector<Job> jobs;
   for (auto& [key, source] : missing) {
-    const InterfaceInfo& interface = source.op->interfaces[source.kernel->interface];
+    const InterfaceInfo& interface = interface_of(source);
     const auto layout = layout_of(interface);
     if (layout && check_runs_here(*source.kernel, interface, device_->profile)) jobs.push_back({key, source, *layout});
   }
@@ -188,10 +198,8 @@ Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface)
 }
 
 Expected<Pipeline> Pipelines::make(const PipelineSource& source, const Layout& layout) const {
-  const auto& [made_for, made_of, specialization] = source;
-  const OperatorInfo& op = *made_for;
-  const KernelInfo& kernel = *made_of;
-  const InterfaceInfo& interface = op.interfaces[kernel.interface];
+  const KernelInfo& kernel = *source.kernel;
+  const InterfaceInfo& interface = interface_of(source);
   const auto words = library_.blob().module(kernel.module);
   if (!words) return words.error();
 
@@ -202,10 +210,11 @@ Expected<Pipeline> Pipelines::make(const PipelineSource& source, const Layout& l
   VkResult result = device_->vk.vkCreateShaderModule(device_->device, &module_info, nullptr, &module);
   if (result != VK_SUCCESS) return vulkan::error_of(result, fmt::format("loading kernel '{}'", kernel.id));
 
-  const std::vector<uint32_t> values = values_of(op, specialization);
+  const std::vector<uint32_t> values = values_of(source);
   std::vector<VkSpecializationMapEntry> entries;
   for (const SpecializationSlot& slot : interface.specialization) {
-    entries.push_back({slot.constant_id, static_cast<uint32_t>(slot.index * sizeof(uint32_t)), sizeof(uint32_t)});
+    const auto offset = static_cast<uint32_t>(entries.size() * sizeof(uint32_t));
+    entries.push_back({slot.constant_id, offset, sizeof(uint32_t)});
   }
   const VkSpecializationInfo constants{static_cast<uint32_t>(entries.size()), entries.data(),
                                        values.size() * sizeof(uint32_t), values.data()};
@@ -225,8 +234,8 @@ Expected<Pipeline> Pipelines::make(const PipelineSource& source, const Layout& l
   if (interface.required_subgroup_size != 0 && device_->profile.has_subgroup_size_control) {
     info.stage.pNext = &subgroup;
     // VUID-02758: full subgroups need a width that is a multiple of them.
-    const bool is_full =
-        !interface.workgroup.empty() && interface.workgroup[specialization][0] % interface.required_subgroup_size == 0;
+    const bool is_full = !interface.workgroup.empty() &&
+                         interface.workgroup[source.specialization][0] % interface.required_subgroup_size == 0;
     if (is_full) info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   }
 

@@ -3,6 +3,7 @@
 //
 // Compute pipelines, made when a recording first asks and kept until the end. A pipeline is known by its module's
 // digest, its interface and the values of its specialization constants: kernels that agree in all three share one.
+// Some of these values are the problem's.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,10 @@
 #include "runtime/dispatch/statistics.h"
 #include "runtime/library/kernel_library.h"
 
+namespace qgen {
+struct Launch;
+}
+
 namespace qgen::dispatch {
 
 struct Pipeline {
@@ -32,8 +37,10 @@ struct Pipeline {
 struct PipelineSource {
   const OperatorInfo* op = nullptr;
   const KernelInfo* kernel = nullptr;
-  size_t specialization = 0;
+  size_t specialization = 0;      // row of op->specializations
+  const void* problem = nullptr;  // the operator's Problem
 };
+PipelineSource source_of(const Launch& launch);
 
 class Pipelines {
  public:
@@ -47,7 +54,7 @@ class Pipelines {
   // Safe from many threads, as make_all() and save_cache() are. Errors: a feature, subgroup size or number of push
   // constants that the device lacks; a damaged module; the driver's. The pipeline stays where it is as long as this
   // does.
-  Expected<const Pipeline*> get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization);
+  Expected<const Pipeline*> get(const PipelineSource& source);
 
   // What the driver says of it; it is made where it is not there. Errors: those of get(), a device that says nothing.
   Expected<std::vector<Statistic>> statistics(const PipelineSource& source);

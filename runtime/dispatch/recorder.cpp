@@ -146,7 +146,7 @@ Done Recorder::plan(const Work& work, const Launch& launch, std::span<const Regi
   const auto groups = fold_grid(launch.groups, device().profile.max_workgroup_count);
   if (!groups) return groups.error();
   dispatch.groups = *groups;
-  const auto pipeline = pipelines_->get(*launch.op, *launch.kernel, launch.specialization);
+  const auto pipeline = pipelines_->get(source_of(launch));
   if (!pipeline) return pipeline.error();
   dispatch.pipeline = *pipeline;
 

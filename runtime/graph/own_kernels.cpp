@@ -61,12 +61,14 @@ class Collector {
 
  private:
   Expected<uint32_t> number_of(const Launch& launch) {
+    std::vector<uint32_t> values =
+        specialization_values(*launch.op, launch.specialization, launch.problem.data());
     const auto [known, is_new] =
-        kernels_.try_emplace({launch.kernel, launch.specialization}, static_cast<uint32_t>(parts_.kernels.size()));
+        kernels_.try_emplace({launch.kernel, values}, static_cast<uint32_t>(parts_.kernels.size()));
     if (!is_new) return known->second;
     const auto module = module_of(*launch.kernel);
     if (!module) return module;
-    parts_.kernels.push_back(kernel_of(launch, *module));
+    parts_.kernels.push_back(kernel_of(launch, std::move(values), *module));
     return known->second;
   }
 
@@ -79,7 +81,7 @@ class Collector {
     return known->second;
   }
 
-  static Kernel kernel_of(const Launch& launch, uint32_t module) {
+  static Kernel kernel_of(const Launch& launch, std::vector<uint32_t> values, uint32_t module) {
     const OperatorInfo& op = *launch.op;
     const InterfaceInfo& interface = op.interfaces[launch.kernel->interface];
     Kernel kernel{.id = std::string(launch.kernel->id),
@@ -97,15 +99,14 @@ class Collector {
       kernel.operands.push_back({std::string(operand.name), operand.access, operand.is_optional, operand.in_place,
                                  op.form(launch.kernel->parameters, i)});
     }
-    const uint32_t* values = op.specialization(launch.specialization);
-    kernel.specialization.assign(values, values + op.specialization_names.size());
+    kernel.specialization = std::move(values);
     if (!interface.workgroup.empty())
       std::ranges::copy(interface.workgroup[launch.specialization], kernel.workgroup.begin());
     return kernel;
   }
 
   const KernelLibrary& library_;
-  std::map<std::pair<const KernelInfo*, size_t>, uint32_t> kernels_;
+  std::map<std::pair<const KernelInfo*, std::vector<uint32_t>>, uint32_t> kernels_;  // with specialization_values()
   std::map<uint64_t, uint32_t> numbers_;  // of modules, by their digests
   std::vector<blob_format::Module> modules_;
   OwnKernels::Parts parts_;

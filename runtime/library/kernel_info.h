@@ -9,7 +9,7 @@
 //   operator   what is computed: `quantize_affine`. Has a Problem, operands, kernels and recipes
 //   recipe     several kernels, with scratch memory between them, that together compute the operator
 //   variant    one combination of the spec's parameters; one SPIR-V module
-//   kernel     a variant with a value for each specialization constant: what a pipeline is made from
+//   kernel     a variant with a value for each specialization constant that is chosen: what pipelines are made from
 //
 // Generated code fills these with constexpr tables and a few functions; every function is pure. `const void* problem`
 // points at the operator's generated Problem struct, `const void* parameters` at its generated Parameters struct:
@@ -59,7 +59,8 @@ struct BlockField {
   uint16_t size_bytes;
 };
 
-// The value of specialization constant `constant_id` is element `index` of the kernel's specialization values.
+// The value of specialization constant `constant_id` is element `index` of the kernel's specialization values, behind
+// which those stand that the problem decides: specialization_values() of kernel_library.h.
 struct SpecializationSlot {
   uint32_t constant_id;
   uint8_t index;
@@ -244,6 +245,8 @@ struct OperatorInfo {
   std::span<const ConditionInfo> device_conditions;  // of require_device
   std::span<const std::string_view> specialization_names;
   std::span<const uint32_t> specializations;  // rows of specialization_names.size() values; no names: one empty row
+  size_t constants_count = 0;  // of `constants`
+  void (*constants)(const SelectionScope&, uint32_t* values) = nullptr;  // of the problem alone; null: none
   std::span<const InterfaceInfo> interfaces;
   std::span<const KernelInfo> kernels;  // sorted by id
   std::span<const RecipeInfo> recipes;

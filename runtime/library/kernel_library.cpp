@@ -47,4 +47,12 @@ KernelLibrary::Found KernelLibrary::find_kernel(std::string_view id) const {
   return recipe != op->recipes.end() ? Found{op, nullptr, &*recipe} : Found{};
 }
 
+std::vector<uint32_t> specialization_values(const OperatorInfo& op, size_t row, const void* problem) {
+  const size_t chosen = op.specialization_names.size();
+  std::vector<uint32_t> values(op.specialization(row), op.specialization(row) + chosen);
+  values.resize(chosen + op.constants_count);
+  if (op.constants) op.constants({.problem = problem}, values.data() + chosen);
+  return values;
+}
+
 }  // namespace qgen

@@ -134,6 +134,11 @@ constexpr Integer truncated(double number) {
   return number < 9.2e18 ? static_cast<int64_t>(number) : INT64_MAX;
 }
 
+// As a specialization constant, which is a uint.
+constexpr uint32_t as_constant(Integer value) {
+  return value.value < 0 ? 0 : value.value > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(value.value);
+}
+
 constexpr Integer device_value(size_t number, const DeviceNumbers& device) {
   switch (static_cast<DeviceNumber>(number)) {
     case DeviceNumber::subgroup_size: return device.subgroup_size;

@@ -6,7 +6,7 @@
 //
 //   output_of(q, residual)      the four bytes to be stored
 //   by_table(word)              four bytes by the table, where there is one
-//   with_residual(word, residual)        with a residual, where there is one
+//   residual_added(word, residual)        with a residual, where there is one
 //   sum_with_residual(result, residual)  where there is one: of four results, dequantized
 //   residual_word(at)           four bytes of the residual, or one; 0 where there is none
 //   residual_byte(at)
@@ -23,7 +23,7 @@ uint looked_up(uint byte) {
 }
 
 uint by_table(uint word) {
-  if (problem.has_table == 0u) return word;
+  if (!${with_table}) return word;
   return looked_up(word & 0xffu) | looked_up(word >> 8 & 0xffu) << 8 | looked_up(word >> 16 & 0xffu) << 16 |
          looked_up(word >> 24) << 24;
 }
@@ -35,15 +35,15 @@ uint sum_with_residual(vec4 result, uint residual) {
                            float(127 - zero_point));
 }
 
-uint with_residual(uint word, uint residual) {
-  if (problem.has_residual == 0u) return word;
+uint residual_added(uint word, uint residual) {
+  if (!${with_residual}) return word;
   return sum_with_residual(dequantized(word, problem.result_scale, problem.result_zero_point), residual);
 }
 
-uint residual_word(uint at) { return problem.has_residual != 0u ? residual_words[at] : 0u; }
+uint residual_word(uint at) { return ${with_residual} ? residual_words[at] : 0u; }
 uint residual_byte(uint at) { return residual_word(at / 4u) >> (8u * (at % 4u)) & 0xffu; }
 
-uint output_of(ivec4 q, uint residual) { return with_residual(by_table(pack_i8(q)), residual); }
+uint output_of(ivec4 q, uint residual) { return residual_added(by_table(pack_i8(q)), residual); }
 
 uint padded(uint word, uint count) {
   if (count >= 4u) return word;

@@ -10,13 +10,13 @@
 //   store_vector(row, column, vector)
 //
 // There are two ways. The straight one has no branches, so that loads, sums and stores of several words go on together;
-// layers take it that have neither a table nor odd columns, where a strip is four words for each invocation. The other
-// does everything.
+// layers take it that have whole vectors of columns, where a strip is four words for each invocation. The other does
+// everything.
 const uint kStripInvocations = kInvocations / kSubgroups;
 const uint kStripOutputs = ${matrix.m}u * kStripVectors;  // in words
 
-uint short_word(ivec4 taken, Columns columns, bool is_exact) {
-  return pack_i8(short_outputs(short_sums(taken, columns, is_exact), columns));
+uint short_word(ivec4 taken, Columns columns) {
+  return packed_integers(short_shifted(short_sums(taken, columns), columns), problem.rounded_zero_point);
 }
 
 // ---- the straight way -----------------------------------------------------------------------------------------------
@@ -66,20 +66,20 @@ vec4 short_results(vec4 sum, Columns columns) {
   return result;
 }
 
-void store_runs(uvec2 corner, uint pair, uint row_offset, bool is_exact, bool has_residual) {
+// A table changes results, and a residual is added to what they then are.
+uint run_output(ivec4 taken, Columns columns, uint residual) {
+  if (!${with_residual} || ${with_table}) return residual_added(by_table(short_word(taken, columns)), residual);
+  return sum_with_residual(short_results(short_sums(taken, columns), columns), residual);
+}
+
+void store_runs(uvec2 corner, uint pair, uint row_offset) {
   [[unroll]] for (uint row = 0u; row < ${blocks.m}; ++row) {
     const uvec2 strip = uvec2(row, pair);
     const uvec2 place = strip_corner(corner, strip) + run_place();
     put_strip(strip, kGap);
     uvec4 words;
     [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-      const ivec4 taken = sums_at(run_word(i));
-      if (has_residual) {
-        const vec4 result = short_results(short_sums(taken, run_columns[i], is_exact), run_columns[i]);
-        words[i] = sum_with_residual(result, run_residual[row][i]);
-      } else {
-        words[i] = short_word(taken, run_columns[i], is_exact);
-      }
+      words[i] = run_output(sums_at(run_word(i)), run_columns[i], run_residual[row][i]);
     }
     if (is_output(place.x, place.y)) store_vector(place.x + row_offset, place.y, words);
   }
@@ -104,7 +104,7 @@ void store_words(uvec2 corner, uint pair, uint row_offset) {
   uint words[kShare], residual[kShare];
   for (uint row = 0u; row < ${blocks.m}; ++row) {
     const uint first_row = strip_corner(corner, uvec2(row, pair)).x;
-    if (problem.has_residual != 0u) {
+    if (${with_residual}) {
       [[unroll]] for (uint i = 0u; i < kShare; ++i) {
         residual[i] = 0u;
         if (word_row(i) < ${matrix.m}u && is_output(first_row + word_row(i), column)) {
@@ -121,19 +121,12 @@ void store_words(uvec2 corner, uint pair, uint row_offset) {
     }
     ivec4 taken[kShare];
     [[unroll]] for (uint i = 0u; i < kShare; ++i) taken[i] = sums_at(sums_word(i));
-    if (!is_short) {
-      [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = uint(taken[i].x);
-    } else if (problem.k <= kExactDepth) {
-      [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = short_word(taken[i], columns, true);
+    if (is_short) {
+      [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = short_word(taken[i], columns);
     } else {
-      [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = short_word(taken[i], columns, false);
+      [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = uint(taken[i].x);
     }
-    if (problem.has_table != 0u) {
-      [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = by_table(words[i]);
-    }
-    if (problem.has_residual != 0u) {
-      [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = with_residual(words[i], residual[i]);
-    }
+    [[unroll]] for (uint i = 0u; i < kShare; ++i) words[i] = residual_added(by_table(words[i]), residual[i]);
     [[unroll]] for (uint i = 0u; i < kShare; ++i) {
       if (word_row(i) < ${matrix.m}u && is_output(first_row + word_row(i), column)) {
         store_bytes(first_row + word_row(i) + row_offset, column, words[i]);
@@ -142,29 +135,20 @@ void store_words(uvec2 corner, uint pair, uint row_offset) {
   }
 }
 
-bool may_be_runs() { return kAreRuns && have_vectors() && problem.has_table == 0u; }
+bool may_be_runs() { return kAreRuns && have_vectors(); }
 
 // Before the last matrices are multiplied.
 void begin_outputs(uvec2 corner, uint row_offset) {
-  if (may_be_runs() && problem.has_residual != 0u) fetch_residual(corner, 0u, row_offset);
+  if (${with_residual} && may_be_runs()) fetch_residual(corner, 0u, row_offset);
 }
 
 void store_sums(uvec2 corner, uint row_offset) {
   [[dont_unroll]] for (uint pair = 0u; pair < kPairs; ++pair) {
-    const bool is_exact = problem.k <= kExactDepth;
-    if (pair != 0u && problem.has_residual != 0u) fetch_residual(corner, pair, row_offset);
-    if (!may_be_runs() || !begin_runs(corner, pair)) {
-      store_words(corner, pair, row_offset);
-    } else if (problem.has_residual == 0u) {
-      if (is_exact) {
-        store_runs(corner, pair, row_offset, true, false);
-      } else {
-        store_runs(corner, pair, row_offset, false, false);
-      }
-    } else if (is_exact) {
-      store_runs(corner, pair, row_offset, true, true);
+    if (${with_residual} && pair != 0u && may_be_runs()) fetch_residual(corner, pair, row_offset);
+    if (may_be_runs() && begin_runs(corner, pair)) {
+      store_runs(corner, pair, row_offset);
     } else {
-      store_runs(corner, pair, row_offset, false, true);
+      store_words(corner, pair, row_offset);
     }
   }
 }

@@ -23,18 +23,13 @@ $if output_dtype == i8
 $end
 };
 
-// 255 * 128 of so many add up to less than 2^31, and to no more than 2^24: such an int is a float, whatever rounds it.
-const uint kShortDepth = 65793u;
-const uint kExactDepth = 514u;
-
 $if output_dtype == i8
 const uint kShortReciprocal = 0x7e000000u;  // 2^125
 
 // Whether short_outputs() serves: sums fit an int, no real output is NaN, and a subnormal one comes to less than a
 // half, flushed or not. It takes both, what the layer says and what a column says.
 bool layer_is_short() {
-  return problem.k <= kShortDepth && problem.activation != kActivationHardswish &&
-         problem.rounded_inverse_scale > 0.0 && floatBitsToUint(problem.rounded_inverse_scale) <= kShortReciprocal;
+  return ${sums_are_ints} && !${with_hardswish} && problem.rounded_inverse_scale > 0.0 && floatBitsToUint(problem.rounded_inverse_scale) <= kShortReciprocal;
 }
 bool column_is_short(float scale, float bias) { return is_finite(scale) && is_finite(bias); }
 
@@ -90,9 +85,10 @@ vec4 short_difference(ivec4 a, ivec4 b) {
   return real;
 }
 
-// Sums less the correction, where k is at most kShortDepth; is_exact: at most kExactDepth.
-vec4 short_sums(ivec4 sums, Columns columns, bool is_exact) {
-  return is_exact ? vec4(sums + columns.correction) : short_difference(sums, -columns.correction);
+// Sums less the correction, which an int holds.
+vec4 short_sums(ivec4 sums, Columns columns) {
+  if (${sums_are_bits}) return intBitsToFloat(sums + (columns.correction + kRoundingShiftBits)) - kRoundingShift;
+  return ${sums_are_exact} ? vec4(sums + columns.correction) : short_difference(sums, -columns.correction);
 }
 
 // Before the activation; a subnormal is still to be flushed. No product is subnormal: scales are not, and are
@@ -106,7 +102,7 @@ vec4 real_outputs(vec4 sum, Columns columns) {
 // The sum over k of q * w is above -2^31 and at most 2^31, which an int holds as -2^31. Negated it always fits, and so
 // does the correction.
 vec4 linear_outputs(ivec4 sums, Columns columns) {
-  if (problem.k <= kShortDepth) return real_outputs(short_sums(sums, columns, false), columns);
+  if (${sums_are_ints}) return real_outputs(short_sums(sums, columns), columns);
   return real_outputs(exact_difference(columns.correction, -sums), columns);
 }
 
@@ -153,7 +149,7 @@ ivec4 long_outputs(ivec4 sums, Columns columns) {
 }
 
 ivec4 quantized_outputs(ivec4 sums, Columns columns) {
-  if (columns.is_short) return short_outputs(short_sums(sums, columns, false), columns);
+  if (columns.is_short) return short_outputs(short_sums(sums, columns), columns);
   return long_outputs(sums, columns);
 }
 $end

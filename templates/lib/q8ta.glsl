@@ -22,17 +22,22 @@ vec4 dequantized(uint word, float scale, int zero_point) {
   return x;
 }
 
-// x is no NaN; `low` and `high` are the bounds of the result, less the zero point. Clamping integers' bounds before
-// rounding is the same as after, and leaves nothing infinite. What is rounded becomes q + 128, which is never negative,
-// so that two of them are packed by a sum of floats.
-uint quantized_between(vec4 x, float inverse_scale, int zero_point, float low, float high) {
+// Rounded integers less their zero point, and plus kRoundingShift, as four bytes. They become q + 128, which is never
+// negative, so that two of them are packed by a sum of floats.
+uint packed_integers(vec4 shifted, int zero_point) {
   const float kIntegers = 8388608.0;  // 2^23: a float from there on has an integer in its low bits
-  precise const vec4 scaled = x * inverse_scale;
-  precise const vec4 shifted = clamp(scaled, low, high) + kRoundingShift;
   const float offset = kRoundingShift - float(128 + zero_point);
   const vec2 pairs = (shifted.xz - (offset - kIntegers)) + 256.0 * (shifted.yw - offset);
   const uvec2 bits = floatBitsToUint(pairs);
   return (bits.x ^ floatBitsToUint(kIntegers)) ^ bits.y << 16 ^ 0x80808080u;
+}
+
+// x is no NaN; `low` and `high` are the bounds of the result, less the zero point. Clamping integers' bounds before
+// rounding is the same as after, and leaves nothing infinite.
+uint quantized_between(vec4 x, float inverse_scale, int zero_point, float low, float high) {
+  precise const vec4 scaled = x * inverse_scale;
+  precise const vec4 shifted = clamp(scaled, low, high) + kRoundingShift;
+  return packed_integers(shifted, zero_point);
 }
 
 // NaN becomes the zero point. A sum is NaN if one of its terms is; where it is so for another reason, nothing changes.

@@ -20,6 +20,7 @@
 #include "codegen/spec/parse_spec.h"
 #include "common/files.h"
 #include "runtime/library/blob_format.h"
+#include "runtime/library/kernel_library.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/tuning_info.h"
 #include "tests/codegen/emit/golden/cpp/operators.h"
@@ -36,6 +37,7 @@ namespace {
 using expression::Word;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 constexpr std::string_view kScale = R"yaml(
 operator: scale
@@ -59,6 +61,7 @@ parameters:
 specialization:
   workgroup: [64, 128]
   unroll: [1, 2]
+constants: {is_long: numel > 1000, rest: numel - 1000, is_down: rounding == down}
 fit: {move: 1.5, wait_us: 0.25}
 define:
   groups: ceil_div(numel, vec * workgroup * unroll)
@@ -160,7 +163,7 @@ Kernel scale_kernel(const spec::Spec& spec, std::string id, std::string dtype, s
   kernel.interface.push_constants = {member("numel", 0, Kind::u32), member("alpha", 4, Kind::f32),
                                      member("sizes", 16, Kind::i32, 4)};
   kernel.interface.push_constants_bytes = 32;
-  kernel.interface.specialization = {{"workgroup", 0, 64}, {"unroll", 1, 1}};
+  kernel.interface.specialization = {{"workgroup", 0, 64}, {"unroll", 1, 1}, {"is_down", 4, 0}};
   if (dtype == "f16") kernel.interface.needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit);
   for (const auto& row : specialization_rows(spec)) kernel.resources.push_back({{row[0], 1, 1}, 0, {}});
   return kernel;
@@ -367,10 +370,10 @@ const BadKernel kBadKernels[] = {
      "  expected: that many invocations in a workgroup, or on one of its sides\n"
      "  hint: declare it in the template: ${local_size(workgroup)}\n"
      "  in variant scale.f16.buffer.fast.vec4.fused\n"},
-    {"an unknown constant", [](Kernel& k) { k.interface.specialization[1] = {"tiles", 2, 1}; },
-     "specs/scale.yaml: error: specialization constant 'tiles' has constant_id 2, which the spec does not declare\n"
-     "  expected: less than 2, the spec's specialization constants\n"
-     "  hint: add it to `specialization`, whose order gives the ids\n"
+    {"an unknown constant", [](Kernel& k) { k.interface.specialization[1] = {"tiles", 5, 1}; },
+     "specs/scale.yaml: error: specialization constant 'tiles' has constant_id 5, which the spec does not declare\n"
+     "  expected: less than 5, the spec's specialization constants\n"
+     "  hint: add it to `specialization` or `constants`, whose order gives the ids\n"
      "  in variant scale.f16.buffer.fast.vec4.fused\n"},
 };
 // clang-format on
@@ -458,6 +461,16 @@ TEST(GeneratedCode, EvaluatesTheSpecsExpressions) {
   EXPECT_EQ(op.first_failing_device(s.scope()), kAllHold);
   s.device.max_workgroup_invocations = 64;
   EXPECT_EQ(op.first_failing_device(s.scope()), 0);
+}
+
+TEST(GeneratedCode, ProblemsDecideConstants) {
+  const OperatorInfo& op = generated::scale::op;
+  ScaleScope s;
+  EXPECT_THAT(specialization_values(op, 1, &s.problem), ElementsAre(64, 2, 1, 24, 0));
+  s.problem.numel = 7;
+  s.problem.rounding = generated::words::Rounding::down;
+  EXPECT_THAT(specialization_values(op, 2, &s.problem), ElementsAre(128, 1, 0, 0, 1)) << "what is negative is 0";
+  EXPECT_THAT(specialization_values(generated::row_sum_partial::op, 0, nullptr), IsEmpty());
 }
 
 // In one loop, and each by itself, to the bit; kernels of equal terms are known as such.

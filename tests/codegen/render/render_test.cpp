@@ -33,6 +33,7 @@ specialization:
   workgroup: [64, 128]
   tiles:     [2, 4]
   grain:     [{rows: 1, columns: 2}]
+constants: {is_wide: numel > 16, rest: numel % 4}
 grid: [ceil_div(numel, vec * workgroup), 1, 1]
 cost: numel / device.bytes_per_us
 )";
@@ -62,7 +63,7 @@ const expand::Variant& variant(std::string_view id) {
 
 // Names every parameter and constant in a comment, so that no row must.
 constexpr std::string_view kUseAll =
-    "// ${dtype} ${storage} ${vec} ${fast} ${shape.m} ${workgroup} ${tiles} ${grain.rows}\n";
+    "// ${dtype} ${storage} ${vec} ${fast} ${shape.m} ${workgroup} ${tiles} ${grain.rows} ${is_wide} ${rest}\n";
 
 TemplateSet templates_of(std::string_view text) {
   TemplateSet templates;
@@ -109,6 +110,7 @@ constexpr Row kRows[] = {
     // ---- ${...}
     {"parameters are their literals", "a ${dtype} ${vec} ${fast}", kFloat4, "a f32 4 true\n"},
     {"constants are their names", "a ${workgroup}, ${tiles}", kFloat4, "a workgroup, tiles\n"},
+    {"constants of the problem are too", "a ${is_wide} ${rest}", kFloat4, "a is_wide rest\n"},
     {"fields of records", "a ${2 * shape.m} ${glsl_type(shape.inner)} ${grain.rows}", kFloat4, "a 16 int8_t grain_rows\n"},
     {"operands are their names", "a ${input}", kFloat4, "a input\n"},
     {"arithmetic", "a ${vec * 2 + bytes(dtype)}", kFloat4, "a 12\n"},
@@ -246,6 +248,8 @@ TEST(Render, constants_are_declared_after_the_extensions) {
             "layout(constant_id = 0) const uint workgroup = 64u;\n"
             "layout(constant_id = 1) const uint tiles = 2u;\n"
             "layout(constant_id = 2) const uint grain_rows = 1u;\n"
+            "layout(constant_id = 4) const bool is_wide = false;\n"
+            "layout(constant_id = 5) const uint rest = 0u;\n"
             "void main() {}\n"
             "// f16 buffer 1 false 8 workgroup tiles grain_rows\n");
 }

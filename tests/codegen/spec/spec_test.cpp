@@ -44,6 +44,7 @@ parameters:
 specialization:
   workgroup: [64, 128]
   tile: [{rows: 1, columns: 2}]
+constants: {is_wide: ((numel)) > 16, rest: numel % 4, closes: ends == closed}
 fit: {move: 2^-1, wait_us: 1e-3}
 require: [vec in (1, 4), (fast or dtype == f32)]
 applies_when:
@@ -92,6 +93,10 @@ parameters:
 specialization:
   workgroup: [64, 128]
   tile: [{rows: 1, columns: 2}]
+constants:
+  is_wide: numel > 16
+  rest: numel % 4
+  closes: ends == closed
 fit:
   move: 0.5
   wait_us: 0.001
@@ -382,13 +387,13 @@ TEST(Spec, KnowsThePlaceOfEachField) {
   EXPECT_EQ(to_text(spec.applies_when[1].expression.where()), "specs/op.yaml:29:6") << "inside the quotes";
   EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:32:42");
   EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:33") << "a block has no columns";
-  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:47:41");
+  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:48:41");
 }
 
 TEST(Spec, ReportsAllErrorsOfAFile) {
   EXPECT_EQ(errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
             "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
-            "  expected: one of applies_when, attributes, cost, define, fit, grid, kernel, operands, operator, "
+            "  expected: one of applies_when, attributes, constants, cost, define, fit, grid, kernel, operands, operator, "
             "operators, parameters, problem, recipes, recipes_use, require, require_device, specialization, "
             "subgroup_size, summary, "
             "template, use, verify\n"

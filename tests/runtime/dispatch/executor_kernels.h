@@ -75,6 +75,13 @@ layout(local_size_x = 1) in;
 layout(std430, binding = 0) writeonly buffer Data { int data[]; };
 void main() { data[problem.count] = int(problem.value); })";
 
+// The constant is the problem's value.
+inline constexpr std::string_view kStamp = HEAD R"(
+layout(constant_id = 0) const uint stamp = 0u;
+layout(local_size_x = 1) in;
+layout(std430, binding = 0) writeonly buffer Data { int data[]; };
+void main() { data[problem.count] = int(stamp); })";
+
 inline constexpr std::string_view kNegateI8 = R"(#version 450
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
@@ -170,6 +177,11 @@ inline std::vector<Sketch> sketches() {
                  .bindings = images});
   all.push_back({.id = "poke.i32", .glsl = kPoke, .operands = data, .forms = {kI32Buffer}, .bindings = {kWrites0},
                  .push_constants = kCountPushed});
+  all.push_back({.id = "stamp.i32", .glsl = kStamp, .operands = data, .forms = {kI32Buffer}, .bindings = {kWrites0},
+                 .push_constants = {kCountPushed.front()},
+                 .constant = [](const SelectionScope& scope, uint32_t* value) {
+                   *value = static_cast<const Count*>(scope.problem)->value;
+                 }});
   all.push_back({.id = "starving.i32", .glsl = kPoke, .operands = data, .forms = {kI32Buffer}, .bindings = {kWrites0},
                  .push_constants = kCountPushed, .needs = bit(Feature::bfloat16)});
   all.push_back({.id = "subgroup.i32", .glsl = kSubgroup, .operands = output, .forms = {kI32Buffer},

@@ -25,7 +25,7 @@ class PipelinesTest : public ExecutorTest {
  protected:
   void get(Pipelines& pipelines, std::string_view id, size_t specialization = 0) {
     const OperatorInfo& op = kit().op(id);
-    const auto pipeline = pipelines.get(op, op.kernels.front(), specialization);
+    const auto pipeline = pipelines.get({&op, &op.kernels.front(), specialization});
     ASSERT_TRUE(pipeline) << to_text(pipeline.error());
   }
 };
@@ -39,6 +39,23 @@ TEST_F(PipelinesTest, AreMadeOnce) {
   EXPECT_EQ(pipelines.count(), 1u);
   get(pipelines, "copy.i32", 1);
   EXPECT_EQ(pipelines.count(), 2u) << "another workgroup size is another pipeline";
+}
+
+// A pipeline for each value of what the problem decides, whichever is asked for first.
+TEST_F(PipelinesTest, KnowWhatTheProblemDecides) {
+  const DeviceTensor data = upload(of({0, 0, 0}));
+  const Choice first = kit().choice("stamp.i32", {1, 1, 1}, Count{0, 5});
+  const Choice second = kit().choice("stamp.i32", {1, 1, 1}, Count{1, 7});
+  const Choice third = kit().choice("stamp.i32", {1, 1, 1}, Count{2, 5});
+  run({{&first, {&data}}, {&second, {&data}}, {&third, {&data}}});
+  EXPECT_EQ(integers(data), (std::vector<int32_t>{5, 7, 5}));
+
+  Pipelines pipelines(device().handles(), library());
+  ASSERT_TRUE(pipelines.init({}));
+  for (const Choice* choice : {&first, &second, &third}) {
+    ASSERT_TRUE(pipelines.get(dispatch::source_of(choice->launches.front())));
+  }
+  EXPECT_EQ(pipelines.count(), 2u);
 }
 
 TEST_F(PipelinesTest, AreMadeTogether) {
@@ -57,7 +74,7 @@ TEST_F(PipelinesTest, AreMadeTogether) {
   });
   const size_t count = pipelines.count();
   EXPECT_EQ(heard.size(), count - 1) << "what was there is not made again";
-  for (const auto& source : sources) EXPECT_TRUE(pipelines.get(*source.op, *source.kernel, source.specialization));
+  for (const auto& source : sources) EXPECT_TRUE(pipelines.get(source));
   EXPECT_EQ(pipelines.count(), count);
   pipelines.make_all(sources, {});
   pipelines.make_all({}, {});

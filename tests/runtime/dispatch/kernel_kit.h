@@ -34,6 +34,8 @@ struct Sketch {
   std::vector<BlockField> push_constants = {};
   std::vector<BlockField> problem_buffer = {};
   std::vector<uint32_t> workgroups = {};  // values of constant 0; empty: no specialization constant
+  // Of the next constant, which the problem decides; null: there is none.
+  void (*constant)(const SelectionScope&, uint32_t* value) = nullptr;
   FeatureMask needs = 0;
   uint8_t required_subgroup_size = 0;
 };
@@ -108,6 +110,8 @@ class KernelKit {
     Tables& tables = tables_.emplace_back();
     tables.kernel = {sketch.id, &sketch, 0, static_cast<uint32_t>(operators_.size())};
     if (!sketch.workgroups.empty()) tables.slots = {{0, 0}};
+    const auto next = static_cast<uint8_t>(tables.slots.size());
+    if (sketch.constant) tables.slots.push_back({next, next});
     InterfaceInfo& interface = tables.interface;
     interface.bindings = sketch.bindings;
     interface.push_constants = sketch.push_constants;
@@ -129,6 +133,8 @@ class KernelKit {
       op.specialization_names = kNames;
       op.specializations = sketch.workgroups;
     }
+    op.constants = sketch.constant;
+    op.constants_count = sketch.constant ? 1 : 0;
     blob_.add_module(0, compile::strip(compiled ? *compiled : compile::Spirv{0}));
     operators_.push_back(op);
     pointers_.push_back(&operators_.back());
