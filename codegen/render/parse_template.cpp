@@ -34,12 +34,12 @@ void report_unused(ParseState& state, const std::vector<spec::Axis>& axes, size_
 void report_unused(ParseState& state, const std::vector<spec::PipelineConstant>& constants) {
   for (size_t i = 0; i < constants.size(); ++i) {
     if (state.used.contains(place_of_constant(state.spec, state.spec.specialization.size() + i))) continue;
-    state.errors.push_back({constants[i].name.where,
-                            fmt::format("no line of '{}' uses constant '{}'", state.spec.template_path->value,
-                                        constants[i].name.value),
-                            "",
-                            "use it, or take it out of the spec: each of its values would be the same pipeline",
-                            {}});
+    state.errors.push_back(
+        {constants[i].name.where,
+         fmt::format("no line of '{}' uses constant '{}'", state.spec.template_path->value, constants[i].name.value),
+         "",
+         "use it, or take it out of the spec: each of its values would be the same pipeline",
+         {}});
   }
 }
 

@@ -133,8 +133,8 @@ class SpecParser {
              "an operator without one is made of recipes only");
       return;
     }
-    for (std::string_view key :
-         {"specialization", "constants", "fit", "require", "applies_when", "require_device", "subgroup_size", "grid", "cost"}) {
+    for (std::string_view key : {"specialization", "constants", "fit", "require", "applies_when", "require_device",
+                                 "subgroup_size", "grid", "cost"}) {
       const YamlEntry* entry = root_.find(key);
       if (entry)
         report(entry->key.where, fmt::format("'{}' needs a 'template': this operator is made of recipes only", key));

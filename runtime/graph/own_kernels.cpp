@@ -61,8 +61,7 @@ class Collector {
 
  private:
   Expected<uint32_t> number_of(const Launch& launch) {
-    std::vector<uint32_t> values =
-        specialization_values(*launch.op, launch.specialization, launch.problem.data());
+    std::vector<uint32_t> values = specialization_values(*launch.op, launch.specialization, launch.problem.data());
     const auto [known, is_new] =
         kernels_.try_emplace({launch.kernel, values}, static_cast<uint32_t>(parts_.kernels.size()));
     if (!is_new) return known->second;
@@ -107,7 +106,7 @@ class Collector {
 
   const KernelLibrary& library_;
   std::map<std::pair<const KernelInfo*, std::vector<uint32_t>>, uint32_t> kernels_;  // with specialization_values()
-  std::map<uint64_t, uint32_t> numbers_;  // of modules, by their digests
+  std::map<uint64_t, uint32_t> numbers_;                                             // of modules, by their digests
   std::vector<blob_format::Module> modules_;
   OwnKernels::Parts parts_;
 };

@@ -245,7 +245,7 @@ struct OperatorInfo {
   std::span<const ConditionInfo> device_conditions;  // of require_device
   std::span<const std::string_view> specialization_names;
   std::span<const uint32_t> specializations;  // rows of specialization_names.size() values; no names: one empty row
-  size_t constants_count = 0;  // of `constants`
+  size_t constants_count = 0;                 // of `constants`
   void (*constants)(const SelectionScope&, uint32_t* values) = nullptr;  // of the problem alone; null: none
   std::span<const InterfaceInfo> interfaces;
   std::span<const KernelInfo> kernels;  // sorted by id

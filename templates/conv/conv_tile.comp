@@ -36,6 +36,7 @@ const uint kFetches = (kRows * kUnits + kInvocations - 1u) / kInvocations;
 $include "lib/conv_rows_words.glsl"
 $include "lib/conv_units.glsl"
 $include "lib/conv_weight.glsl"
+$include "lib/tile_of_rows.glsl"
 $include "lib/conv_rows.glsl"
 $include "lib/dot4.glsl"
 

@@ -22,7 +22,6 @@ void next_step() {}
 
 // Of each row of the tile, where it reads its first tap, as (width, height), and the word that this is. The divisions
 // that it takes are made once a row; then each invocation keeps its own.
-shared ivec3 tile_rows[kRows];
 const uint kOwnRows = (kRows + kInvocations - 1u) / kInvocations;
 ivec3 fetched_rows[kOwnRows];
 uint units_inverse;  // 2^32 / units_of_a_line(), rounded up; 0 where that is one
@@ -32,10 +31,10 @@ void begin_rows(uint first, uint unit) {
     const uvec3 pixel = pixel_of(min(first + i, part.rows - 1u));
     const ivec2 origin = input_origin(pixel.xy);
     const int line = int(pixel.z * problem.input_sides[1]) + origin.y;
-    tile_rows[i] = ivec3(origin, line * int(problem.input_sides[0]) + origin.x);
+    put_row(i, ivec4(origin, line * int(problem.input_sides[0]) + origin.x, 0));
   }
   barrier();
-  [[unroll]] for (uint i = 0u; i < kOwnRows; ++i) fetched_rows[i] = tile_rows[input_place(i).x];
+  [[unroll]] for (uint i = 0u; i < kOwnRows; ++i) fetched_rows[i] = row_at(input_place(i).x).xyz;
   units_inverse = 0xffffffffu / max(1u, units_of_a_line()) + 1u;
 }
 

@@ -14,6 +14,7 @@
 // conv_rows_words.glsl or conv_rows_halves.glsl. Which pixels there are is said by
 // lib/conv_part.glsl or conv_pixels.glsl, and the including kernel or lib/conv_weight.glsl says
 //
+//   put_row(row, place), row_at(row)      of each row of the tile, shared: lib/matrix_tile.glsl or tile_of_rows.glsl
 //   begin_tap(unit)           the tap of this invocation's first unit, where the workgroup's first is `unit`
 
 // Units past the tap's last are those of the next.
@@ -30,15 +31,16 @@ void next_step() {
   settle_tap();
 }
 
+// The divisions that a row takes are made once; then each invocation keeps its own.
 void begin_rows(uint first, uint unit) {
   begin_tap(unit);
   for (uint i = gl_LocalInvocationIndex; i < kRows; i += kInvocations) {
     const uvec3 pixel = pixel_of(min(first + i, part.rows - 1u));
     const ivec2 origin = input_origin(pixel.xy);
-    tile_rows[i] = ivec4(origin, row_base(origin, pixel.z), 0);
+    put_row(i, ivec4(origin, row_base(origin, pixel.z), 0));
   }
   barrier();
   [[unroll]] for (uint i = 0u; i < kFetches; ++i) {
-    fetched_rows[i] = tile_rows[min((gl_LocalInvocationIndex + i * kInvocations) / kUnits, kRows - 1u)];
+    fetched_rows[i] = row_at(min((gl_LocalInvocationIndex + i * kInvocations) / kUnits, kRows - 1u));
   }
 }

@@ -8,7 +8,5 @@ struct Tap {
 };
 Tap tap;
 
-// Of each row of the workgroup's tile, where it reads its first tap, as (width, height), and what row_base() says.
-// The divisions that it takes are made once a row; then each invocation keeps its own.
-shared ivec4 tile_rows[kRows];
+// Of the rows that this invocation fetches, where each reads its first tap, as (width, height), and what row_base() says.
 ivec4 fetched_rows[kFetches];

@@ -137,7 +137,7 @@ void store_words(uvec2 corner, uint pair, uint row_offset) {
 
 bool may_be_runs() { return kAreRuns && have_vectors(); }
 
-// Before the last matrices are multiplied.
+const bool kFetchesInLastRound = ${with_residual};
 void begin_outputs(uvec2 corner, uint row_offset) {
   if (${with_residual} && may_be_runs()) fetch_residual(corner, 0u, row_offset);
 }

@@ -11,6 +11,7 @@
 //
 // and next includes lib/plain_strips.glsl or lib/int8_strips.glsl, which say
 //
+//   kFetchesInLastRound                 whether begin_outputs() does anything
 //   begin_outputs(corner, row_offset)   before the last products: fetches what outputs wait for
 //   store_sums(corner, row_offset)      the outputs from `corner` on, this subgroup's first; rows `row_offset` further
 //

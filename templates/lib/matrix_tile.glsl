@@ -9,7 +9,8 @@
 //   kAcrossRows  whether neighbouring invocations fetch the same vector of neighbouring rows of x, or neighbouring
 //                vectors of a row: said by the includer
 //   tile_words   rows of x, then from kWeightTile on rows of w. A row has 16 bytes of padding, so that the rows of a
-//                matrix begin in different banks. In the end it holds the sums on their way out: lib/matrix_strips.glsl
+//                matrix begin in different banks. Before the first step it may hold a vector for each row (put_row()),
+//                and in the end it holds the sums on their way out: lib/matrix_strips.glsl
 //   kWords       words of a vector: a word divides it and the rows of a matrix
 const uint kInvocations = ${subgroups.workgroup};
 const uint kSubgroups = ${subgroups.m} * ${subgroups.n};
@@ -48,6 +49,9 @@ $else
   return tile_words[word];
 $end
 }
+
+void put_row(uint row, ivec4 place) { put_vector(row * kWords, uvec4(place)); }
+ivec4 row_at(uint row) { return ivec4(tile_vector(row * kWords)); }
 
 // Where a vector of a row lies, and the place-th vector of rows.
 uint word_at(uvec2 place) { return place.x * kPitch + place.y * kWords; }

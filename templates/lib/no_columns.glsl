@@ -5,4 +5,5 @@
 struct Columns { uint none; };
 Columns columns_at(uint column) { return Columns(0u); }
 void load_columns(uint first) {}
+void put_columns() {}
 Columns tile_columns_at(uint column) { return columns_at(column); }

@@ -5,6 +5,7 @@
 // once. The includer says
 //
 //   store_outputs(row, column, sums, columns)
+const bool kFetchesInLastRound = false;
 void begin_outputs(uvec2 corner, uint row_offset) {}
 
 void store_sums(uvec2 corner, uint row_offset) {

@@ -2,30 +2,42 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // What the columns of a tile have in common (lib/linear_outputs.glsl), read once, by the whole workgroup, before the
-// first step: at the end of a tile nothing waits for memory. The includer says kColumns and kInvocations.
+// last matrices are multiplied: at the end of a tile nothing waits for memory. The includer says kColumns and
+// kInvocations.
 //
-//   load_columns(first)            before a barrier
-//   tile_columns_at(column)        four columns, of which the tile's first is `first`
+//   load_columns(first)            of the tile whose first column is `first`
+//   put_columns()                  before a barrier
+//   tile_columns_at(column)        four columns
 //   tile_column_is_short(column)   whether the column has the short way (lib/linear_outputs.glsl), where outputs are i8
 uint first_column;
 shared vec4 column_scale[kColumns / 4u];
 shared vec4 column_bias[kColumns / 4u];
 shared ivec4 column_correction[kColumns / 4u];
 $if output_dtype == i8
-shared bool column_shortness[kColumns];
-bool tile_column_is_short(uint column) { return column_shortness[column - first_column]; }
+bool tile_column_is_short(uint column) {
+  const uint i = column - first_column;
+  return column_is_short(column_scale[i / 4u][i % 4u], column_bias[i / 4u][i % 4u]);
+}
 $end
+
+const uint kOwnColumns = (kColumns + kInvocations - 1u) / kInvocations;
+Column own_columns[kOwnColumns];
 
 void load_columns(uint first) {
   first_column = first;
-  [[dont_unroll]] for (uint i = gl_LocalInvocationIndex; i < kColumns; i += kInvocations) {
-    const Column column = column_at(first + i);
-    column_scale[i / 4u][i % 4u] = column.scale;
-    column_bias[i / 4u][i % 4u] = column.bias;
-    column_correction[i / 4u][i % 4u] = column.correction;
-$if output_dtype == i8
-    column_shortness[i] = column_is_short(column.scale, column.bias);
-$end
+  [[unroll]] for (uint i = 0u; i < kOwnColumns; ++i) {
+    own_columns[i] = column_at(first + gl_LocalInvocationIndex + i * kInvocations);
+  }
+}
+
+void put_columns() {
+  [[unroll]] for (uint i = 0u; i < kOwnColumns; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    if (kOwnColumns * kInvocations == kColumns || place < kColumns) {
+      column_scale[place / 4u][place % 4u] = own_columns[i].scale;
+      column_bias[place / 4u][place % 4u] = own_columns[i].bias;
+      column_correction[place / 4u][place % 4u] = own_columns[i].correction;
+    }
   }
 }
 

@@ -251,7 +251,7 @@ TEST(Render, constants_are_declared_after_the_extensions) {
             "layout(constant_id = 4) const bool is_wide = false;\n"
             "layout(constant_id = 5) const uint rest = 0u;\n"
             "void main() {}\n"
-            "// f16 buffer 1 false 8 workgroup tiles grain_rows\n");
+            "// f16 buffer 1 false 8 workgroup tiles grain_rows is_wide rest\n");
 }
 
 struct Place {
@@ -297,6 +297,8 @@ TEST(Render, every_line_knows_its_origin) {
             "specs/sample.yaml:20\n"
             "specs/sample.yaml:21\n"
             "specs/sample.yaml:22\n"
+            "specs/sample.yaml:23\n"
+            "specs/sample.yaml:23\n"
             "templates/lib/one.glsl:1\n"
             "templates/lib/two.glsl:2\n"
             "templates/sample.comp:6\n"

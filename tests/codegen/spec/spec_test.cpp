@@ -383,26 +383,27 @@ TEST(Spec, KnowsThePlaceOfEachField) {
   EXPECT_EQ(to_text(spec.operands[1].name.where), "specs/op.yaml:7:3");
   EXPECT_EQ(to_text(spec.operands[0].dtype.where), "specs/op.yaml:6:32");
   EXPECT_EQ(to_text(spec.parameters[3].values[1].where), "specs/op.yaml:17:12");
-  EXPECT_EQ(to_text(spec.require[1].expression.where()), "specs/op.yaml:26:26");
-  EXPECT_EQ(to_text(spec.applies_when[1].expression.where()), "specs/op.yaml:29:6") << "inside the quotes";
-  EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:32:42");
-  EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:33") << "a block has no columns";
+  EXPECT_EQ(to_text(spec.require[1].expression.where()), "specs/op.yaml:27:26");
+  EXPECT_EQ(to_text(spec.applies_when[1].expression.where()), "specs/op.yaml:30:6") << "inside the quotes";
+  EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:33:42");
+  EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:34") << "a block has no columns";
   EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:48:41");
 }
 
 TEST(Spec, ReportsAllErrorsOfAFile) {
-  EXPECT_EQ(errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
-            "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
-            "  expected: one of applies_when, attributes, constants, cost, define, fit, grid, kernel, operands, operator, "
-            "operators, parameters, problem, recipes, recipes_use, require, require_device, specialization, "
-            "subgroup_size, summary, "
-            "template, use, verify\n"
-            "  hint: did you mean 'operands'?\n"
-            "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
-            "op.yaml:4:14: error: 'u64' is no type of a problem field\n"
-            "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}\n"
-            "op.yaml:4:22: error: 'u8' is no type of a problem field\n"
-            "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}\n");
+  EXPECT_EQ(
+      errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
+      "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
+      "  expected: one of applies_when, attributes, constants, cost, define, fit, grid, kernel, operands, operator, "
+      "operators, parameters, problem, recipes, recipes_use, require, require_device, specialization, "
+      "subgroup_size, summary, "
+      "template, use, verify\n"
+      "  hint: did you mean 'operands'?\n"
+      "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
+      "op.yaml:4:14: error: 'u64' is no type of a problem field\n"
+      "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}\n"
+      "op.yaml:4:22: error: 'u8' is no type of a problem field\n"
+      "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}\n");
 }
 
 struct Snippet {
@@ -706,8 +707,9 @@ TEST(Fragments, HaveAShape) {
   EXPECT_EQ(
       errors_of(files),
       "lib/sizes.yaml:2:1: error: unknown key 'use' in the fragment\n"
-      "  expected: one of applies_when, attributes, bind, cost, define, fit, fragment, grid, operands, parameters, "
-      "problem, recipes, require, require_device, scratch, seen_as, specialization, steps, subgroup_size, verify, "
+      "  expected: one of applies_when, attributes, bind, constants, cost, define, fit, fragment, grid, operands, "
+      "parameters, problem, recipes, require, require_device, scratch, seen_as, specialization, steps, subgroup_size, "
+      "verify, "
       "words\n"
       "lib/sizes.yaml:3:10: error: 'problem' of a fragment is a list\n"
       "  expected: a map, such as problem: {name: ...}\n"
