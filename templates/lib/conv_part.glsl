@@ -71,6 +71,16 @@ $end
   part.rows = part.sides.x * part.sides.y * problem.input_sides[3];
 }
 
+// Sums of slices of k are [slice][phase][m][outputs rounded up to four]: the first row of this part's.
+uint first_row_of_sums(uint slice) {
+$if direction == transposed
+  const uint phase = part.phase.y * phases().x + part.phase.x;
+  return (slice * phases().x * phases().y + phase) * problem.m;
+$else
+  return slice * problem.m;
+$end
+}
+
 // A row of x, as (width, height, image) of its pixel within the part.
 uvec3 pixel_of(uint row) {
 $if direction == transposed

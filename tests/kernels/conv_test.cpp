@@ -207,9 +207,12 @@ TEST_F(ConvTest, LooksResultsUpAndAddsAResidual) {
     testing::add_residual(request, c.output);
     expect_reference("q8ta_conv2d", request, kEveryVariant);
   }
-  Request request = transposed({{1, 16, 4, 4}, {16, 6, 3, 3}, {2}, {1}, {1}, 1, "relu"});
-  testing::add_residual(request, {1, 6, 7, 7});
-  expect_reference("q8ta_conv2d_transposed", request, kEveryVariant);
+  for (const int64_t channels : {16, 256}) {  // 256: k in slices
+    Request request = transposed({{1, channels, 4, 4}, {channels, 6, 3, 3}, {2}, {1}, {1}, 1, "relu"});
+    testing::add_table(request);
+    testing::add_residual(request, {1, 6, 7, 7});
+    expect_reference("q8ta_conv2d_transposed", request, channels == 16 ? kEveryVariant : kEveryVariantAsAsked);
+  }
 }
 
 // Outputs in sixteens and no table: matrices have a way of their own for them, also with sums that are no float at once
@@ -384,6 +387,39 @@ class EverySmallProblem : public testing::KernelTest {
 
 TEST_F(EverySmallProblem, Forward) { expect_right("q8ta_conv2d", forward_sides()); }
 TEST_F(EverySmallProblem, Transposed) { expect_right("q8ta_conv2d_transposed", transposed_sides()); }
+
+// ---- slices of k ----------------------------------------------------------------------------------------------------
+
+// Of vectors and of words, of groups, and by phases, of which some have fewer taps than others or none. Layouts take
+// turns.
+class Slices : public testing::KernelTest {
+ protected:
+  void expect_joined(std::string_view op, const std::vector<ConvCase>& cases) {
+    for (size_t i = 0; i < cases.size(); ++i) {
+      SCOPED_TRACE(text_of(cases[i]));
+      Request request = op == "q8ta_conv2d_transposed" ? transposed(cases[i]) : forward(cases[i]);
+      request.places = places_of(5 * i + 5);
+      expect_reference(op, request, kEveryVariantAsAsked);
+    }
+  }
+};
+
+TEST_F(Slices, Forward) {
+  expect_joined("q8ta_conv2d", {{{2, 128, 4, 3}, {10, 128, 3, 3}, {1}, {1}},
+                                {{1, 122, 5, 4}, {6, 122, 3, 3}, {2}, {1}, {1}, 1, "relu"},
+                                {{1, 512, 3, 4}, {8, 256, 2, 2}, {1}, {1}, {1}, 2},
+                                {{1, 120, 3, 3}, {5, 120, 3, 3}, {1}, {1}},
+                                {{1, 122, 4, 4}, {7, 122, 3, 3}, {1}, {1}, {2}}});
+}
+
+TEST_F(Slices, Transposed) {
+  expect_joined("q8ta_conv2d_transposed", {{{1, 256, 3, 2}, {256, 6, 4, 4}, {2}, {1}},
+                                           {{2, 256, 2, 3}, {256, 4, 3, 3}, {2}, {1}, {1}, 1, "relu", true, {1}},
+                                           {{1, 1028, 2, 2}, {1028, 8, 1, 2}, {2}},
+                                           {{1, 512, 2, 2}, {512, 4, 3, 3}, {2}, {2}, {2}, 2},
+                                           {{1, 130, 3, 3}, {130, 5, 3, 3}, {1}, {1}},
+                                           {{1, 512, 1, 2}, {512, 4, 3, 3}, {4, 3}, {0}, {1, 2}}});
+}
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
 
