@@ -24,9 +24,13 @@ constexpr FieldInfo kFields[] = {
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
   {"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1},
   {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
-  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
-  table::data({"image_pixels", FieldInfo::Kind::u32, offsetof(Problem, image_pixels), 1}),
+  {"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1},
+  {"image_pixels", FieldInfo::Kind::u32, offsetof(Problem, image_pixels), 1},
   {"is_linear", FieldInfo::Kind::u32, offsetof(Problem, is_linear), 1},
+  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
+  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
+  {"column_stride", FieldInfo::Kind::u32, offsetof(Problem, column_stride), 1},
+  {"column_dilation", FieldInfo::Kind::u32, offsetof(Problem, column_dilation), 1},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
@@ -49,6 +53,10 @@ enum class Name : uint16_t {
   row_pixels,
   image_pixels,
   is_linear,
+  window_lines,
+  line_taps,
+  column_stride,
+  column_dilation,
   has_bias,
   activation,
   kDevice,
@@ -59,6 +67,40 @@ constexpr auto kNames = table::names<kFields>();
 Integer value(size_t name, const SelectionScope& scope) {
   return table::value_behind_own(name, kFields, scope);
 }
+
+constexpr OperandSource conv_real_depthwise_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::bias), table::ours(Operand::output),
+};
+void conv_real_depthwise_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<conv_real_depthwise::Problem*>(step_problem);
+  to.m = problem.m;
+  to.row_pixels = problem.row_pixels;
+  to.image_pixels = problem.image_pixels;
+  table::set(to.outputs, Integer(problem.n) * Integer(problem.products));
+  to.n = problem.n;
+  to.k = problem.k;
+  to.channels = problem.channels;
+  to.window_lines = problem.window_lines;
+  to.line_taps = problem.line_taps;
+  to.column_stride = problem.column_stride;
+  to.column_dilation = problem.column_dilation;
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+constexpr StepInfo depthwise_steps[] = {
+  {&conv_real_depthwise::op, conv_real_depthwise_operands, conv_real_depthwise_problem},
+};
 
 constexpr ConditionInfo linear_gemv_conditions[] = {
   {"is_linear != 0", table::kNamesOf<Name::is_linear>},
@@ -448,6 +490,9 @@ constexpr StepInfo tiled_steps[] = {
 };
 
 constexpr RecipeInfo kRecipes[] = {
+  {.id = "conv2d_q8csw.depthwise",
+      .first_failing = table::all_hold,
+      .steps = depthwise_steps},
   {.id = "conv2d_q8csw.linear_gemv",
       .conditions = linear_gemv_conditions,
       .first_failing = linear_gemv_first_failing,

@@ -21,6 +21,7 @@
 #include "conv_planes_finish.h"
 #include "conv_quantize.h"
 #include "conv_real_coopmat.h"
+#include "conv_real_depthwise.h"
 #include "conv_real_direct.h"
 #include "conv_real_finish.h"
 #include "conv_real_plain.h"
@@ -118,6 +119,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &conv_planes_finish::op,
   &conv_quantize::op,
   &conv_real_coopmat::op,
+  &conv_real_depthwise::op,
   &conv_real_direct::op,
   &conv_real_finish::op,
   &conv_real_plain::op,

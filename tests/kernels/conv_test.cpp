@@ -131,6 +131,8 @@ const ConvCase kShapes[] = {
     {{1, 5, 9, 10}, {5, 1, 3, 3}, {2}, {1}, {1}, 5},
     {{1, 8, 11, 11}, {8, 1, 5, 5}, {2}, {2}, {1}, 8},
     {{1, 4, 11, 11}, {4, 1, 3, 5}, {1}, {2}, {2}, 4},
+    {{1, 4, 7, 9}, {4, 1, 5, 5}, {1}, {2}, {1}, 4},
+    {{1, 4, 9, 7}, {4, 1, 3, 3}, {2, 1}, {1}, {1}, 4},                    // with strides that differ
     {{1, 4, 8, 8}, {12, 1, 3, 3}, {1}, {1}, {1}, 4},                      // with a multiplier
     {{2, 16, 3, 5}, {24, 16, 1, 1}},                                      // a linear layer of pixels
     {{1, 18, 3, 5}, {7, 18, 1, 1}},
@@ -170,6 +172,7 @@ TEST_F(ConvTest, TakesEmptySides) {
     expect_right(c, kEveryVariantAsAsked);
     expect_right_of_reals(c, kEveryVariantAsAsked);
   }
+  expect_right_of_reals({{1, 4, 0, 0}, {4, 1, 3, 3}, {1}, {2}, {1}, 4}, kEveryVariantAsAsked);
   expect_transposed_right({{0, 4, 3, 3}, {4, 4, 3, 3}, {2}}, kEveryVariantAsAsked);
   expect_transposed_right({{1, 0, 3, 3}, {0, 4, 3, 3}, {2}}, kEveryVariantAsAsked);
 }
@@ -367,25 +370,38 @@ std::map<std::string, Place, std::less<>> places_of(size_t index) {
 // of one core on llvmpipe. `kStep` shares no divisor with the length of a list.
 class EverySmallProblem : public testing::KernelTest {
  protected:
-  void expect_right(std::string_view op, const std::vector<Side>& sides) {
+  void expect_right(std::string_view op, const std::vector<Side>& sides, std::span<const Channels> kinds = kChannels) {
     constexpr size_t kStep = 101;
     ASSERT_EQ(std::gcd(sides.size(), kStep), 1u);
     size_t index = 0;
-    for (const Channels& channels : kChannels) {
+    for (const Channels& channels : kinds) {
       for (size_t i = 0; i < sides.size(); ++i) {
-        const bool is_transposed = op == "q8ta_conv2d_transposed";
-        const ConvCase c = case_of(sides[(i * kStep + 7) % sides.size()], sides[i], channels, is_transposed);
+        const ConvCase c =
+            case_of(sides[(i * kStep + 7) % sides.size()], sides[i], channels, op.ends_with("transposed"));
         SCOPED_TRACE(text_of(c));
-        Request request = is_transposed ? transposed(c) : forward(c);
-        request.places = places_of(index++);
-        expect_reference(op, request, kEveryVariantAsAsked);
+        expect_reference(op, request_of(op, c, index++), kEveryVariantAsAsked);
         if (HasFailure()) return;
       }
     }
   }
+
+ private:
+  // The index-th: reals lie in plain buffers, and take turns at their dtypes.
+  static Request request_of(std::string_view op, const ConvCase& c, size_t index) {
+    if (op == "conv2d_q8csw") return of_real_sums(c);
+    if (op == "conv2d_transposed") return with_real_weight(transposed(c), index % 2 == 0 ? DType::f32 : DType::f16);
+    Request request = op == "q8ta_conv2d_transposed" ? transposed(c) : forward(c);
+    request.places = places_of(index);
+    return request;
+  }
 };
 
 TEST_F(EverySmallProblem, Forward) { expect_right("q8ta_conv2d", forward_sides()); }
+// Groups alone, which every kernel of a weight of int8 has its own way with.
+TEST_F(EverySmallProblem, ForwardOfReals) {
+  constexpr Channels kGroups[] = {{1, 1, 4}, {1, 2, 2}, {3, 2, 2}};
+  expect_right("conv2d_q8csw", forward_sides(), kGroups);
+}
 TEST_F(EverySmallProblem, Transposed) { expect_right("q8ta_conv2d_transposed", transposed_sides()); }
 
 // ---- slices of k ----------------------------------------------------------------------------------------------------
