@@ -63,6 +63,10 @@ struct Problem {
   Required<std::array<uint32_t, 2>> stride;
   Required<std::array<uint32_t, 2>> padding;
   Required<std::array<uint32_t, 2>> dilation;
+  Required<std::array<uint32_t, 2>> tap_step;
+  Required<std::array<int32_t, 2>> tap_reach;
+  Required<uint32_t> phase_taps;
+  Required<std::array<uint32_t, 4>> pixel_quotients;
   Required<uint32_t> has_bias;
   Required<words::Activation> activation;
 

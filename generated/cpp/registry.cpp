@@ -25,6 +25,7 @@
 #include "conv_real_direct.h"
 #include "conv_real_finish.h"
 #include "conv_real_plain.h"
+#include "conv_real_tile.h"
 #include "conv_tile.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
@@ -123,6 +124,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &conv_real_direct::op,
   &conv_real_finish::op,
   &conv_real_plain::op,
+  &conv_real_tile::op,
   &conv_tile::op,
   &copy_words::op,
   &dequantize_affine::op,

@@ -24,6 +24,7 @@ $end
 ${declare_problem()}
 ${declare_words(weight, 4)}
 $include "lib/conv_part.glsl"
+$include "lib/conv_weight_sum.glsl"
 $include "lib/conv_outputs.glsl"
 
 const uint kVectors = ${step} / 16u;

@@ -24,6 +24,7 @@ ${declare_words(weight, 4)}
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
 $include "lib/conv_part.glsl"
+$include "lib/conv_weight_sum.glsl"
 $include "lib/conv_outputs.glsl"
 
 const uint kRows = ${group.m} * ${tile.m}u;

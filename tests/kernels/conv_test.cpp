@@ -257,6 +257,15 @@ TEST_F(ConvTest, OfRealsGivesTheReferenceWithEverySpecialization) {
                    kEverythingAsAsked);
 }
 
+// Tiles end within pixels of the second image, and within channels of a group.
+TEST_F(ConvTest, OfRealsTakesSeveralTiles) {
+  expect_reference("conv2d_q8csw", of_real_sums({{2, 6, 9, 10}, {268, 3, 3, 3}, {1}, {1}, {1}, 2}), kEveryVariant);
+  expect_reference("conv2d_transposed", with_real_weight(transposed({{2, 6, 9, 10}, {6, 67, 3, 3}, {1}, {1}, {1}, 2})),
+                   kEveryVariant);
+  expect_reference("conv2d_transposed", with_real_weight(transposed({{1, 5, 18, 17}, {5, 134, 4, 3}, {2}, {1}})),
+                   kEveryVariant);
+}
+
 // k is cut into slices.
 TEST_F(ConvTest, OfRealsJoinsSlices) {
   expect_right_of_reals({{1, 192, 3, 3}, {5, 192, 3, 3}, {1}, {1}}, kEveryVariant);
@@ -365,6 +374,15 @@ std::map<std::string, Place, std::less<>> places_of(size_t index) {
   return {{"input", {Storage::buffer, kLayouts[index % 4]}}, {"output", {Storage::buffer, kLayouts[index / 4 % 4]}}};
 }
 
+// The index-th request of an operator: layouts take turns, and where all is real, dtypes.
+Request asked(std::string_view op, const ConvCase& c, size_t index) {
+  if (op == "conv2d_q8csw") return of_real_sums(c);
+  if (op == "conv2d_transposed") return with_real_weight(transposed(c), index % 2 == 0 ? DType::f32 : DType::f16);
+  Request request = op == "q8ta_conv2d_transposed" ? transposed(c) : forward(c);
+  request.places = places_of(index);
+  return request;
+}
+
 // Each side of the list stands once for the height and once for the width of a problem with each kind of channels; the
 // pairs of layouts take turns. So 2295 problems are convolved and 3780 transposed, which takes nine and eleven seconds
 // of one core on llvmpipe. `kStep` shares no divisor with the length of a list.
@@ -379,20 +397,10 @@ class EverySmallProblem : public testing::KernelTest {
         const ConvCase c =
             case_of(sides[(i * kStep + 7) % sides.size()], sides[i], channels, op.ends_with("transposed"));
         SCOPED_TRACE(text_of(c));
-        expect_reference(op, request_of(op, c, index++), kEveryVariantAsAsked);
+        expect_reference(op, asked(op, c, index++), kEveryVariantAsAsked);
         if (HasFailure()) return;
       }
     }
-  }
-
- private:
-  // The index-th: reals lie in plain buffers, and take turns at their dtypes.
-  static Request request_of(std::string_view op, const ConvCase& c, size_t index) {
-    if (op == "conv2d_q8csw") return of_real_sums(c);
-    if (op == "conv2d_transposed") return with_real_weight(transposed(c), index % 2 == 0 ? DType::f32 : DType::f16);
-    Request request = op == "q8ta_conv2d_transposed" ? transposed(c) : forward(c);
-    request.places = places_of(index);
-    return request;
   }
 };
 
@@ -403,6 +411,10 @@ TEST_F(EverySmallProblem, ForwardOfReals) {
   expect_right("conv2d_q8csw", forward_sides(), kGroups);
 }
 TEST_F(EverySmallProblem, Transposed) { expect_right("q8ta_conv2d_transposed", transposed_sides()); }
+TEST_F(EverySmallProblem, TransposedOfReals) {
+  constexpr Channels kKinds[] = {{3, 5, 1}, {4, 2, 2}};
+  expect_right("conv2d_transposed", transposed_sides(), kKinds);
+}
 
 // ---- slices of k ----------------------------------------------------------------------------------------------------
 
@@ -413,9 +425,7 @@ class Slices : public testing::KernelTest {
   void expect_joined(std::string_view op, const std::vector<ConvCase>& cases) {
     for (size_t i = 0; i < cases.size(); ++i) {
       SCOPED_TRACE(text_of(cases[i]));
-      Request request = op == "q8ta_conv2d_transposed" ? transposed(cases[i]) : forward(cases[i]);
-      request.places = places_of(5 * i + 5);
-      expect_reference(op, request, kEveryVariantAsAsked);
+      expect_reference(op, asked(op, cases[i], 5 * i + 5), kEveryVariantAsAsked);
     }
   }
 };
@@ -428,13 +438,18 @@ TEST_F(Slices, Forward) {
                                 {{1, 122, 4, 4}, {7, 122, 3, 3}, {1}, {1}, {2}}});
 }
 
+TEST_F(Slices, OfGroupsOfReals) {
+  expect_joined("conv2d_q8csw", {{{1, 512, 3, 4}, {8, 256, 2, 2}, {1}, {1}, {1}, 2},
+                                 {{2, 390, 4, 3}, {9, 130, 3, 3}, {2, 1}, {1}, {1, 2}, 3, "hardswish"}});
+}
+
 TEST_F(Slices, Transposed) {
-  expect_joined("q8ta_conv2d_transposed", {{{1, 256, 3, 2}, {256, 6, 4, 4}, {2}, {1}},
-                                           {{2, 256, 2, 3}, {256, 4, 3, 3}, {2}, {1}, {1}, 1, "relu", true, {1}},
-                                           {{1, 1028, 2, 2}, {1028, 8, 1, 2}, {2}},
-                                           {{1, 512, 2, 2}, {512, 4, 3, 3}, {2}, {2}, {2}, 2},
-                                           {{1, 130, 3, 3}, {130, 5, 3, 3}, {1}, {1}},
-                                           {{1, 512, 1, 2}, {512, 4, 3, 3}, {4, 3}, {0}, {1, 2}}});
+  const std::vector<ConvCase> cases = {
+      {{1, 256, 3, 2}, {256, 6, 4, 4}, {2}, {1}}, {{2, 256, 2, 3}, {256, 4, 3, 3}, {2}, {1}, {1}, 1, "relu", true, {1}},
+      {{1, 1028, 2, 2}, {1028, 8, 1, 2}, {2}},    {{1, 512, 2, 2}, {512, 4, 3, 3}, {2}, {2}, {2}, 2},
+      {{1, 130, 3, 3}, {130, 5, 3, 3}, {1}, {1}}, {{1, 512, 1, 2}, {512, 4, 3, 3}, {4, 3}, {0}, {1, 2}}};
+  expect_joined("q8ta_conv2d_transposed", cases);
+  expect_joined("conv2d_transposed", cases);
 }
 
 // ---- numbers --------------------------------------------------------------------------------------------------------

@@ -179,7 +179,8 @@ Walked walked_tap_by_tap(const Convolution& conv) {
   return {.reach = {static_cast<int32_t>(dilation[0]), static_cast<int32_t>(dilation[1])}};
 }
 
-// The fields of fragments of specs/conv/lib, as QGEN_WINDOW_FIELDS: of conv_sizes; of window, conv_walk and conv_lines.
+// The fields of fragments of specs/conv/lib, as QGEN_WINDOW_FIELDS: of conv_sizes; of window and conv_walk; of
+// conv_lines.
 // clang-format off
 #define QGEN_CONV_SIZES(conv, output, phases, walked)                                                   \
   .m = u32((Integer((output).shape[0]) * (phases).pixels).value),                                       \
@@ -197,10 +198,11 @@ Walked walked_tap_by_tap(const Convolution& conv) {
   .tap_step = (walked).step,                                                        \
   .tap_reach = (walked).reach,                                                      \
   .phase_taps = u32((phases).taps),                                                 \
-  .pixel_quotients = quotients_of(row_pixels(output), as_image((output).shape)[2]), \
-  .window_lines = u32((conv).window.taps[kAlongHeight]),                            \
-  .line_taps = u32((conv).window.taps[kAlongWidth]),                                \
-  .line_stride = u32((conv).window.stride[kAlongWidth]),                            \
+  .pixel_quotients = quotients_of(row_pixels(output), as_image((output).shape)[2])
+#define QGEN_CONV_LINES(conv)                             \
+  .window_lines = u32((conv).window.taps[kAlongHeight]),  \
+  .line_taps = u32((conv).window.taps[kAlongWidth]),      \
+  .line_stride = u32((conv).window.stride[kAlongWidth]),  \
   .line_dilation = u32((conv).window.dilation[kAlongWidth])
 // clang-format on
 
@@ -217,6 +219,7 @@ Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Att
       QGEN_CONV_SIZES(conv, output, phases, walked),
       QGEN_INT8_EPILOGUE_FIELDS(inputs, attributes, *epilogue),
       QGEN_CONV_WALK(conv, input, output, phases, walked),
+      QGEN_CONV_LINES(conv),
       .output_is_rows = rows.are_output ? 1u : 0u,
       .is_pointwise = rows.are_pointwise ? 1u : 0u,
       .input_is_vectors = rows.are_input_vectors ? 1u : 0u,
@@ -368,6 +371,7 @@ Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2
   const conv2d_q8ta_q8csw::Problem fields{
       QGEN_CONV_SIZES(conv, output, phases, walked),
       QGEN_CONV_WALK(conv, quantized, output, phases, walked),
+      QGEN_CONV_LINES(conv),
       .input_pixels = pixels_of(input.shape),
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_inverse_scale = inverse(static_cast<float>(attributes.input_scale)),
@@ -390,6 +394,7 @@ Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
   const q8ta_conv2d_dequantize::Problem fields{
       QGEN_CONV_SIZES(conv, output, phases, walked),
       QGEN_CONV_WALK(conv, input, output, phases, walked),
+      QGEN_CONV_LINES(conv),
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
       .activation = attributes.activation,
@@ -424,7 +429,7 @@ Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs, const Conv2dQ8c
       .line_taps = u32(window.taps[kAlongWidth]),
       .column_stride = u32(window.stride[kAlongHeight]),
       .column_dilation = u32(window.dilation[kAlongHeight]),
-      QGEN_WINDOW_FIELDS(window, input, output),
+      QGEN_CONV_WALK(*conv, input, output, one_phase(*forward), walked_tap_by_tap(*conv)),
       .has_bias = inputs.bias ? 1u : 0u,
       .activation = attributes.activation,
   };
@@ -522,9 +527,14 @@ Expected<Call> infer(const Conv2dTransposedInputs<Described>& inputs, const Conv
   const auto output = output_of(input.dtype, input, *conv, *sides, {});
   if (!output) return output.error();
   const RealWeight weight = transposed_weight(*conv);
+  const Walked walked = walked_by_phase(window);
+  const Phases phases = phases_of(window, *output, walked);
   const conv2d_transposed::Problem fields{
       QGEN_CONV_OF_REALS(*conv, *output, weight),
-      QGEN_WINDOW_FIELDS(window, input, *output),
+      .products = u32((Integer(channels.groups) * phases.count).value),
+      .phase_rows = u32((Integer(output->shape[0]) * phases.pixels).value),
+      .row_pixels = u32(row_pixels(*output)),
+      QGEN_CONV_WALK(*conv, input, *output, phases, walked),
       .has_bias = inputs.bias ? 1u : 0u,
       .activation = attributes.activation,
   };
