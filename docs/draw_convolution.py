@@ -28,8 +28,16 @@ def axes_of(path):
     spec = yaml.safe_load(path.read_text())
     axes = {}
     for fragment in spec.get("use", []):
-        axes |= axes_of(next(SPECS.glob(f"**/lib/{fragment}.yaml")))
-    return axes | spec.get("parameters", {}) | spec.get("specialization", {})
+        axes |= axes_of_fragment(fragment)
+    for section in ("parameters", "specialization"):
+        said = spec.get(section, {})
+        for part in said if isinstance(said, list) else [said]:
+            axes |= axes_of_fragment(part) if isinstance(part, str) else part
+    return axes
+
+
+def axes_of_fragment(name):
+    return axes_of(next(SPECS.glob(f"**/lib/{name}.yaml")))
 
 
 def kernel(name):

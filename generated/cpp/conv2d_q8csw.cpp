@@ -24,9 +24,13 @@ constexpr FieldInfo kFields[] = {
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
   {"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1},
   {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
-  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
-  table::data({"image_pixels", FieldInfo::Kind::u32, offsetof(Problem, image_pixels), 1}),
+  {"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1},
+  {"image_pixels", FieldInfo::Kind::u32, offsetof(Problem, image_pixels), 1},
   {"is_linear", FieldInfo::Kind::u32, offsetof(Problem, is_linear), 1},
+  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
+  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
+  {"column_stride", FieldInfo::Kind::u32, offsetof(Problem, column_stride), 1},
+  {"column_dilation", FieldInfo::Kind::u32, offsetof(Problem, column_dilation), 1},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
@@ -35,6 +39,10 @@ constexpr FieldInfo kFields[] = {
   {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
   {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
   table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
@@ -49,6 +57,11 @@ enum class Name : uint16_t {
   row_pixels,
   image_pixels,
   is_linear,
+  window_lines,
+  line_taps,
+  column_stride,
+  column_dilation,
+  phase_taps,
   has_bias,
   activation,
   kDevice,
@@ -59,6 +72,40 @@ constexpr auto kNames = table::names<kFields>();
 Integer value(size_t name, const SelectionScope& scope) {
   return table::value_behind_own(name, kFields, scope);
 }
+
+constexpr OperandSource conv_real_depthwise_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::bias), table::ours(Operand::output),
+};
+void conv_real_depthwise_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<conv_real_depthwise::Problem*>(step_problem);
+  to.m = problem.m;
+  to.row_pixels = problem.row_pixels;
+  to.image_pixels = problem.image_pixels;
+  table::set(to.outputs, Integer(problem.n) * Integer(problem.products));
+  to.n = problem.n;
+  to.k = problem.k;
+  to.channels = problem.channels;
+  to.window_lines = problem.window_lines;
+  to.line_taps = problem.line_taps;
+  to.column_stride = problem.column_stride;
+  to.column_dilation = problem.column_dilation;
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+constexpr StepInfo depthwise_steps[] = {
+  {&conv_real_depthwise::op, conv_real_depthwise_operands, conv_real_depthwise_problem},
+};
 
 constexpr ConditionInfo linear_gemv_conditions[] = {
   {"is_linear != 0", table::kNamesOf<Name::is_linear>},
@@ -379,6 +426,169 @@ constexpr StepInfo plain_steps[] = {
   {&conv_real_plain::op, conv_real_plain_operands, conv_real_plain_problem},
 };
 
+constexpr ConditionInfo tile_of_groups_conditions[] = {
+  {"products > 1", table::kNamesOf<Name::products>},
+};
+
+int tile_of_groups_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return table::first_false({
+      Integer(problem.products) > 1,
+  });
+}
+
+constexpr OperandSource conv_real_tile_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::bias), table::ours(Operand::output),
+};
+void conv_real_tile_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  auto& to = *static_cast<conv_real_tile::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.products = problem.products;
+  to.channels = problem.channels;
+  to.row_pixels = problem.row_pixels;
+  table::set(to.weight_group, Integer(problem.n) * padded_k);
+  table::set(to.weight_output, padded_k);
+  table::set(to.weight_channel, Integer(1));
+  table::set(to.slices, Integer(1));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
+  to.pixel_quotients = problem.pixel_quotients;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+bool conv_real_tile_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_real_tile::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_real_tile::Direction::forward && parameters.stage == conv_real_tile::Stage::whole;
+}
+
+constexpr StepInfo tile_of_groups_steps[] = {
+  {&conv_real_tile::op, conv_real_tile_operands, conv_real_tile_problem, conv_real_tile_takes},
+};
+
+constexpr ConditionInfo tile_of_groups_split_conditions[] = {
+  {"products > 1", table::kNamesOf<Name::products>},
+  {"k >= 1024", table::kNamesOf<Name::k>},
+  {"4 * (m * n * products * max(2, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, max(1, ceil_div(m, 64) * ceil_div(n, 64)) * products))))) <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::m, Name::n, Name::k, Name::products,
+      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
+      table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
+};
+
+int tile_of_groups_split_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer group_tiles = max(1, tiles * Integer(problem.products));
+  const Integer group_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), group_tiles)));
+  const Integer group_sums = Integer(problem.m) * Integer(problem.n) * Integer(problem.products) * group_slices;
+  return table::first_false({
+      Integer(problem.products) > 1,
+      Integer(problem.k) >= 1024,
+      4 * group_sums <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+Integer tile_of_groups_split_partial_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer group_tiles = max(1, tiles * Integer(problem.products));
+  const Integer group_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), group_tiles)));
+  const Integer group_sums = Integer(problem.m) * Integer(problem.n) * Integer(problem.products) * group_slices;
+  return max(4, group_sums);
+}
+
+constexpr ScratchInfo tile_of_groups_split_scratch[] = {{"partial", DType::f32, tile_of_groups_split_partial_elements}};
+constexpr OperandSource tile_of_groups_split_conv_real_tile_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales), table::kNoSource,
+  table::scratch(0),
+};
+void tile_of_groups_split_conv_real_tile_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer group_tiles = max(1, tiles * Integer(problem.products));
+  const Integer group_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), group_tiles)));
+  auto& to = *static_cast<conv_real_tile::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.products = problem.products;
+  to.channels = problem.channels;
+  to.row_pixels = problem.row_pixels;
+  table::set(to.weight_group, Integer(problem.n) * padded_k);
+  table::set(to.weight_output, padded_k);
+  table::set(to.weight_channel, Integer(1));
+  table::set(to.slices, group_slices);
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16 * group_slices));
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
+  to.pixel_quotients = problem.pixel_quotients;
+  table::set(to.has_bias, Integer(0));
+  to.activation = problem.activation;
+}
+
+bool tile_of_groups_split_conv_real_tile_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_real_tile::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_real_tile::Direction::forward && parameters.stage == conv_real_tile::Stage::slice;
+}
+
+constexpr OperandSource conv_planes_finish_operands[] = {
+  table::scratch(0), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void conv_planes_finish_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer group_tiles = max(1, tiles * Integer(problem.products));
+  const Integer group_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), group_tiles)));
+  auto& to = *static_cast<conv_planes_finish::Problem*>(step_problem);
+  table::set(to.batches, Integer(problem.m) / max(1, Integer(problem.image_pixels)));
+  table::set(to.m, Integer(problem.n) * Integer(problem.products));
+  to.n = problem.image_pixels;
+  to.columns = problem.image_pixels;
+  table::set(to.outputs, Integer(problem.n) * Integer(problem.products));
+  table::set(to.slices, group_slices);
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+constexpr StepInfo tile_of_groups_split_steps[] = {
+  {&conv_real_tile::op, tile_of_groups_split_conv_real_tile_operands, tile_of_groups_split_conv_real_tile_problem,
+      tile_of_groups_split_conv_real_tile_takes},
+  {&conv_planes_finish::op, conv_planes_finish_operands, conv_planes_finish_problem},
+};
+
 constexpr ConditionInfo tiled_conditions[] = {
   {"products == 1", table::kNamesOf<Name::products>},
   {"4 * m * max(k / max(channels, 1) * 16 * ceil_div(channels, 16), n * max(1, min(ceil_div(k / max(channels, 1) * 16 * ceil_div(channels, 16), 512), ceil_div(2 * device.compute_units, max(1, ceil_div(m, 64) * ceil_div(n, 64)))))) <= device.max_storage_buffer_bytes",
@@ -448,6 +658,9 @@ constexpr StepInfo tiled_steps[] = {
 };
 
 constexpr RecipeInfo kRecipes[] = {
+  {.id = "conv2d_q8csw.depthwise",
+      .first_failing = table::all_hold,
+      .steps = depthwise_steps},
   {.id = "conv2d_q8csw.linear_gemv",
       .conditions = linear_gemv_conditions,
       .first_failing = linear_gemv_first_failing,
@@ -473,6 +686,15 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "conv2d_q8csw.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
+  {.id = "conv2d_q8csw.tile_of_groups",
+      .conditions = tile_of_groups_conditions,
+      .first_failing = tile_of_groups_first_failing,
+      .steps = tile_of_groups_steps},
+  {.id = "conv2d_q8csw.tile_of_groups_split",
+      .conditions = tile_of_groups_split_conditions,
+      .first_failing = tile_of_groups_split_first_failing,
+      .scratch = tile_of_groups_split_scratch,
+      .steps = tile_of_groups_split_steps},
   {.id = "conv2d_q8csw.tiled",
       .conditions = tiled_conditions,
       .first_failing = tiled_first_failing,

@@ -51,6 +51,10 @@ struct Problem {
   Required<uint32_t> row_pixels;
   Required<uint32_t> image_pixels;
   Required<uint32_t> is_linear;
+  Required<uint32_t> window_lines;
+  Required<uint32_t> line_taps;
+  Required<uint32_t> column_stride;
+  Required<uint32_t> column_dilation;
   Required<std::array<uint32_t, 4>> input_sides;
   Required<std::array<uint32_t, 4>> output_sides;
   Required<std::array<uint32_t, 4>> input_strides;
@@ -59,6 +63,10 @@ struct Problem {
   Required<std::array<uint32_t, 2>> stride;
   Required<std::array<uint32_t, 2>> padding;
   Required<std::array<uint32_t, 2>> dilation;
+  Required<std::array<uint32_t, 2>> tap_step;
+  Required<std::array<int32_t, 2>> tap_reach;
+  Required<uint32_t> phase_taps;
+  Required<std::array<uint32_t, 4>> pixel_quotients;
   Required<uint32_t> has_bias;
   Required<words::Activation> activation;
 

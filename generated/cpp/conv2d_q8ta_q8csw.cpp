@@ -40,6 +40,7 @@ constexpr FieldInfo kFields[] = {
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
   {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
   {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
   {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
   {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
   {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
@@ -65,6 +66,7 @@ enum class Name : uint16_t {
   all_channels,
   outputs,
   tap_sums,
+  phase_taps,
   window_lines,
   line_taps,
   line_stride,
@@ -145,6 +147,7 @@ void conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   to.dilation = problem.dilation;
   to.tap_step = problem.tap_step;
   to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
   to.pixel_quotients = problem.pixel_quotients;
   to.window_lines = problem.window_lines;
   to.line_taps = problem.line_taps;
@@ -163,29 +166,28 @@ constexpr StepInfo coopmat_steps[] = {
 };
 
 constexpr ConditionInfo coopmat_split_conditions[] = {
-  {"k / max(channels, 1) * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::k, Name::channels>},
+  {"phase_taps * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::channels, Name::phase_taps>},
 };
 
 int coopmat_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
-      * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   return table::first_false({
-      padded_k >= 1024,
+      phase_k >= 1024,
   });
 }
 
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
-      * ceil_div(Integer(problem.channels), 16);
-  const Integer matrix_tiles = max(1,
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
   const Integer matrix_slices = max(2,
-      min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
-  const Integer matrix_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * matrix_slices;
-  return matrix_sums;
+      min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
+  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
+      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  return slice_sums * matrix_slices;
 }
 
 constexpr ScratchInfo coopmat_split_scratch[] = {
@@ -199,13 +201,12 @@ constexpr OperandSource coopmat_split_conv_coopmat_operands[] = {
 void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
-      * ceil_div(Integer(problem.channels), 16);
-  const Integer matrix_tiles = max(1,
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
   const Integer matrix_slices = max(2,
-      min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
-  const Integer matrix_k = 64 * ceil_div(padded_k, 64 * matrix_slices);
+      min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
+  const Integer matrix_k = 64 * ceil_div(phase_k, 64 * matrix_slices);
   auto& to = *static_cast<conv_coopmat::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
@@ -243,6 +244,7 @@ void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_
   to.dilation = problem.dilation;
   to.tap_step = problem.tap_step;
   to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
   to.pixel_quotients = problem.pixel_quotients;
   to.window_lines = problem.window_lines;
   to.line_taps = problem.line_taps;
@@ -257,12 +259,11 @@ constexpr OperandSource conv_finish_operands[] = {
 void conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
-      * ceil_div(Integer(problem.channels), 16);
-  const Integer matrix_tiles = max(1,
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
   const Integer matrix_slices = max(2,
-      min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+      min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_finish::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
@@ -296,13 +297,22 @@ void conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   to.stride = problem.stride;
   to.padding = problem.padding;
   to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
+  to.pixel_quotients = problem.pixel_quotients;
   table::set(to.slices, matrix_slices);
+}
+
+bool conv_finish_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_finish::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_finish::Direction::forward;
 }
 
 constexpr StepInfo coopmat_split_steps[] = {
   {&conv_quantize::op, conv_quantize_operands, conv_quantize_problem},
-  {&conv_coopmat::op, coopmat_split_conv_coopmat_operands, coopmat_split_conv_coopmat_problem},
-  {&conv_finish::op, conv_finish_operands, conv_finish_problem},
+  {&conv_coopmat::op, coopmat_split_conv_coopmat_operands, coopmat_split_conv_coopmat_problem, conv_coopmat_takes},
+  {&conv_finish::op, conv_finish_operands, conv_finish_problem, conv_finish_takes},
 };
 
 constexpr OperandSource conv_depthwise_operands[] = {
@@ -452,6 +462,7 @@ void conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   to.dilation = problem.dilation;
   to.tap_step = problem.tap_step;
   to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
   to.pixel_quotients = problem.pixel_quotients;
 }
 
@@ -463,6 +474,143 @@ bool conv_tile_takes(const void* kernel_parameters) {
 constexpr StepInfo tile_steps[] = {
   {&conv_quantize::op, conv_quantize_operands, conv_quantize_problem},
   {&conv_tile::op, conv_tile_operands, conv_tile_problem, conv_tile_takes},
+};
+
+constexpr ConditionInfo tile_split_conditions[] = {
+  {"phase_taps * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::channels, Name::phase_taps>},
+};
+
+int tile_split_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  return table::first_false({
+      phase_k >= 1024,
+  });
+}
+
+Integer tile_split_partial_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer tile_slices = max(2,
+      min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
+  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
+      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  return slice_sums * tile_slices;
+}
+
+constexpr ScratchInfo tile_split_scratch[] = {
+  {"quantized", DType::i8, quantized_elements}, {"partial", DType::i32, tile_split_partial_elements},
+};
+constexpr OperandSource tile_split_conv_tile_operands[] = {
+  table::scratch(0, Layout::packed_4c), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(1), table::kNoSource,
+  table::kNoSource,
+};
+void tile_split_conv_tile_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer tile_slices = max(2,
+      min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
+  const Integer tile_k = 64 * ceil_div(phase_k, 64 * tile_slices);
+  auto& to = *static_cast<conv_tile::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.products = problem.products;
+  to.pixels = problem.pixels;
+  to.row_pixels = problem.row_pixels;
+  to.channels = problem.channels;
+  to.all_channels = problem.all_channels;
+  to.outputs = problem.outputs;
+  to.tap_sums = problem.tap_sums;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  table::set(to.slices, tile_slices);
+  table::set(to.slice_k, tile_k);
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
+  to.pixel_quotients = problem.pixel_quotients;
+}
+
+void tile_split_conv_finish_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer tile_slices = max(2,
+      min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
+  auto& to = *static_cast<conv_finish::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.products = problem.products;
+  to.pixels = problem.pixels;
+  to.row_pixels = problem.row_pixels;
+  to.channels = problem.channels;
+  to.all_channels = problem.all_channels;
+  to.outputs = problem.outputs;
+  to.tap_sums = problem.tap_sums;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
+  to.pixel_quotients = problem.pixel_quotients;
+  table::set(to.slices, tile_slices);
+}
+
+constexpr StepInfo tile_split_steps[] = {
+  {&conv_quantize::op, conv_quantize_operands, conv_quantize_problem},
+  {&conv_tile::op, tile_split_conv_tile_operands, tile_split_conv_tile_problem, conv_tile_takes},
+  {&conv_finish::op, conv_finish_operands, tile_split_conv_finish_problem, conv_finish_takes},
 };
 
 constexpr RecipeInfo kRecipes[] = {
@@ -487,6 +635,11 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = table::all_hold,
       .scratch = scratch,
       .steps = tile_steps},
+  {.id = "conv2d_q8ta_q8csw.tile_split",
+      .conditions = tile_split_conditions,
+      .first_failing = tile_split_first_failing,
+      .scratch = tile_split_scratch,
+      .steps = tile_split_steps},
 };
 
 }  // namespace

@@ -67,6 +67,7 @@ struct Problem {
   Required<std::array<uint32_t, 2>> dilation;
   Required<std::array<uint32_t, 2>> tap_step;
   Required<std::array<int32_t, 2>> tap_reach;
+  Required<uint32_t> phase_taps;
   Required<std::array<uint32_t, 4>> pixel_quotients;
   Required<uint32_t> window_lines;
   Required<uint32_t> line_taps;

@@ -27,6 +27,9 @@ constexpr FieldInfo kFields[] = {
   table::data({"weight_group", FieldInfo::Kind::u32, offsetof(Problem, weight_group), 1}),
   table::data({"weight_output", FieldInfo::Kind::u32, offsetof(Problem, weight_output), 1}),
   table::data({"weight_channel", FieldInfo::Kind::u32, offsetof(Problem, weight_channel), 1}),
+  {"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1},
+  {"phase_rows", FieldInfo::Kind::u32, offsetof(Problem, phase_rows), 1},
+  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
@@ -35,6 +38,10 @@ constexpr FieldInfo kFields[] = {
   {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
   {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
   table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
@@ -50,6 +57,10 @@ enum class Name : uint16_t {
   weight_group,
   weight_output,
   weight_channel,
+  products,
+  phase_rows,
+  row_pixels,
+  phase_taps,
   has_bias,
   activation,
   kDevice,
@@ -93,10 +104,166 @@ constexpr StepInfo plain_steps[] = {
   {&conv_real_direct::op, conv_real_direct_operands, conv_real_direct_problem},
 };
 
+constexpr OperandSource conv_real_tile_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::kNoSource, table::ours(Operand::bias),
+  table::ours(Operand::output),
+};
+void conv_real_tile_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer phase_k = Integer(problem.phase_taps) * Integer(problem.group_channels);
+  auto& to = *static_cast<conv_real_tile::Problem*>(step_problem);
+  to.m = problem.phase_rows;
+  to.n = problem.m;
+  to.products = problem.products;
+  to.channels = problem.group_channels;
+  to.row_pixels = problem.row_pixels;
+  to.weight_group = problem.weight_group;
+  to.weight_output = problem.weight_output;
+  to.weight_channel = problem.weight_channel;
+  table::set(to.slices, Integer(1));
+  table::set(to.slice_k, 16 * ceil_div(phase_k, 16));
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
+  to.pixel_quotients = problem.pixel_quotients;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+bool conv_real_tile_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_real_tile::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_real_tile::Direction::transposed
+      && parameters.stage == conv_real_tile::Stage::whole;
+}
+
+constexpr StepInfo tile_steps[] = {
+  {&conv_real_tile::op, conv_real_tile_operands, conv_real_tile_problem, conv_real_tile_takes},
+};
+
+constexpr ConditionInfo tile_split_conditions[] = {
+  {"phase_taps * group_channels >= 1024", table::kNamesOf<Name::group_channels, Name::phase_taps>},
+  {"4 * (batches * m * n * max(2, min(ceil_div(phase_taps * group_channels, 512), ceil_div(2 * device.compute_units, max(1, products * ceil_div(m, 64) * ceil_div(phase_rows, 64)))))) <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::batches, Name::m, Name::n, Name::group_channels, Name::products, Name::phase_rows,
+      Name::phase_taps, table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
+      table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
+};
+
+int tile_split_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer phase_k = Integer(problem.phase_taps) * Integer(problem.group_channels);
+  const Integer tiles = max(1,
+      Integer(problem.products) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.phase_rows), 64));
+  const Integer slices = max(2, min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  const Integer sums = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n) * slices;
+  return table::first_false({
+      phase_k >= 1024,
+      4 * sums <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+Integer partial_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer phase_k = Integer(problem.phase_taps) * Integer(problem.group_channels);
+  const Integer tiles = max(1,
+      Integer(problem.products) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.phase_rows), 64));
+  const Integer slices = max(2, min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  const Integer sums = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n) * slices;
+  return max(4, sums);
+}
+
+constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
+constexpr OperandSource tile_split_conv_real_tile_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::kNoSource, table::kNoSource, table::scratch(0),
+};
+void tile_split_conv_real_tile_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer phase_k = Integer(problem.phase_taps) * Integer(problem.group_channels);
+  const Integer tiles = max(1,
+      Integer(problem.products) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.phase_rows), 64));
+  const Integer slices = max(2, min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  auto& to = *static_cast<conv_real_tile::Problem*>(step_problem);
+  to.m = problem.phase_rows;
+  to.n = problem.m;
+  to.products = problem.products;
+  to.channels = problem.group_channels;
+  to.row_pixels = problem.row_pixels;
+  to.weight_group = problem.weight_group;
+  to.weight_output = problem.weight_output;
+  to.weight_channel = problem.weight_channel;
+  table::set(to.slices, slices);
+  table::set(to.slice_k, 16 * ceil_div(phase_k, 16 * slices));
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
+  to.pixel_quotients = problem.pixel_quotients;
+  table::set(to.has_bias, Integer(0));
+  to.activation = problem.activation;
+}
+
+bool tile_split_conv_real_tile_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_real_tile::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_real_tile::Direction::transposed
+      && parameters.stage == conv_real_tile::Stage::slice;
+}
+
+constexpr OperandSource conv_planes_finish_operands[] = {
+  table::scratch(0), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void conv_planes_finish_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer phase_k = Integer(problem.phase_taps) * Integer(problem.group_channels);
+  const Integer tiles = max(1,
+      Integer(problem.products) * ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.phase_rows), 64));
+  const Integer slices = max(2, min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  auto& to = *static_cast<conv_planes_finish::Problem*>(step_problem);
+  to.batches = problem.batches;
+  to.m = problem.m;
+  to.n = problem.n;
+  to.columns = problem.n;
+  to.outputs = problem.outputs;
+  table::set(to.slices, slices);
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+constexpr StepInfo tile_split_steps[] = {
+  {&conv_real_tile::op, tile_split_conv_real_tile_operands, tile_split_conv_real_tile_problem,
+      tile_split_conv_real_tile_takes},
+  {&conv_planes_finish::op, conv_planes_finish_operands, conv_planes_finish_problem},
+};
+
 constexpr RecipeInfo kRecipes[] = {
   {.id = "conv2d_transposed.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
+  {.id = "conv2d_transposed.tile",
+      .first_failing = table::all_hold,
+      .steps = tile_steps},
+  {.id = "conv2d_transposed.tile_split",
+      .conditions = tile_split_conditions,
+      .first_failing = tile_split_first_failing,
+      .scratch = scratch,
+      .steps = tile_split_steps},
 };
 
 }  // namespace

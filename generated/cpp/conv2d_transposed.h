@@ -50,6 +50,9 @@ struct Problem {
   Required<uint32_t> weight_group;
   Required<uint32_t> weight_output;
   Required<uint32_t> weight_channel;
+  Required<uint32_t> products;
+  Required<uint32_t> phase_rows;
+  Required<uint32_t> row_pixels;
   Required<std::array<uint32_t, 4>> input_sides;
   Required<std::array<uint32_t, 4>> output_sides;
   Required<std::array<uint32_t, 4>> input_strides;
@@ -58,6 +61,10 @@ struct Problem {
   Required<std::array<uint32_t, 2>> stride;
   Required<std::array<uint32_t, 2>> padding;
   Required<std::array<uint32_t, 2>> dilation;
+  Required<std::array<uint32_t, 2>> tap_step;
+  Required<std::array<int32_t, 2>> tap_reach;
+  Required<uint32_t> phase_taps;
+  Required<std::array<uint32_t, 4>> pixel_quotients;
   Required<uint32_t> has_bias;
   Required<words::Activation> activation;
 

@@ -88,6 +88,7 @@ struct Problem {
   Required<std::array<uint32_t, 2>> dilation;
   Required<std::array<uint32_t, 2>> tap_step;
   Required<std::array<int32_t, 2>> tap_reach;
+  Required<uint32_t> phase_taps;
   Required<std::array<uint32_t, 4>> pixel_quotients;
   Required<uint32_t> window_lines;
   Required<uint32_t> line_taps;
@@ -171,6 +172,7 @@ struct ProblemBuffer {
   uint32_t dilation[2];
   uint32_t tap_step[2];
   int32_t tap_reach[2];
+  uint32_t phase_taps;
   uint32_t pixel_quotients[4];
   uint32_t window_lines;
   uint32_t line_taps;
@@ -213,12 +215,13 @@ static_assert(offsetof(ProblemBuffer, padding) == 184);
 static_assert(offsetof(ProblemBuffer, dilation) == 192);
 static_assert(offsetof(ProblemBuffer, tap_step) == 200);
 static_assert(offsetof(ProblemBuffer, tap_reach) == 208);
-static_assert(offsetof(ProblemBuffer, pixel_quotients) == 216);
-static_assert(offsetof(ProblemBuffer, window_lines) == 232);
-static_assert(offsetof(ProblemBuffer, line_taps) == 236);
-static_assert(offsetof(ProblemBuffer, line_stride) == 240);
-static_assert(offsetof(ProblemBuffer, line_dilation) == 244);
-static_assert(sizeof(ProblemBuffer) == 248);
+static_assert(offsetof(ProblemBuffer, phase_taps) == 216);
+static_assert(offsetof(ProblemBuffer, pixel_quotients) == 220);
+static_assert(offsetof(ProblemBuffer, window_lines) == 236);
+static_assert(offsetof(ProblemBuffer, line_taps) == 240);
+static_assert(offsetof(ProblemBuffer, line_stride) == 244);
+static_assert(offsetof(ProblemBuffer, line_dilation) == 248);
+static_assert(sizeof(ProblemBuffer) == 252);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
@@ -249,10 +252,15 @@ enum class Variant : uint16_t {
   m16n16k16_transposed_vectors_packed_4c_packed_4c_i8_weight_q8_rows,
   m16n16k16_transposed_vectors_packed_4c_packed_4c1w_i8_weight_q8_rows,
   m16n16k16_transposed_vectors_packed_4c_packed_4w4c_i8_weight_q8_rows,
+  m16n16k16_transposed_vectors_packed_4c_strided_i32_weight_q8_rows,
   m16n16k16_transposed_vectors_packed_4c_strided_i8_weight_q8_rows,
   m16n16k16_transposed_words_packed_4c_packed_4c_i8_weight_q8_rows,
+  m16n16k16_transposed_words_packed_4c_strided_i32_weight_q8_rows,
   m16n16k16_transposed_words_packed_4c1w_packed_4c1w_i8_weight_q8_rows,
+  m16n16k16_transposed_words_packed_4c1w_strided_i32_weight_q8_rows,
   m16n16k16_transposed_words_packed_4w4c_packed_4w4c_i8_weight_q8_rows,
+  m16n16k16_transposed_words_packed_4w4c_strided_i32_weight_q8_rows,
+  m16n16k16_transposed_words_strided_strided_i32_weight_q8_rows,
   m16n16k16_transposed_words_strided_strided_i8_weight_q8_rows,
   m16n16k32_forward_lines_packed_4c_packed_4c_i8_weight_q8_lines,
   m16n16k32_forward_lines_packed_4c_packed_4c1w_i8_weight_q8_lines,
@@ -281,10 +289,15 @@ enum class Variant : uint16_t {
   m16n16k32_transposed_vectors_packed_4c_packed_4c_i8_weight_q8_rows,
   m16n16k32_transposed_vectors_packed_4c_packed_4c1w_i8_weight_q8_rows,
   m16n16k32_transposed_vectors_packed_4c_packed_4w4c_i8_weight_q8_rows,
+  m16n16k32_transposed_vectors_packed_4c_strided_i32_weight_q8_rows,
   m16n16k32_transposed_vectors_packed_4c_strided_i8_weight_q8_rows,
   m16n16k32_transposed_words_packed_4c_packed_4c_i8_weight_q8_rows,
+  m16n16k32_transposed_words_packed_4c_strided_i32_weight_q8_rows,
   m16n16k32_transposed_words_packed_4c1w_packed_4c1w_i8_weight_q8_rows,
+  m16n16k32_transposed_words_packed_4c1w_strided_i32_weight_q8_rows,
   m16n16k32_transposed_words_packed_4w4c_packed_4w4c_i8_weight_q8_rows,
+  m16n16k32_transposed_words_packed_4w4c_strided_i32_weight_q8_rows,
+  m16n16k32_transposed_words_strided_strided_i32_weight_q8_rows,
   m16n16k32_transposed_words_strided_strided_i8_weight_q8_rows,
   m16n8k32_forward_lines_packed_4c_packed_4c_i8_weight_q8_lines,
   m16n8k32_forward_lines_packed_4c_packed_4c1w_i8_weight_q8_lines,
@@ -313,10 +326,15 @@ enum class Variant : uint16_t {
   m16n8k32_transposed_vectors_packed_4c_packed_4c_i8_weight_q8_rows,
   m16n8k32_transposed_vectors_packed_4c_packed_4c1w_i8_weight_q8_rows,
   m16n8k32_transposed_vectors_packed_4c_packed_4w4c_i8_weight_q8_rows,
+  m16n8k32_transposed_vectors_packed_4c_strided_i32_weight_q8_rows,
   m16n8k32_transposed_vectors_packed_4c_strided_i8_weight_q8_rows,
   m16n8k32_transposed_words_packed_4c_packed_4c_i8_weight_q8_rows,
+  m16n8k32_transposed_words_packed_4c_strided_i32_weight_q8_rows,
   m16n8k32_transposed_words_packed_4c1w_packed_4c1w_i8_weight_q8_rows,
+  m16n8k32_transposed_words_packed_4c1w_strided_i32_weight_q8_rows,
   m16n8k32_transposed_words_packed_4w4c_packed_4w4c_i8_weight_q8_rows,
+  m16n8k32_transposed_words_packed_4w4c_strided_i32_weight_q8_rows,
+  m16n8k32_transposed_words_strided_strided_i32_weight_q8_rows,
   m16n8k32_transposed_words_strided_strided_i8_weight_q8_rows,
   m8n16k32_forward_lines_packed_4c_packed_4c_i8_weight_q8_lines,
   m8n16k32_forward_lines_packed_4c_packed_4c1w_i8_weight_q8_lines,
@@ -345,10 +363,15 @@ enum class Variant : uint16_t {
   m8n16k32_transposed_vectors_packed_4c_packed_4c_i8_weight_q8_rows,
   m8n16k32_transposed_vectors_packed_4c_packed_4c1w_i8_weight_q8_rows,
   m8n16k32_transposed_vectors_packed_4c_packed_4w4c_i8_weight_q8_rows,
+  m8n16k32_transposed_vectors_packed_4c_strided_i32_weight_q8_rows,
   m8n16k32_transposed_vectors_packed_4c_strided_i8_weight_q8_rows,
   m8n16k32_transposed_words_packed_4c_packed_4c_i8_weight_q8_rows,
+  m8n16k32_transposed_words_packed_4c_strided_i32_weight_q8_rows,
   m8n16k32_transposed_words_packed_4c1w_packed_4c1w_i8_weight_q8_rows,
+  m8n16k32_transposed_words_packed_4c1w_strided_i32_weight_q8_rows,
   m8n16k32_transposed_words_packed_4w4c_packed_4w4c_i8_weight_q8_rows,
+  m8n16k32_transposed_words_packed_4w4c_strided_i32_weight_q8_rows,
+  m8n16k32_transposed_words_strided_strided_i32_weight_q8_rows,
   m8n16k32_transposed_words_strided_strided_i8_weight_q8_rows,
   m8n8k8_forward_lines_packed_4c_packed_4c_i8_weight_q8_lines,
   m8n8k8_forward_lines_packed_4c_packed_4c1w_i8_weight_q8_lines,
@@ -377,10 +400,15 @@ enum class Variant : uint16_t {
   m8n8k8_transposed_vectors_packed_4c_packed_4c_i8_weight_q8_rows,
   m8n8k8_transposed_vectors_packed_4c_packed_4c1w_i8_weight_q8_rows,
   m8n8k8_transposed_vectors_packed_4c_packed_4w4c_i8_weight_q8_rows,
+  m8n8k8_transposed_vectors_packed_4c_strided_i32_weight_q8_rows,
   m8n8k8_transposed_vectors_packed_4c_strided_i8_weight_q8_rows,
   m8n8k8_transposed_words_packed_4c_packed_4c_i8_weight_q8_rows,
+  m8n8k8_transposed_words_packed_4c_strided_i32_weight_q8_rows,
   m8n8k8_transposed_words_packed_4c1w_packed_4c1w_i8_weight_q8_rows,
+  m8n8k8_transposed_words_packed_4c1w_strided_i32_weight_q8_rows,
   m8n8k8_transposed_words_packed_4w4c_packed_4w4c_i8_weight_q8_rows,
+  m8n8k8_transposed_words_packed_4w4c_strided_i32_weight_q8_rows,
+  m8n8k8_transposed_words_strided_strided_i32_weight_q8_rows,
   m8n8k8_transposed_words_strided_strided_i8_weight_q8_rows,
 };
 constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::m8n8k8_transposed_words_strided_strided_i8_weight_q8_rows) + 1;

@@ -128,21 +128,23 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"channels == 1 and n == 1", table::kNamesOf<Name::n, Name::channels>},
+  {"channels == 1", table::kNamesOf<Name::channels>},
   {"known.taps == 0 or known.taps == line_taps and known.taps == window_lines and known.stride == line_stride and line_dilation == 1",
       table::kNamesOf<Name::known_taps, Name::known_stride, Name::window_lines, Name::line_taps, Name::line_stride,
       Name::line_dilation>},
+  {"n == 1", table::kNamesOf<Name::n>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.channels) == 1 && Integer(problem.n) == 1,
+      Integer(problem.channels) == 1,
       Integer(parameters.known_taps) == 0
           || (Integer(parameters.known_taps) == Integer(problem.line_taps)
           && Integer(parameters.known_taps) == Integer(problem.window_lines)
           && Integer(parameters.known_stride) == Integer(problem.line_stride) && Integer(problem.line_dilation) == 1),
+      Integer(problem.n) == 1,
   });
 }
 

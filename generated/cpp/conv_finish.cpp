@@ -19,11 +19,11 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
+  table::data({"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1}),
   table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1}),
   table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1}),
   table::data({"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1}),
-  table::data({"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1}),
+  {"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1},
   table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
   table::data({"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1}),
   table::data({"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1}),
@@ -51,11 +51,16 @@ constexpr FieldInfo kFields[] = {
   {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
   {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
+  table::data({"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1}),
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
+  direction,
   output_dtype,
   output_layout,
   workgroup,
@@ -83,11 +88,18 @@ enum class Name : uint16_t {
   residual_zero_point,
   output_inverse_scale,
   output_zero_point,
+  phase_taps,
   slices,
   kDevice,
 };
 
+constexpr std::string_view kDirectionWords[] = {
+  "forward",
+  "transposed",
+};
+
 constexpr auto kNames = table::names<kFields>({
+  {"direction", kDirectionWords},
   {"output_dtype", table::kDTypes},
   {"output_layout", table::kLayouts},
   {"workgroup", {}},
@@ -96,12 +108,13 @@ constexpr auto kNames = table::names<kFields>({
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   switch (static_cast<Name>(name)) {
+    case Name::direction: return table::word(parameters->direction);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 3, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -128,7 +141,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m) * ceil_div(Integer(problem.outputs), 4), Integer(specialization.workgroup));
+  groups[0] = ceil_div(Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4),
+      Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -150,11 +164,29 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   return Real(device.launch_us) + Real(fit.begin_us)
-      + Integer(problem.m) * Integer(problem.outputs)
+      + Integer(problem.pixels) * Integer(problem.outputs)
       * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_700251c4[] = {
+  table::buffer(2, Operand::sums, Access::read),
+  table::buffer(3, Operand::weight_sums, Access::read),
+  table::buffer(4, Operand::weight_scales, Access::read),
+  table::buffer(5, Operand::bias, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::problem_buffer(7),
+};
+constexpr BlockField problem_buffer_a7298f5c[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 232}};
+constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
+constexpr InterfaceInfo binds_bc11c999 = {
+    .bindings = bindings_700251c4,
+    .problem_buffer = problem_buffer_a7298f5c,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_37943515,
+};
+constexpr uint32_t workgroup_a365b6ab[][3] = {{128, 1, 1}};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 constexpr BindingInfo bindings_6dfb40ef[] = {
   table::buffer(0, Operand::table, Access::read),
   table::buffer(1, Operand::residual, Access::read),
@@ -165,41 +197,23 @@ constexpr BindingInfo bindings_6dfb40ef[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(7),
 };
-constexpr BlockField problem_buffer_0c2ee5f3[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 196}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_1d58a8bb = {
+constexpr InterfaceInfo binds_b17dc2f1 = {
     .bindings = bindings_6dfb40ef,
-    .problem_buffer = problem_buffer_0c2ee5f3,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
-};
-constexpr uint32_t workgroup_a365b6ab[][3] = {{128, 1, 1}};
-constexpr uint32_t shared_bytes_bb241055[] = {0};
-constexpr BindingInfo bindings_700251c4[] = {
-  table::buffer(2, Operand::sums, Access::read),
-  table::buffer(3, Operand::weight_sums, Access::read),
-  table::buffer(4, Operand::weight_scales, Access::read),
-  table::buffer(5, Operand::bias, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::problem_buffer(7),
-};
-constexpr InterfaceInfo binds_ef46b6b1 = {
-    .bindings = bindings_700251c4,
-    .problem_buffer = problem_buffer_0c2ee5f3,
+    .problem_buffer = problem_buffer_a7298f5c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
 };
 enum Interface : uint16_t {
-  uses_40cbb688,
-  uses_56451e3a,
-  uses_99814531,
-  uses_bcdee8a6,
+  uses_556f3ae5,
+  uses_6e9dc3de,
+  uses_8e7cf543,
+  uses_c7be5a96,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1d58a8bb, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_40cbb688
-  {&binds_ef46b6b1, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_56451e3a
-  {&binds_1d58a8bb, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_99814531
-  {&binds_ef46b6b1, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_bcdee8a6
+  {&binds_bc11c999, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_556f3ae5
+  {&binds_b17dc2f1, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_6e9dc3de
+  {&binds_bc11c999, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_8e7cf543
+  {&binds_b17dc2f1, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_c7be5a96
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -207,12 +221,16 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_finish.f16.strided", {f16, strided}, uses_56451e3a},
-    {"conv_finish.f32.strided", {f32, strided}, uses_bcdee8a6},
-    {"conv_finish.i8.packed_4c", {i8, packed_4c}, uses_40cbb688},
-    {"conv_finish.i8.packed_4c1w", {i8, packed_4c1w}, uses_40cbb688},
-    {"conv_finish.i8.packed_4w4c", {i8, packed_4w4c}, uses_40cbb688},
-    {"conv_finish.i8.strided", {i8, strided}, uses_99814531},
+    {"conv_finish.forward.f16.strided", {Direction::forward, f16, strided}, uses_556f3ae5},
+    {"conv_finish.forward.f32.strided", {Direction::forward, f32, strided}, uses_8e7cf543},
+    {"conv_finish.forward.i8.packed_4c", {Direction::forward, i8, packed_4c}, uses_c7be5a96},
+    {"conv_finish.forward.i8.packed_4c1w", {Direction::forward, i8, packed_4c1w}, uses_c7be5a96},
+    {"conv_finish.forward.i8.packed_4w4c", {Direction::forward, i8, packed_4w4c}, uses_c7be5a96},
+    {"conv_finish.forward.i8.strided", {Direction::forward, i8, strided}, uses_6e9dc3de},
+    {"conv_finish.transposed.i8.packed_4c", {Direction::transposed, i8, packed_4c}, uses_c7be5a96},
+    {"conv_finish.transposed.i8.packed_4c1w", {Direction::transposed, i8, packed_4c1w}, uses_c7be5a96},
+    {"conv_finish.transposed.i8.packed_4w4c", {Direction::transposed, i8, packed_4w4c}, uses_c7be5a96},
+    {"conv_finish.transposed.i8.strided", {Direction::transposed, i8, strided}, uses_6e9dc3de},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

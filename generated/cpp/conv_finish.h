@@ -82,6 +82,10 @@ struct Problem {
   Required<std::array<uint32_t, 2>> stride;
   Required<std::array<uint32_t, 2>> padding;
   Required<std::array<uint32_t, 2>> dilation;
+  Required<std::array<uint32_t, 2>> tap_step;
+  Required<std::array<int32_t, 2>> tap_reach;
+  Required<uint32_t> phase_taps;
+  Required<std::array<uint32_t, 4>> pixel_quotients;
   Required<uint32_t> slices;
 
   static constexpr const OperatorInfo* kOperator = &op;
@@ -89,8 +93,14 @@ struct Problem {
   using Operands = conv_finish::Operands<T>;
 };
 
+enum class Direction : uint8_t {
+  forward,
+  transposed,
+};
+
 // What tells one module from another.
 struct Parameters {
+  Direction direction;
   DType output_dtype;
   Layout output_layout;
 };
@@ -134,6 +144,10 @@ struct ProblemBuffer {
   uint32_t stride[2];
   uint32_t padding[2];
   uint32_t dilation[2];
+  uint32_t tap_step[2];
+  int32_t tap_reach[2];
+  uint32_t phase_taps;
+  uint32_t pixel_quotients[4];
   uint32_t slices;
 };
 static_assert(offsetof(ProblemBuffer, m) == 0);
@@ -168,19 +182,27 @@ static_assert(offsetof(ProblemBuffer, taps) == 160);
 static_assert(offsetof(ProblemBuffer, stride) == 168);
 static_assert(offsetof(ProblemBuffer, padding) == 176);
 static_assert(offsetof(ProblemBuffer, dilation) == 184);
-static_assert(offsetof(ProblemBuffer, slices) == 192);
-static_assert(sizeof(ProblemBuffer) == 196);
+static_assert(offsetof(ProblemBuffer, tap_step) == 192);
+static_assert(offsetof(ProblemBuffer, tap_reach) == 200);
+static_assert(offsetof(ProblemBuffer, phase_taps) == 208);
+static_assert(offsetof(ProblemBuffer, pixel_quotients) == 212);
+static_assert(offsetof(ProblemBuffer, slices) == 228);
+static_assert(sizeof(ProblemBuffer) == 232);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  f16_strided,
-  f32_strided,
-  i8_packed_4c,
-  i8_packed_4c1w,
-  i8_packed_4w4c,
-  i8_strided,
+  forward_f16_strided,
+  forward_f32_strided,
+  forward_i8_packed_4c,
+  forward_i8_packed_4c1w,
+  forward_i8_packed_4w4c,
+  forward_i8_strided,
+  transposed_i8_packed_4c,
+  transposed_i8_packed_4c1w,
+  transposed_i8_packed_4w4c,
+  transposed_i8_strided,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::i8_strided) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::transposed_i8_strided) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

@@ -88,6 +88,7 @@ struct Problem {
   Required<std::array<uint32_t, 2>> dilation;
   Required<std::array<uint32_t, 2>> tap_step;
   Required<std::array<int32_t, 2>> tap_reach;
+  Required<uint32_t> phase_taps;
   Required<std::array<uint32_t, 4>> pixel_quotients;
 
   static constexpr const OperatorInfo* kOperator = &op;
@@ -167,6 +168,7 @@ struct ProblemBuffer {
   uint32_t dilation[2];
   uint32_t tap_step[2];
   int32_t tap_reach[2];
+  uint32_t phase_taps;
   uint32_t pixel_quotients[4];
 };
 static_assert(offsetof(ProblemBuffer, m) == 0);
@@ -205,8 +207,9 @@ static_assert(offsetof(ProblemBuffer, padding) == 184);
 static_assert(offsetof(ProblemBuffer, dilation) == 192);
 static_assert(offsetof(ProblemBuffer, tap_step) == 200);
 static_assert(offsetof(ProblemBuffer, tap_reach) == 208);
-static_assert(offsetof(ProblemBuffer, pixel_quotients) == 216);
-static_assert(sizeof(ProblemBuffer) == 232);
+static_assert(offsetof(ProblemBuffer, phase_taps) == 216);
+static_assert(offsetof(ProblemBuffer, pixel_quotients) == 220);
+static_assert(sizeof(ProblemBuffer) == 236);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
@@ -267,6 +270,9 @@ enum class Variant : uint16_t {
   transposed_packed_4c_packed_4w4c_i8_m4n4_shared_packed_step32,
   transposed_packed_4c_packed_4w4c_i8_m4n8_shared_packed_step32,
   transposed_packed_4c_packed_4w4c_i8_m4n8_shared_scalar_step32,
+  transposed_packed_4c_strided_i32_m4n4_shared_packed_step32,
+  transposed_packed_4c_strided_i32_m4n8_shared_packed_step32,
+  transposed_packed_4c_strided_i32_m4n8_shared_scalar_step32,
   transposed_packed_4c_strided_i8_m4n4_shared_packed_step32,
   transposed_packed_4c_strided_i8_m4n8_shared_packed_step32,
   transposed_packed_4c_strided_i8_m4n8_shared_scalar_step32,
@@ -276,15 +282,24 @@ enum class Variant : uint16_t {
   transposed_packed_4c1w_packed_4c1w_i8_m4n4_shared_packed_step32,
   transposed_packed_4c1w_packed_4c1w_i8_m4n8_shared_packed_step32,
   transposed_packed_4c1w_packed_4c1w_i8_m4n8_shared_scalar_step32,
+  transposed_packed_4c1w_strided_i32_m4n4_shared_packed_step32,
+  transposed_packed_4c1w_strided_i32_m4n8_shared_packed_step32,
+  transposed_packed_4c1w_strided_i32_m4n8_shared_scalar_step32,
   transposed_packed_4w4c_packed_4c_i8_m4n4_shared_packed_step32,
   transposed_packed_4w4c_packed_4c_i8_m4n8_shared_packed_step32,
   transposed_packed_4w4c_packed_4c_i8_m4n8_shared_scalar_step32,
   transposed_packed_4w4c_packed_4w4c_i8_m4n4_shared_packed_step32,
   transposed_packed_4w4c_packed_4w4c_i8_m4n8_shared_packed_step32,
   transposed_packed_4w4c_packed_4w4c_i8_m4n8_shared_scalar_step32,
+  transposed_packed_4w4c_strided_i32_m4n4_shared_packed_step32,
+  transposed_packed_4w4c_strided_i32_m4n8_shared_packed_step32,
+  transposed_packed_4w4c_strided_i32_m4n8_shared_scalar_step32,
   transposed_strided_packed_4c_i8_m4n4_shared_packed_step32,
   transposed_strided_packed_4c_i8_m4n8_shared_packed_step32,
   transposed_strided_packed_4c_i8_m4n8_shared_scalar_step32,
+  transposed_strided_strided_i32_m4n4_shared_packed_step32,
+  transposed_strided_strided_i32_m4n8_shared_packed_step32,
+  transposed_strided_strided_i32_m4n8_shared_scalar_step32,
   transposed_strided_strided_i8_m4n4_shared_packed_step32,
   transposed_strided_strided_i8_m4n8_shared_packed_step32,
   transposed_strided_strided_i8_m4n8_shared_scalar_step32,

@@ -21,9 +21,11 @@
 #include "conv_planes_finish.h"
 #include "conv_quantize.h"
 #include "conv_real_coopmat.h"
+#include "conv_real_depthwise.h"
 #include "conv_real_direct.h"
 #include "conv_real_finish.h"
 #include "conv_real_plain.h"
+#include "conv_real_tile.h"
 #include "conv_tile.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
@@ -110,10 +112,12 @@ namespace conv_plain { constexpr uint32_t kFirstModule = conv_finish::kFirstModu
 namespace conv_planes_finish { constexpr uint32_t kFirstModule = conv_plain::kFirstModule + conv_plain::kVariants; }
 namespace conv_quantize { constexpr uint32_t kFirstModule = conv_planes_finish::kFirstModule + conv_planes_finish::kVariants; }
 namespace conv_real_coopmat { constexpr uint32_t kFirstModule = conv_quantize::kFirstModule + conv_quantize::kVariants; }
-namespace conv_real_direct { constexpr uint32_t kFirstModule = conv_real_coopmat::kFirstModule + conv_real_coopmat::kVariants; }
+namespace conv_real_depthwise { constexpr uint32_t kFirstModule = conv_real_coopmat::kFirstModule + conv_real_coopmat::kVariants; }
+namespace conv_real_direct { constexpr uint32_t kFirstModule = conv_real_depthwise::kFirstModule + conv_real_depthwise::kVariants; }
 namespace conv_real_finish { constexpr uint32_t kFirstModule = conv_real_direct::kFirstModule + conv_real_direct::kVariants; }
 namespace conv_real_plain { constexpr uint32_t kFirstModule = conv_real_finish::kFirstModule + conv_real_finish::kVariants; }
-namespace conv_tile { constexpr uint32_t kFirstModule = conv_real_plain::kFirstModule + conv_real_plain::kVariants; }
+namespace conv_real_tile { constexpr uint32_t kFirstModule = conv_real_plain::kFirstModule + conv_real_plain::kVariants; }
+namespace conv_tile { constexpr uint32_t kFirstModule = conv_real_tile::kFirstModule + conv_real_tile::kVariants; }
 namespace copy_words { constexpr uint32_t kFirstModule = conv_tile::kFirstModule + conv_tile::kVariants; }
 namespace dequantize_affine { constexpr uint32_t kFirstModule = copy_words::kFirstModule + copy_words::kVariants; }
 namespace dynamic_coopmat { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }

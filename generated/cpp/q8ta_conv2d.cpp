@@ -56,6 +56,7 @@ constexpr FieldInfo kFields[] = {
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
   {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
   {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
+  {"phase_taps", FieldInfo::Kind::u32, offsetof(Problem, phase_taps), 1},
   {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
   {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
   {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
@@ -92,6 +93,7 @@ enum class Name : uint16_t {
   residual_zero_point,
   output_inverse_scale,
   output_zero_point,
+  phase_taps,
   window_lines,
   line_taps,
   line_stride,
@@ -152,6 +154,7 @@ void conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   to.dilation = problem.dilation;
   to.tap_step = problem.tap_step;
   to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
   to.pixel_quotients = problem.pixel_quotients;
   to.window_lines = problem.window_lines;
   to.line_taps = problem.line_taps;
@@ -169,29 +172,28 @@ constexpr StepInfo coopmat_steps[] = {
 };
 
 constexpr ConditionInfo coopmat_split_conditions[] = {
-  {"k / max(channels, 1) * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::k, Name::channels>},
+  {"phase_taps * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::channels, Name::phase_taps>},
 };
 
 int coopmat_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
-      * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   return table::first_false({
-      padded_k >= 1024,
+      phase_k >= 1024,
   });
 }
 
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
-      * ceil_div(Integer(problem.channels), 16);
-  const Integer matrix_tiles = max(1,
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
   const Integer matrix_slices = max(2,
-      min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
-  const Integer matrix_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * matrix_slices;
-  return matrix_sums;
+      min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
+  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
+      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  return slice_sums * matrix_slices;
 }
 
 constexpr ScratchInfo scratch[] = {{"partial", DType::i32, partial_elements}};
@@ -203,13 +205,12 @@ constexpr OperandSource coopmat_split_conv_coopmat_operands[] = {
 void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
-      * ceil_div(Integer(problem.channels), 16);
-  const Integer matrix_tiles = max(1,
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
   const Integer matrix_slices = max(2,
-      min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
-  const Integer matrix_k = 64 * ceil_div(padded_k, 64 * matrix_slices);
+      min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
+  const Integer matrix_k = 64 * ceil_div(phase_k, 64 * matrix_slices);
   auto& to = *static_cast<conv_coopmat::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
@@ -247,6 +248,7 @@ void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_
   to.dilation = problem.dilation;
   to.tap_step = problem.tap_step;
   to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
   to.pixel_quotients = problem.pixel_quotients;
   to.window_lines = problem.window_lines;
   to.line_taps = problem.line_taps;
@@ -261,12 +263,11 @@ constexpr OperandSource conv_finish_operands[] = {
 void conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
-      * ceil_div(Integer(problem.channels), 16);
-  const Integer matrix_tiles = max(1,
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
   const Integer matrix_slices = max(2,
-      min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+      min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_finish::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
@@ -300,12 +301,21 @@ void conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   to.stride = problem.stride;
   to.padding = problem.padding;
   to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
+  to.pixel_quotients = problem.pixel_quotients;
   table::set(to.slices, matrix_slices);
 }
 
+bool conv_finish_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_finish::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_finish::Direction::forward;
+}
+
 constexpr StepInfo coopmat_split_steps[] = {
-  {&conv_coopmat::op, coopmat_split_conv_coopmat_operands, coopmat_split_conv_coopmat_problem},
-  {&conv_finish::op, conv_finish_operands, conv_finish_problem},
+  {&conv_coopmat::op, coopmat_split_conv_coopmat_operands, coopmat_split_conv_coopmat_problem, conv_coopmat_takes},
+  {&conv_finish::op, conv_finish_operands, conv_finish_problem, conv_finish_takes},
 };
 
 constexpr OperandSource conv_depthwise_operands[] = {
@@ -447,6 +457,113 @@ constexpr StepInfo im2col_coopmat_steps[] = {
   {&q8_linear_coopmat::op, q8_linear_coopmat_operands, q8_linear_coopmat_problem},
 };
 
+constexpr ConditionInfo im2col_coopmat_split_conditions[] = {
+  {"output_is_rows != 0", table::kNamesOf<Name::output_is_rows>},
+  {"input_is_vectors == 0", table::kNamesOf<Name::input_is_vectors>},
+  {"k / max(channels, 1) * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::k, Name::channels>},
+  {"max(16, m * (k / max(channels, 1) * 16 * ceil_div(channels, 16))) <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::m, Name::k, Name::channels,
+      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+};
+
+int im2col_coopmat_split_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer patch_vectors = max(16, Integer(problem.m) * padded_k);
+  return table::first_false({
+      Integer(problem.output_is_rows) != 0,
+      Integer(problem.input_is_vectors) == 0,
+      padded_k >= 1024,
+      patch_vectors <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+constexpr ScratchInfo im2col_coopmat_split_scratch[] = {
+  {"patches", DType::i8, patches_elements}, {"partial", DType::i32, partial_elements},
+};
+constexpr OperandSource im2col_coopmat_split_q8_linear_coopmat_operands[] = {
+  table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(1, Layout::packed_4w),
+  table::kNoSource, table::kNoSource,
+};
+void im2col_coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer matrix_slices = max(2,
+      min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
+  const Integer matrix_k = 64 * ceil_div(phase_k, 64 * matrix_slices);
+  auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  table::set(to.k, padded_k);
+  table::set(to.slices, matrix_slices);
+  table::set(to.slice_k, matrix_k);
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  table::set(to.matrix_rows, Integer(problem.m));
+}
+
+constexpr OperandSource q8_linear_finish_operands[] = {
+  table::ours(Operand::table), table::ours(Operand::residual, Layout::packed_4w), table::scratch(1),
+  table::ours(Operand::weight_sums), table::ours(Operand::weight_scales), table::ours(Operand::bias),
+  table::ours(Operand::output, Layout::packed_4w),
+};
+void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer matrix_slices = max(2,
+      min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
+  auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  table::set(to.matrix_rows, Integer(problem.m));
+  table::set(to.slices, matrix_slices);
+}
+
+constexpr StepInfo im2col_coopmat_split_steps[] = {
+  {&im2col::op, im2col_operands, im2col_problem},
+  {&q8_linear_coopmat::op, im2col_coopmat_split_q8_linear_coopmat_operands,
+      im2col_coopmat_split_q8_linear_coopmat_problem},
+  {&q8_linear_finish::op, q8_linear_finish_operands, q8_linear_finish_problem},
+};
+
 constexpr ConditionInfo im2col_tile_conditions[] = {
   {"output_is_rows != 0", table::kNamesOf<Name::output_is_rows>},
   {"16 * max(1, ceil_div(m * (k / max(channels, 1) * ceil_div(channels, 4)), 4)) <= device.max_storage_buffer_bytes",
@@ -531,6 +648,117 @@ void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
 constexpr StepInfo im2col_tile_steps[] = {
   {&im2col::op, im2col_operands, im2col_tile_im2col_problem},
   {&q8_linear_tile::op, q8_linear_tile_operands, q8_linear_tile_problem},
+};
+
+constexpr ConditionInfo im2col_tile_split_conditions[] = {
+  {"output_is_rows != 0", table::kNamesOf<Name::output_is_rows>},
+  {"4 * (k / max(channels, 1) * ceil_div(channels, 4)) >= 1024", table::kNamesOf<Name::k, Name::channels>},
+  {"16 * max(1, ceil_div(m * (k / max(channels, 1) * ceil_div(channels, 4)), 4)) <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::m, Name::k, Name::channels,
+      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+};
+
+int im2col_tile_split_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer row_words = Integer(problem.k) / max(Integer(problem.channels), 1)
+      * ceil_div(Integer(problem.channels), 4);
+  const Integer patch_words = 16 * max(1, ceil_div(Integer(problem.m) * row_words, 4));
+  return table::first_false({
+      Integer(problem.output_is_rows) != 0,
+      4 * row_words >= 1024,
+      patch_words <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+Integer im2col_tile_split_partial_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer tile_slices = max(2,
+      min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
+  const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
+      * Integer(problem.n) / max(1, Integer(problem.outputs));
+  return slice_sums * tile_slices;
+}
+
+constexpr ScratchInfo im2col_tile_split_scratch[] = {
+  {"patches", DType::i8, im2col_tile_patches_elements}, {"partial", DType::i32, im2col_tile_split_partial_elements},
+};
+constexpr OperandSource im2col_tile_split_q8_linear_tile_operands[] = {
+  table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(1, Layout::packed_4w),
+  table::kNoSource, table::kNoSource,
+};
+void im2col_tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer row_words = Integer(problem.k) / max(Integer(problem.channels), 1)
+      * ceil_div(Integer(problem.channels), 4);
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer tile_slices = max(2,
+      min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
+  auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  table::set(to.k, 4 * row_words);
+  table::set(to.slices, tile_slices);
+  table::set(to.slice_k, 64 * ceil_div(row_words, 16 * tile_slices));
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  table::set(to.matrix_rows, Integer(problem.m));
+}
+
+void im2col_tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer tile_slices = max(2,
+      min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
+  auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  table::set(to.matrix_rows, Integer(problem.m));
+  table::set(to.slices, tile_slices);
+}
+
+constexpr StepInfo im2col_tile_split_steps[] = {
+  {&im2col::op, im2col_operands, im2col_tile_im2col_problem},
+  {&q8_linear_tile::op, im2col_tile_split_q8_linear_tile_operands, im2col_tile_split_q8_linear_tile_problem},
+  {&q8_linear_finish::op, q8_linear_finish_operands, im2col_tile_split_q8_linear_finish_problem},
 };
 
 constexpr OperandSource conv_plain_operands[] = {
@@ -720,6 +948,7 @@ void conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   to.dilation = problem.dilation;
   to.tap_step = problem.tap_step;
   to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
   to.pixel_quotients = problem.pixel_quotients;
 }
 
@@ -730,6 +959,127 @@ bool conv_tile_takes(const void* kernel_parameters) {
 
 constexpr StepInfo tile_steps[] = {
   {&conv_tile::op, conv_tile_operands, conv_tile_problem, conv_tile_takes},
+};
+
+constexpr ConditionInfo tile_split_conditions[] = {
+  {"phase_taps * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::channels, Name::phase_taps>},
+};
+
+int tile_split_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  return table::first_false({
+      phase_k >= 1024,
+  });
+}
+
+constexpr ScratchInfo tile_split_scratch[] = {{"partial", DType::i32, im2col_tile_split_partial_elements}};
+constexpr OperandSource tile_split_conv_tile_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0), table::kNoSource,
+  table::kNoSource,
+};
+void tile_split_conv_tile_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer tile_slices = max(2,
+      min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
+  const Integer tile_k = 64 * ceil_div(phase_k, 64 * tile_slices);
+  auto& to = *static_cast<conv_tile::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.products = problem.products;
+  to.pixels = problem.pixels;
+  to.row_pixels = problem.row_pixels;
+  to.channels = problem.channels;
+  to.all_channels = problem.all_channels;
+  to.outputs = problem.outputs;
+  to.tap_sums = problem.tap_sums;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  table::set(to.slices, tile_slices);
+  table::set(to.slice_k, tile_k);
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
+  to.pixel_quotients = problem.pixel_quotients;
+}
+
+void tile_split_conv_finish_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
+  const Integer sliced_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer tile_slices = max(2,
+      min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
+  auto& to = *static_cast<conv_finish::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.products = problem.products;
+  to.pixels = problem.pixels;
+  to.row_pixels = problem.row_pixels;
+  to.channels = problem.channels;
+  to.all_channels = problem.all_channels;
+  to.outputs = problem.outputs;
+  to.tap_sums = problem.tap_sums;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+  to.phase_taps = problem.phase_taps;
+  to.pixel_quotients = problem.pixel_quotients;
+  table::set(to.slices, tile_slices);
+}
+
+constexpr StepInfo tile_split_steps[] = {
+  {&conv_tile::op, tile_split_conv_tile_operands, tile_split_conv_tile_problem, conv_tile_takes},
+  {&conv_finish::op, conv_finish_operands, tile_split_conv_finish_problem, conv_finish_takes},
 };
 
 constexpr RecipeInfo kRecipes[] = {
@@ -749,11 +1099,21 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = im2col_coopmat_first_failing,
       .scratch = im2col_coopmat_scratch,
       .steps = im2col_coopmat_steps},
+  {.id = "q8ta_conv2d.im2col_coopmat_split",
+      .conditions = im2col_coopmat_split_conditions,
+      .first_failing = im2col_coopmat_split_first_failing,
+      .scratch = im2col_coopmat_split_scratch,
+      .steps = im2col_coopmat_split_steps},
   {.id = "q8ta_conv2d.im2col_tile",
       .conditions = im2col_tile_conditions,
       .first_failing = im2col_tile_first_failing,
       .scratch = im2col_tile_scratch,
       .steps = im2col_tile_steps},
+  {.id = "q8ta_conv2d.im2col_tile_split",
+      .conditions = im2col_tile_split_conditions,
+      .first_failing = im2col_tile_split_first_failing,
+      .scratch = im2col_tile_split_scratch,
+      .steps = im2col_tile_split_steps},
   {.id = "q8ta_conv2d.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
@@ -768,6 +1128,11 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "q8ta_conv2d.tile",
       .first_failing = table::all_hold,
       .steps = tile_steps},
+  {.id = "q8ta_conv2d.tile_split",
+      .conditions = tile_split_conditions,
+      .first_failing = tile_split_first_failing,
+      .scratch = tile_split_scratch,
+      .steps = tile_split_steps},
 };
 
 }  // namespace

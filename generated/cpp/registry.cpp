@@ -21,9 +21,11 @@
 #include "conv_planes_finish.h"
 #include "conv_quantize.h"
 #include "conv_real_coopmat.h"
+#include "conv_real_depthwise.h"
 #include "conv_real_direct.h"
 #include "conv_real_finish.h"
 #include "conv_real_plain.h"
+#include "conv_real_tile.h"
 #include "conv_tile.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
@@ -118,9 +120,11 @@ constexpr const OperatorInfo* kOperators[] = {
   &conv_planes_finish::op,
   &conv_quantize::op,
   &conv_real_coopmat::op,
+  &conv_real_depthwise::op,
   &conv_real_direct::op,
   &conv_real_finish::op,
   &conv_real_plain::op,
+  &conv_real_tile::op,
   &conv_tile::op,
   &copy_words::op,
   &dequantize_affine::op,

@@ -24,6 +24,7 @@ $end
 ${declare_problem()}
 ${declare_words(weight, 4)}
 $include "lib/conv_part.glsl"
+$include "lib/conv_weight_sum.glsl"
 $include "lib/conv_outputs.glsl"
 
 const uint kVectors = ${step} / 16u;
@@ -75,7 +76,7 @@ void main() {
 $if output_dtype == i32
   const uint product = place.z / problem.slices, slice = place.z % problem.slices;
 $else
-  const uint product = place.z, slice = 0u;
+  const uint product = place.z;
 $end
   begin_part(product);
   if (corner.x >= part.rows) return;  // of a short band, or of a phase that is smaller than the largest
@@ -83,10 +84,12 @@ $end
 $if output_dtype == i32
   const uint begin = slice * (problem.slice_k / 16u);
   const uint end = min(begin + problem.slice_k / 16u, units_of_a_row());
+  const uint first_row = first_row_of_sums(slice);
 $else
   const uint begin = 0u;
   const uint end = units_of_a_row();
+  const uint first_row = 0u;
 $end
   begin_rows(tile.x, begin);
-  make_tile(tile, begin, end, slice * problem.m);
+  make_tile(tile, begin, end, first_row);
 }

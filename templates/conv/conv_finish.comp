@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Joins the sums that each slice of k gave, [slice][m][outputs rounded up to four], and makes outputs of them.
+// Joins the sums that each slice of k gave, [slice][phase][m][outputs rounded up to four], and makes outputs of them.
+// A convolution that is not transposed has one phase, whose rows are the pixels of the output.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
@@ -11,16 +12,31 @@ ${declare(weight_scales)}
 ${declare(bias)}
 ${declare_problem()}
 $include "lib/grid.glsl"
-
-int weight_sum(uint n) { return weight_sums_data[n]; }
+$include "lib/conv_part.glsl"
+$include "lib/conv_weight_sum.glsl"
 $include "lib/conv_store.glsl"
+
+$if direction == transposed
+// Begins the part that a pixel belongs to, and gives its row there.
+uint begin_row(uint pixel, uvec4 place) {
+  const uvec2 phase = place.xy % stride(), within = place.xy / stride();
+  begin_part((phase.y * phases().x + phase.x) * (problem.output_sides[2] / problem.n));  // of the first group
+  return (place.w * part.sides.y + within.y) * part.sides.x + within.x;
+}
+$else
+uint begin_row(uint pixel, uvec4 place) { return pixel; }
+$end
 
 void main() {
   const uint index = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
   const uint blocks = ceil_div4(problem.output_sides[2]);
-  if (index / blocks >= problem.m) return;
+  const uint pixel = index / blocks, block = index % blocks;
+  if (pixel >= problem.pixels) return;
+  const uvec4 place = place_of(pixel, 4u * block);
+  const uint row = begin_row(pixel, place);
   ivec4 sums = ivec4(0);
-  for (uint slice = 0u; slice < problem.slices; ++slice) sums += sums_data[slice * problem.m * blocks + index];
-  const uint channel = index % blocks * 4u;
-  store_pixel(place_of(index / blocks, channel), sums, columns_at(channel));
+  for (uint slice = 0u; slice < problem.slices; ++slice) {
+    sums += sums_data[(first_row_of_sums(slice) + row) * blocks + block];
+  }
+  store_pixel(place, sums, columns_at(4u * block));
 }

@@ -24,6 +24,7 @@ ${declare_words(weight, 4)}
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
 $include "lib/conv_part.glsl"
+$include "lib/conv_weight_sum.glsl"
 $include "lib/conv_outputs.glsl"
 
 const uint kRows = ${group.m} * ${tile.m}u;
@@ -68,10 +69,12 @@ $end
 $if output_dtype == i32
   const uint begin = slice * (problem.slice_k / 4u);
   const uint end = min(begin + problem.slice_k / 4u, units_of_a_row());
+  const uint first_row = first_row_of_sums(slice);
 $else
   const uint begin = 0u;
   const uint end = units_of_a_row();
+  const uint first_row = 0u;
 $end
   begin_rows(tile.x, begin);
-  make_tile(tile, begin, end, slice * problem.m);
+  make_tile(tile, begin, end, first_row);
 }

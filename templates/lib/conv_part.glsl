@@ -71,6 +71,16 @@ $end
   part.rows = part.sides.x * part.sides.y * problem.input_sides[3];
 }
 
+// Sums of slices of k are [slice][phase][m][outputs rounded up to four]: the first row of this part's.
+uint first_row_of_sums(uint slice) {
+$if direction == transposed
+  const uint phase = part.phase.y * phases().x + part.phase.x;
+  return (slice * phases().x * phases().y + phase) * problem.m;
+$else
+  return slice * problem.m;
+$end
+}
+
 // A row of x, as (width, height, image) of its pixel within the part.
 uvec3 pixel_of(uint row) {
 $if direction == transposed
@@ -97,22 +107,5 @@ $if direction == transposed
   return part.origin + ivec2(pixel);
 $else
   return part.origin + ivec2(pixel * stride());
-$end
-}
-
-// The sum of the weights that the part reads for a channel of the output.
-int weight_sum(uint n) {
-$if direction == transposed
-  int sum = 0;
-  if (problem.channels == 0u) return sum;  // there are no sums of taps
-  for (uint y = 0u; y < part.taps.y; ++y) {
-    for (uint x = 0u; x < part.taps.x; ++x) {
-      const uvec2 tap = part.first + uvec2(x, y) * uvec2(problem.tap_step[0], problem.tap_step[1]);
-      sum += weight_sums_data[n * problem.tap_sums + tap.y * problem.taps[0] + tap.x];
-    }
-  }
-  return sum;
-$else
-  return weight_sums_data[n];
 $end
 }

@@ -24,6 +24,7 @@ $include "lib/store_real.glsl"
 $include "lib/weight_q4_rows.glsl"
 $include "lib/square_tile.glsl"
 $include "lib/staged_product.glsl"
+$include "lib/staged_rows.glsl"
 $include "lib/tile_order.glsl"
 
 const uint kTileWords = kTile / kPerWord;  // of a row of the weight
@@ -37,7 +38,7 @@ uint own_word() { return gl_LocalInvocationIndex % kTileWords; }
 
 // Words past the end of a row repeat its last; what they give is not stored. Weights from `end` on are 0.
 void fetch(uint first_m, uint first_k, uint n, uint end) {
-  fetch_input(0u, first_m, n, end, problem.n);
+  fetch_rows(0u, first_m, n, end, problem.n);
   const uint row = min(n + own_term(), end - 1u);
   const uint word = min(first_k / kPerWord + own_word(), 4u * loads_per_row() - 1u);
   const uint group = min(word * kPerWord / problem.group_size, problem.groups - 1u);
@@ -46,13 +47,13 @@ void fetch(uint first_m, uint first_k, uint n, uint end) {
 }
 
 void stage_fetched() {
-  stage_input();
+  stage_rows();
   if (own_term() >= kStep) return;
   const vec4 low = weight_quad(next_word, 0u) * kQuadScale * next_scale;   // of elements 0, 4, 1, 5
   const vec4 high = weight_quad(next_word, 1u) * kQuadScale * next_scale;  // 2, 6, 3, 7
   const uint at = (own_term() * kStride + own_word() * kPerWord) / 4u;
-  staged_weight[at] = vec4(low.xz, high.xz);
-  staged_weight[at + 1u] = vec4(low.yw, high.yw);
+  staged_columns[at] = vec4(low.xz, high.xz);
+  staged_columns[at + 1u] = vec4(low.yw, high.yw);
 }
 
 void store_sums(uint first_m, uint first_k, uint slice) {

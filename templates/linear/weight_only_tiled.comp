@@ -34,6 +34,7 @@ $include "lib/linear_finish.glsl"
 $end
 $include "lib/square_tile.glsl"
 $include "lib/staged_product.glsl"
+$include "lib/staged_rows.glsl"
 $include "lib/tile_order.glsl"
 
 const uint kWordsPerStep = kStep / kPerWord;
@@ -47,7 +48,7 @@ uint weight_row(uint i) { return (gl_LocalInvocationIndex + i * kInvocations) / 
 
 // Rows past the end repeat the last; what they give is not stored.
 void fetch(uint first_m, uint first_n, uint k, uint end) {
-  fetch_input(0u, first_m, k, end, problem.k);
+  fetch_rows(0u, first_m, k, end, problem.k);
   [[unroll]] for (uint i = 0u; i < kWords; ++i) {
     const uint row = min(first_n + weight_row(i), problem.n - 1u);
     const uint word = k / kPerWord + word_in_step(i);
@@ -58,7 +59,7 @@ void fetch(uint first_m, uint first_n, uint k, uint end) {
 }
 
 void stage_fetched() {
-  stage_input();
+  stage_rows();
   [[unroll]] for (uint i = 0u; i < kWords; ++i) {
     if (weight_row(i) >= kTile) continue;
     [[unroll]] for (uint quad = 0u; quad < kQuads; ++quad) {
@@ -66,7 +67,7 @@ void stage_fetched() {
       [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
         const uint k = word_in_step(i) * kPerWord + quad_element(quad, lane);
         const uint at = k * kStride + weight_row(i);
-        staged_weight[at / 4u][at % 4u] = w[lane];
+        staged_columns[at / 4u][at % 4u] = w[lane];
       }
     }
   }

@@ -31,6 +31,7 @@ $end
 $include "lib/batch_matrices.glsl"
 $include "lib/square_tile.glsl"
 $include "lib/staged_product.glsl"
+$include "lib/staged_rows.glsl"
 $include "lib/tile_order.glsl"
 
 float next_other[kInputs];
@@ -44,7 +45,7 @@ uvec2 other_place(uint i) {
 // Columns past the end repeat the last; what they give is not stored. Terms from `end` on are 0 in both matrices: what
 // lies there may be infinite.
 void fetch(uvec2 first, uint first_m, uint first_n, uint k, uint end) {
-  fetch_input(first.x, first_m, k, end, problem.k);
+  fetch_rows(first.x, first_m, k, end, problem.k);
   [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
     const uvec2 place = other_place(i);
     const uint term = k + place.x;
@@ -55,11 +56,11 @@ void fetch(uvec2 first, uint first_m, uint first_n, uint k, uint end) {
 }
 
 void stage_fetched() {
-  stage_input();
+  stage_rows();
   [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
     const uvec2 place = other_place(i);
     const uint at = place.x * kStride + place.y;
-    staged_weight[at / 4u][at % 4u] = next_other[i];
+    staged_columns[at / 4u][at % 4u] = next_other[i];
   }
 }
 

@@ -131,6 +131,8 @@ const ConvCase kShapes[] = {
     {{1, 5, 9, 10}, {5, 1, 3, 3}, {2}, {1}, {1}, 5},
     {{1, 8, 11, 11}, {8, 1, 5, 5}, {2}, {2}, {1}, 8},
     {{1, 4, 11, 11}, {4, 1, 3, 5}, {1}, {2}, {2}, 4},
+    {{1, 4, 7, 9}, {4, 1, 5, 5}, {1}, {2}, {1}, 4},
+    {{1, 4, 9, 7}, {4, 1, 3, 3}, {2, 1}, {1}, {1}, 4},                    // with strides that differ
     {{1, 4, 8, 8}, {12, 1, 3, 3}, {1}, {1}, {1}, 4},                      // with a multiplier
     {{2, 16, 3, 5}, {24, 16, 1, 1}},                                      // a linear layer of pixels
     {{1, 18, 3, 5}, {7, 18, 1, 1}},
@@ -170,6 +172,7 @@ TEST_F(ConvTest, TakesEmptySides) {
     expect_right(c, kEveryVariantAsAsked);
     expect_right_of_reals(c, kEveryVariantAsAsked);
   }
+  expect_right_of_reals({{1, 4, 0, 0}, {4, 1, 3, 3}, {1}, {2}, {1}, 4}, kEveryVariantAsAsked);
   expect_transposed_right({{0, 4, 3, 3}, {4, 4, 3, 3}, {2}}, kEveryVariantAsAsked);
   expect_transposed_right({{1, 0, 3, 3}, {0, 4, 3, 3}, {2}}, kEveryVariantAsAsked);
 }
@@ -207,9 +210,12 @@ TEST_F(ConvTest, LooksResultsUpAndAddsAResidual) {
     testing::add_residual(request, c.output);
     expect_reference("q8ta_conv2d", request, kEveryVariant);
   }
-  Request request = transposed({{1, 16, 4, 4}, {16, 6, 3, 3}, {2}, {1}, {1}, 1, "relu"});
-  testing::add_residual(request, {1, 6, 7, 7});
-  expect_reference("q8ta_conv2d_transposed", request, kEveryVariant);
+  for (const int64_t channels : {16, 256}) {  // 256: k in slices
+    Request request = transposed({{1, channels, 4, 4}, {channels, 6, 3, 3}, {2}, {1}, {1}, 1, "relu"});
+    testing::add_table(request);
+    testing::add_residual(request, {1, 6, 7, 7});
+    expect_reference("q8ta_conv2d_transposed", request, channels == 16 ? kEveryVariant : kEveryVariantAsAsked);
+  }
 }
 
 // Outputs in sixteens and no table: matrices have a way of their own for them, also with sums that are no float at once
@@ -249,6 +255,15 @@ TEST_F(ConvTest, OfRealsGivesTheReferenceWithEverySpecialization) {
   expect_reference("conv2d", with_real_weight(forward(c), DType::f16), kEverythingAsAsked);
   expect_reference("conv2d_transposed", with_real_weight(transposed({{1, 8, 5, 5}, {8, 6, 3, 3}, {2}}), DType::f16),
                    kEverythingAsAsked);
+}
+
+// Tiles end within pixels of the second image, and within channels of a group.
+TEST_F(ConvTest, OfRealsTakesSeveralTiles) {
+  expect_reference("conv2d_q8csw", of_real_sums({{2, 6, 9, 10}, {268, 3, 3, 3}, {1}, {1}, {1}, 2}), kEveryVariant);
+  expect_reference("conv2d_transposed", with_real_weight(transposed({{2, 6, 9, 10}, {6, 67, 3, 3}, {1}, {1}, {1}, 2})),
+                   kEveryVariant);
+  expect_reference("conv2d_transposed", with_real_weight(transposed({{1, 5, 18, 17}, {5, 134, 4, 3}, {2}, {1}})),
+                   kEveryVariant);
 }
 
 // k is cut into slices.
@@ -359,23 +374,30 @@ std::map<std::string, Place, std::less<>> places_of(size_t index) {
   return {{"input", {Storage::buffer, kLayouts[index % 4]}}, {"output", {Storage::buffer, kLayouts[index / 4 % 4]}}};
 }
 
+// The index-th request of an operator: layouts take turns, and where all is real, dtypes.
+Request asked(std::string_view op, const ConvCase& c, size_t index) {
+  if (op == "conv2d_q8csw") return of_real_sums(c);
+  if (op == "conv2d_transposed") return with_real_weight(transposed(c), index % 2 == 0 ? DType::f32 : DType::f16);
+  Request request = op == "q8ta_conv2d_transposed" ? transposed(c) : forward(c);
+  request.places = places_of(index);
+  return request;
+}
+
 // Each side of the list stands once for the height and once for the width of a problem with each kind of channels; the
 // pairs of layouts take turns. So 2295 problems are convolved and 3780 transposed, which takes nine and eleven seconds
 // of one core on llvmpipe. `kStep` shares no divisor with the length of a list.
 class EverySmallProblem : public testing::KernelTest {
  protected:
-  void expect_right(std::string_view op, const std::vector<Side>& sides) {
+  void expect_right(std::string_view op, const std::vector<Side>& sides, std::span<const Channels> kinds = kChannels) {
     constexpr size_t kStep = 101;
     ASSERT_EQ(std::gcd(sides.size(), kStep), 1u);
     size_t index = 0;
-    for (const Channels& channels : kChannels) {
+    for (const Channels& channels : kinds) {
       for (size_t i = 0; i < sides.size(); ++i) {
-        const bool is_transposed = op == "q8ta_conv2d_transposed";
-        const ConvCase c = case_of(sides[(i * kStep + 7) % sides.size()], sides[i], channels, is_transposed);
+        const ConvCase c =
+            case_of(sides[(i * kStep + 7) % sides.size()], sides[i], channels, op.ends_with("transposed"));
         SCOPED_TRACE(text_of(c));
-        Request request = is_transposed ? transposed(c) : forward(c);
-        request.places = places_of(index++);
-        expect_reference(op, request, kEveryVariantAsAsked);
+        expect_reference(op, asked(op, c, index++), kEveryVariantAsAsked);
         if (HasFailure()) return;
       }
     }
@@ -383,7 +405,52 @@ class EverySmallProblem : public testing::KernelTest {
 };
 
 TEST_F(EverySmallProblem, Forward) { expect_right("q8ta_conv2d", forward_sides()); }
+// Groups alone, which every kernel of a weight of int8 has its own way with.
+TEST_F(EverySmallProblem, ForwardOfReals) {
+  constexpr Channels kGroups[] = {{1, 1, 4}, {1, 2, 2}, {3, 2, 2}};
+  expect_right("conv2d_q8csw", forward_sides(), kGroups);
+}
 TEST_F(EverySmallProblem, Transposed) { expect_right("q8ta_conv2d_transposed", transposed_sides()); }
+TEST_F(EverySmallProblem, TransposedOfReals) {
+  constexpr Channels kKinds[] = {{3, 5, 1}, {4, 2, 2}};
+  expect_right("conv2d_transposed", transposed_sides(), kKinds);
+}
+
+// ---- slices of k ----------------------------------------------------------------------------------------------------
+
+// Of vectors and of words, of groups, and by phases, of which some have fewer taps than others or none. Layouts take
+// turns.
+class Slices : public testing::KernelTest {
+ protected:
+  void expect_joined(std::string_view op, const std::vector<ConvCase>& cases) {
+    for (size_t i = 0; i < cases.size(); ++i) {
+      SCOPED_TRACE(text_of(cases[i]));
+      expect_reference(op, asked(op, cases[i], 5 * i + 5), kEveryVariantAsAsked);
+    }
+  }
+};
+
+TEST_F(Slices, Forward) {
+  expect_joined("q8ta_conv2d", {{{2, 128, 4, 3}, {10, 128, 3, 3}, {1}, {1}},
+                                {{1, 122, 5, 4}, {6, 122, 3, 3}, {2}, {1}, {1}, 1, "relu"},
+                                {{1, 512, 3, 4}, {8, 256, 2, 2}, {1}, {1}, {1}, 2},
+                                {{1, 120, 3, 3}, {5, 120, 3, 3}, {1}, {1}},
+                                {{1, 122, 4, 4}, {7, 122, 3, 3}, {1}, {1}, {2}}});
+}
+
+TEST_F(Slices, OfGroupsOfReals) {
+  expect_joined("conv2d_q8csw", {{{1, 512, 3, 4}, {8, 256, 2, 2}, {1}, {1}, {1}, 2},
+                                 {{2, 390, 4, 3}, {9, 130, 3, 3}, {2, 1}, {1}, {1, 2}, 3, "hardswish"}});
+}
+
+TEST_F(Slices, Transposed) {
+  const std::vector<ConvCase> cases = {
+      {{1, 256, 3, 2}, {256, 6, 4, 4}, {2}, {1}}, {{2, 256, 2, 3}, {256, 4, 3, 3}, {2}, {1}, {1}, 1, "relu", true, {1}},
+      {{1, 1028, 2, 2}, {1028, 8, 1, 2}, {2}},    {{1, 512, 2, 2}, {512, 4, 3, 3}, {2}, {2}, {2}, 2},
+      {{1, 130, 3, 3}, {130, 5, 3, 3}, {1}, {1}}, {{1, 512, 1, 2}, {512, 4, 3, 3}, {4, 3}, {0}, {1, 2}}};
+  expect_joined("q8ta_conv2d_transposed", cases);
+  expect_joined("conv2d_transposed", cases);
+}
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
 

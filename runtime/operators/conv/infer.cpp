@@ -118,13 +118,15 @@ int64_t row_pixels(const TensorDesc& output) {
   return output.layout == Layout::strided ? width : (width + block - 1) / block * block;
 }
 
-// Pixels of an image of the output, and of how many phases; of the largest phase.
+// How many phases there are; pixels of an image of the output, and taps, of the largest.
 struct Phases {
   int64_t count = 1;
   int64_t pixels;
+  int64_t taps;
 };
 Phases one_phase(const Forward& forward) {
-  return {.pixels = (Integer(forward.sides[kAlongHeight]) * row_pixels(forward.output)).value};
+  return {.pixels = (Integer(forward.sides[kAlongHeight]) * row_pixels(forward.output)).value,
+          .taps = taps_of(forward.conv).value};
 }
 
 Integer image_pixels_of(const TensorDesc& output) {
@@ -177,7 +179,8 @@ Walked walked_tap_by_tap(const Convolution& conv) {
   return {.reach = {static_cast<int32_t>(dilation[0]), static_cast<int32_t>(dilation[1])}};
 }
 
-// The fields of fragments of specs/conv/lib, as QGEN_WINDOW_FIELDS: of conv_sizes; of window, conv_walk and conv_lines.
+// The fields of fragments of specs/conv/lib, as QGEN_WINDOW_FIELDS: of conv_sizes; of window and conv_walk; of
+// conv_lines.
 // clang-format off
 #define QGEN_CONV_SIZES(conv, output, phases, walked)                                                   \
   .m = u32((Integer((output).shape[0]) * (phases).pixels).value),                                       \
@@ -190,14 +193,16 @@ Walked walked_tap_by_tap(const Convolution& conv) {
   .all_channels = u32((conv).channels.input),                                                           \
   .outputs = u32((conv).channels.outputs),                                                              \
   .tap_sums = (walked).is_by_phase ? u32(taps_of(conv).value) : 1
-#define QGEN_CONV_WALK(conv, input, output, walked)                                 \
+#define QGEN_CONV_WALK(conv, input, output, phases, walked)                         \
   QGEN_WINDOW_FIELDS((conv).window, input, output),                                 \
   .tap_step = (walked).step,                                                        \
   .tap_reach = (walked).reach,                                                      \
-  .pixel_quotients = quotients_of(row_pixels(output), as_image((output).shape)[2]), \
-  .window_lines = u32((conv).window.taps[kAlongHeight]),                            \
-  .line_taps = u32((conv).window.taps[kAlongWidth]),                                \
-  .line_stride = u32((conv).window.stride[kAlongWidth]),                            \
+  .phase_taps = u32((phases).taps),                                                 \
+  .pixel_quotients = quotients_of(row_pixels(output), as_image((output).shape)[2])
+#define QGEN_CONV_LINES(conv)                             \
+  .window_lines = u32((conv).window.taps[kAlongHeight]),  \
+  .line_taps = u32((conv).window.taps[kAlongWidth]),      \
+  .line_stride = u32((conv).window.stride[kAlongWidth]),  \
   .line_dilation = u32((conv).window.dilation[kAlongWidth])
 // clang-format on
 
@@ -213,7 +218,8 @@ Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Att
   const Fields fields{
       QGEN_CONV_SIZES(conv, output, phases, walked),
       QGEN_INT8_EPILOGUE_FIELDS(inputs, attributes, *epilogue),
-      QGEN_CONV_WALK(conv, input, output, walked),
+      QGEN_CONV_WALK(conv, input, output, phases, walked),
+      QGEN_CONV_LINES(conv),
       .output_is_rows = rows.are_output ? 1u : 0u,
       .is_pointwise = rows.are_pointwise ? 1u : 0u,
       .input_is_vectors = rows.are_input_vectors ? 1u : 0u,
@@ -279,15 +285,6 @@ Expected<PerAxis> transposed_sides(const Window& window, const Shape& input,
   return sides;
 }
 
-Phases phases_of(const Window& window, const TensorDesc& output) {
-  const Shape image = as_image(output.shape);
-  const auto part = [&](int64_t side, size_t axis) { return (side + window.stride[axis] - 1) / window.stride[axis]; };
-  const int64_t along_width = std::min(window.stride[kAlongWidth], row_pixels(output));
-  const int64_t along_height = std::min(window.stride[kAlongHeight], image[2]);
-  return {(Integer(along_width) * along_height).value,
-          (Integer(part(row_pixels(output), kAlongWidth)) * part(image[2], kAlongHeight)).value};
-}
-
 Walked walked_by_phase(const Window& window) {
   Walked walked{.is_by_phase = true};
   for (const size_t axis : {kAlongWidth, kAlongHeight}) {
@@ -296,6 +293,18 @@ Walked walked_by_phase(const Window& window) {
     walked.reach[axis] = static_cast<int32_t>(-window.dilation[axis] / common);
   }
   return walked;
+}
+
+Phases phases_of(const Window& window, const TensorDesc& output, const Walked& walked) {
+  const PerAxis sides{row_pixels(output), as_image(output.shape)[2]};
+  Phases phases{1, 1, 1};
+  for (const size_t axis : {kAlongWidth, kAlongHeight}) {
+    const auto part = [](int64_t side, int64_t step) { return (side + step - 1) / step; };
+    phases.count = (Integer(phases.count) * std::min(window.stride[axis], sides[axis])).value;
+    phases.pixels = (Integer(phases.pixels) * part(sides[axis], window.stride[axis])).value;
+    phases.taps = (Integer(phases.taps) * part(window.taps[axis], walked.step[axis])).value;
+  }
+  return phases;
 }
 
 }  // namespace
@@ -322,8 +331,9 @@ Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
   if (!sides) return sides.error();
   const auto output = output_of(DType::i8, input, *conv, *sides, *places.output);
   if (!output) return output.error();
+  const Walked walked = walked_by_phase(conv->window);
   auto call = call_of<q8ta_conv2d_transposed::Problem>(inputs, *weight, attributes, *conv, *output,
-                                                       phases_of(conv->window, *output), walked_by_phase(conv->window));
+                                                       phases_of(conv->window, *output, walked), walked);
   if (call) call->turned_groups = attributes.groups;
   return call;
 }
@@ -356,10 +366,12 @@ Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2
   const auto& [conv, sides, output] = *forward;
   const TensorDesc quantized{DType::i8, as_image(input.shape), Storage::buffer, Layout::packed_4c};
   if (Done size = check_size("the quantized input", quantized); !size) return size.error();
+  const Phases phases = one_phase(*forward);
   const Walked walked = walked_tap_by_tap(conv);
   const conv2d_q8ta_q8csw::Problem fields{
-      QGEN_CONV_SIZES(conv, output, one_phase(*forward), walked),
-      QGEN_CONV_WALK(conv, quantized, output, walked),
+      QGEN_CONV_SIZES(conv, output, phases, walked),
+      QGEN_CONV_WALK(conv, quantized, output, phases, walked),
+      QGEN_CONV_LINES(conv),
       .input_pixels = pixels_of(input.shape),
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_inverse_scale = inverse(static_cast<float>(attributes.input_scale)),
@@ -377,10 +389,12 @@ Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
   const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, attributes.output_dtype);
   if (!forward) return forward.error();
   const auto& [conv, sides, output] = *forward;
+  const Phases phases = one_phase(*forward);
   const Walked walked = walked_tap_by_tap(conv);
   const q8ta_conv2d_dequantize::Problem fields{
-      QGEN_CONV_SIZES(conv, output, one_phase(*forward), walked),
-      QGEN_CONV_WALK(conv, input, output, walked),
+      QGEN_CONV_SIZES(conv, output, phases, walked),
+      QGEN_CONV_WALK(conv, input, output, phases, walked),
+      QGEN_CONV_LINES(conv),
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
       .activation = attributes.activation,
@@ -411,7 +425,11 @@ Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs, const Conv2dQ8c
       .row_pixels = u32(row_pixels(output)),
       .image_pixels = u32(image_pixels.value),
       .is_linear = is_linear ? 1u : 0u,
-      QGEN_WINDOW_FIELDS(window, input, output),
+      .window_lines = u32(window.taps[kAlongHeight]),
+      .line_taps = u32(window.taps[kAlongWidth]),
+      .column_stride = u32(window.stride[kAlongHeight]),
+      .column_dilation = u32(window.dilation[kAlongHeight]),
+      QGEN_CONV_WALK(*conv, input, output, one_phase(*forward), walked_tap_by_tap(*conv)),
       .has_bias = inputs.bias ? 1u : 0u,
       .activation = attributes.activation,
   };
@@ -509,9 +527,14 @@ Expected<Call> infer(const Conv2dTransposedInputs<Described>& inputs, const Conv
   const auto output = output_of(input.dtype, input, *conv, *sides, {});
   if (!output) return output.error();
   const RealWeight weight = transposed_weight(*conv);
+  const Walked walked = walked_by_phase(window);
+  const Phases phases = phases_of(window, *output, walked);
   const conv2d_transposed::Problem fields{
       QGEN_CONV_OF_REALS(*conv, *output, weight),
-      QGEN_WINDOW_FIELDS(window, input, *output),
+      .products = u32((Integer(channels.groups) * phases.count).value),
+      .phase_rows = u32((Integer(output->shape[0]) * phases.pixels).value),
+      .row_pixels = u32(row_pixels(*output)),
+      QGEN_CONV_WALK(*conv, input, *output, phases, walked),
       .has_bias = inputs.bias ? 1u : 0u,
       .activation = attributes.activation,
   };

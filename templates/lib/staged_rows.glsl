@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Rows of lib/staged_product.glsl that are those of `input`, a row of the sum's terms after the other.
+
+// Of rows with `terms` elements, of a matrix that begins at element `first`. Rows past the end repeat the last; what
+// they give is not stored. Terms from `end` on are 0.
+void fetch_rows(uint first, uint first_m, uint first_term, uint end, uint terms) {
+  [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
+    const uint row = min(first_m + staged_row(i), problem.m - 1u);
+    const uint term = first_term + row_term(i);
+    next_rows[i] = term < end ? load_real(first + row * terms + term) : 0.0;
+  }
+}
