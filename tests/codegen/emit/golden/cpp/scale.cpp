@@ -110,6 +110,13 @@ constexpr uint32_t kSpecializations[] = {
   128, 2,
 };
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.numel) > 1000 ? 1 : 0;
+  values[1] = table::as_constant(Integer(problem.numel) - 1000);
+  values[2] = problem.rounding == words::Rounding::down ? 1 : 0;
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -178,22 +185,22 @@ constexpr BlockField push_constants_5783b789[] = {
   {offsetof(PushConstants, numel), offsetof(Problem, numel), 8},
   {offsetof(PushConstants, sizes), offsetof(Problem, sizes), 16},
 };
-constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_5cbb854e = {
+constexpr SpecializationSlot slots_a2ad9c24[] = {{0, 0}, {1, 1}, {4, 4}};
+constexpr InterfaceInfo binds_f316f090 = {
     .bindings = bindings_3bc48c02,
     .push_constants = push_constants_5783b789,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_888ee923,
+    .specialization = slots_a2ad9c24,
 };
 constexpr uint32_t workgroup_329c4473[][3] = {{64, 1, 1}, {64, 1, 1}, {128, 1, 1}, {128, 1, 1}};
 constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
 enum Interface : uint16_t {
-  uses_8f3c5335,
-  uses_bb3d52a9,
+  uses_6a38bcae,
+  uses_96126bd9,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_5cbb854e, workgroup_329c4473, shared_bytes_67ccaebd},  // uses_8f3c5335
-  {&binds_5cbb854e, workgroup_329c4473, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_bb3d52a9
+  {&binds_f316f090, workgroup_329c4473, shared_bytes_67ccaebd},  // uses_6a38bcae
+  {&binds_f316f090, workgroup_329c4473, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_96126bd9
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -201,9 +208,9 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"scale.f16.buffer.fast.vec4.fused", {f16, buffer, Mode::fast, 4, true}, uses_bb3d52a9},
-    {"scale.f32.buffer.exact.vec1.not_fused", {f32, buffer, Mode::exact, 1, false}, uses_8f3c5335},
-    {"scale.f32.buffer.exact.vec4.fused", {f32, buffer, Mode::exact, 4, true}, uses_8f3c5335},
+    {"scale.f16.buffer.fast.vec4.fused", {f16, buffer, Mode::fast, 4, true}, uses_96126bd9},
+    {"scale.f32.buffer.exact.vec1.not_fused", {f32, buffer, Mode::exact, 1, false}, uses_6a38bcae},
+    {"scale.f32.buffer.exact.vec4.fused", {f32, buffer, Mode::exact, 4, true}, uses_6a38bcae},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -222,6 +229,8 @@ constinit const OperatorInfo op = {
     .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 3,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,
