@@ -226,16 +226,20 @@ void print_grid_function(TextWriter& out, const Spec& spec) {
   out.blank();
 }
 
-// What the operator calls its cost.
-std::string_view print_cost(TextWriter& out, const Spec& spec) {
-  if (spec.cost && print_staged_cost(out, spec)) return "table::cost<cost_terms, costs>";
+// What the operator calls its cost, and its cost in steps; empty: it has one.
+struct CostNames {
+  std::string cost = "cost", staged;
+};
+CostNames print_cost(TextWriter& out, const Spec& spec) {
+  const std::string steps = spec.cost ? print_staged_cost(out, spec) : "";
+  if (!steps.empty()) return {fmt::format("table::cost<{}>", steps), fmt::format("&table::kStagedCost<{}>", steps)};
   if (spec.cost) {
     print_function(out, spec, "Real", "cost", *spec.cost);
   } else {
     out.text("Real cost(const SelectionScope&) { return 0; }");
     out.blank();
   }
-  return "cost";
+  return {};
 }
 
 // ---- the operator ---------------------------------------------------------------------------------------------------
@@ -254,7 +258,7 @@ std::string tolerance_of(const Spec& spec) {
   return parts.empty() ? "" : fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
 
-void print_operator(TextWriter& out, const OperatorModel& model, std::string_view cost) {
+void print_operator(TextWriter& out, const OperatorModel& model, const CostNames& cost) {
   const Spec& spec = model.spec();
   const bool has_kernels = !model.family->kernels.empty();
   out.text("constinit const OperatorInfo op = {");
@@ -283,12 +287,12 @@ void print_operator(TextWriter& out, const OperatorModel& model, std::string_vie
     field(true, "first_failing", spec.applies_when.empty() ? "table::all_hold" : "first_failing");
     field(true, "first_failing_device", spec.require_device.empty() ? "table::all_hold" : "first_failing_device");
     field(has_kernels, "grid", "grid");
-    field(has_kernels, "cost", cost);
+    field(has_kernels, "cost", cost.cost);
     const std::string tolerance = tolerance_of(spec);
     field(!tolerance.empty(), "tolerance", tolerance);
     field(!spec.fit.empty(), "fit_names", "kFitNames");
     field(!spec.fit.empty(), "fit_values", "kFitValues");
-    field(cost != "cost", "staged_cost", "&table::kStagedCost<cost_terms, costs>");
+    field(!cost.staged.empty(), "staged_cost", cost.staged);
   }
   out.text("};");
   out.blank();
@@ -336,7 +340,7 @@ Result<std::string> operator_tables(const OperatorModel& model, std::span<const 
   if (!spec.specialization.empty()) print_specialization_of(out, spec);
   print_conditions(out, spec, spec.applies_when, "kConditions", "first_failing");
   print_conditions(out, spec, spec.require_device, "kDeviceConditions", "first_failing_device");
-  std::string_view cost = "cost";
+  CostNames cost;
   if (!model.family->kernels.empty()) {
     print_specializations(out, spec);
     print_form_function(out, spec);

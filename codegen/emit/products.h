@@ -22,8 +22,9 @@ Result<std::string> operator_tables(const OperatorModel& model, std::span<const 
 // Parts of operator_tables(). What expressions speak of: `Name` and `kNames`; and the value of each.
 void print_names(TextWriter& out, const spec::Spec& spec);
 void print_value_function(TextWriter& out, const spec::Spec& spec);
-// The cost of a spec in two steps, `cost_terms` and `costs`. False: it has one only, and nothing is printed.
-bool print_staged_cost(TextWriter& out, const spec::Spec& spec);
+// The cost of a spec in steps; the functions that table::cost and table::kStagedCost take: "cost_terms, costs". Empty:
+// it has one step only, and nothing is printed.
+std::string print_staged_cost(TextWriter& out, const spec::Spec& spec);
 // What modules bind, need and use: `Interface` and `kInterfaces`.
 void print_interfaces(TextWriter& out, const OperatorModel& model);
 // `kRecipes`, if there are any. Errors: steps that do not fit the kernels they name.

@@ -141,6 +141,13 @@ std::set<std::string, std::less<>> definitions_of(const Expression& expression);
 using NameOfPart = std::function<std::optional<std::string>(const Expression& part, std::string_view definition)>;
 Expression with_parts(const Expression& expression, const NameOfPart& name_of);
 
+// The largest parts that are wanted, in the order of the text: single names and numbers too, and of definitions what
+// they stand for.
+std::vector<Expression> parts_of(const Expression& expression,
+                                 const std::function<bool(const Expression& part)>& is_wanted);
+// Whether it is a division as a whole: `a / b`, `a % b` or `ceil_div(a, b)`.
+bool is_division(const Expression& expression);
+
 // The divisions of two integers whose rounded quotient goes on as a number: not those that ceil_div, % or a comparison
 // takes, nor what definitions stand for.
 struct RoundingDivision {

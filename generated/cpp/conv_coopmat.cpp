@@ -383,15 +383,15 @@ Fit fit_of(const SelectionScope& scope) {
       values[10], values[11], values[12], values[13]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+// The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
 struct CostTerms {
-  Integer rows;
-  Integer columns;
-  Integer term1;
-  Integer step;
   Real multiplying_us;
   Real storing_us;
   Integer sharing_ones;
+  Integer term1;
+  Integer step;
+  Integer rows;
+  Integer columns;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -419,32 +419,62 @@ CostTerms cost_terms(const SelectionScope& scope) {
       / Real(device.f32_ops_per_us);
   const Integer sharing_ones = choose(Integer(specialization.subgroups_workgroup) <= 128,
       Integer(specialization.subgroups_workgroup), 0);
-  return {.rows = rows, .columns = columns, .term1 = parameters.reads == Reads::lines, .step = specialization.step,
-      .multiplying_us = multiplying_us, .storing_us = storing_us, .sharing_ones = sharing_ones};
+  return {.multiplying_us = multiplying_us, .storing_us = storing_us, .sharing_ones = sharing_ones,
+      .term1 = parameters.reads == Reads::lines, .step = specialization.step, .rows = rows, .columns = columns};
 }
 
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
+struct Shared1 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term1), offsetof(CostTerms, step)};
+  Integer steps;
+  Real shared_term1;
+};
+void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
   const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
       * ceil_div(Integer(problem.channels), 16);
   const Integer problem_term1 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
-  const Real problem_term2 = Real(device.launch_us)
-      + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  for (const CostTerms& kernel : kernels) {
+    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term1 != 0), problem_term1, padded_k));
+    const Integer steps = ceil_div(walked_k, Integer(kernel.step));
+    *to++ = {.steps = steps, .shared_term1 = Real(fit.begin_us) + steps * Real(fit.step_us)};
+  }
+}
+
+struct Shared2 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
+  Integer rounds;
+  Integer shared_term2;
+};
+void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term1 != 0), problem_term1, padded_k));
-    const Integer steps = ceil_div(walked_k, Integer(kernel.step));
     const Integer rounds = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
         Integer(device.compute_units));
-    const Real tile_us = steps * kernel.multiplying_us
-        + kernel.storing_us * choose(rounds * kernel.sharing_ones > 128, Real(fit.sharing), 1);
-    const Real tiles_us = Real(fit.begin_us) + steps * Real(fit.step_us)
-        + rounds * Integer(device.compute_units) * tile_us;
-    *to++ = problem_term2 + tiles_us;
+    *to++ = {.rounds = rounds, .shared_term2 = rounds * Integer(device.compute_units)};
+  }
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, const uint32_t* places,
+    const Shared1* shared1, const Shared2* shared2, Real* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
+  const Real problem_term1 = Real(device.launch_us)
+      + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  for (const CostTerms& kernel : kernels) {
+    const Shared1& alike1 = shared1[*places++];
+    const Shared2& alike2 = shared2[*places++];
+    const Real tile_us = alike1.steps * kernel.multiplying_us
+        + kernel.storing_us * choose(alike2.rounds * kernel.sharing_ones > 128, Real(fit.sharing), 1);
+    const Real tiles_us = alike1.shared_term1 + alike2.shared_term2 * tile_us;
+    *to++ = problem_term1 + tiles_us;
   }
 }
 
@@ -982,10 +1012,10 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = table::cost<cost_terms, costs, find_shared1, find_shared2>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs, find_shared1, find_shared2>,
 };
 
 }  // namespace qgen::generated::conv_coopmat

@@ -264,17 +264,17 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1], values[2], values[3], values[4]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+// The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
 struct CostTerms {
+  Integer term1;
+  Real term2;
+  Real term3;
+  Integer subgroups_workgroup;
+  Integer term4;
   Integer rows;
   Integer columns;
-  Integer term1;
-  Integer term2;
-  Real term3;
-  Integer term4;
-  Real term5;
   Integer step_k;
-  Integer subgroups_workgroup;
+  Integer term5;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -284,35 +284,94 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  return {.rows = rows, .columns = columns, .term1 = Integer(bytes(parameters.output_dtype)), .term2 = rows * columns,
-      .term3 = 1 + Real(8.0) / Integer(specialization.step_span), .term4 = 2 * rows + columns,
-      .term5 = choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
+  return {.term1 = rows * columns, .term2 = 1 + Real(8.0) / Integer(specialization.step_span),
+      .term3 = choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
       && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(fit.few_subgroups), 1),
-      .step_k = specialization.step_k, .subgroups_workgroup = specialization.subgroups_workgroup};
+      .subgroups_workgroup = specialization.subgroups_workgroup, .term4 = Integer(bytes(parameters.output_dtype)),
+      .rows = rows, .columns = columns, .step_k = specialization.step_k, .term5 = 2 * rows + columns};
 }
 
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
+struct Shared1 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term4)};
+  Real shared_term1;
+};
+void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
   const Real problem_term1 = Real(device.launch_us)
       + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us));
   const Integer problem_term2 = Integer(problem.m) * Integer(problem.n);
-  const Integer problem_term3 = 256 * Integer(device.compute_units);
-  const Real problem_term4 = Integer(problem.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us);
-  const Real problem_term5 = Real(fit.cache_speed) * Real(device.bytes_per_us);
-  const Integer problem_term6 = choose(device.is_cpu, Integer(32), Integer(1));
+  for (const CostTerms& kernel : kernels) {
+    *to++ = {.shared_term1 = problem_term1 + problem_term2 * kernel.term4 / Real(device.bytes_per_us)};
+  }
+}
+
+struct Shared2 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
+  Integer tiles;
+  Integer shared_term3;
+};
+void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    *to++ = problem_term1 + problem_term2 * kernel.term1 / Real(device.bytes_per_us)
-        + (ceil_div(tiles * Integer(kernel.subgroups_workgroup), problem_term3)
-        * ceil_div(Integer(problem.k), Integer(kernel.step_k)) * Real(fit.step_us)
-        + ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units)
-        * (kernel.term2
-        * (Integer(problem.k) * kernel.term3 * 2 * Real(fit.product_ops) / Real(device.int8_matrix_ops_per_us)
-        + problem_term4) + Integer(problem.k) * kernel.term4 / problem_term5) * kernel.term5) * problem_term6;
+    *to++ = {.tiles = tiles,
+        .shared_term3 = ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units)};
+  }
+}
+
+struct Shared3 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, step_k)};
+  Integer shared_term2;
+};
+void find_shared3(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared3* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = {.shared_term2 = ceil_div(Integer(problem.k), Integer(kernel.step_k))};
+  }
+}
+
+struct Shared4 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term5)};
+  Real shared_term4;
+};
+void find_shared4(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared4* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
+  const Real problem_term1 = Real(fit.cache_speed) * Real(device.bytes_per_us);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = {.shared_term4 = Integer(problem.k) * kernel.term5 / problem_term1};
+  }
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, const uint32_t* places,
+    const Shared1* shared1, const Shared2* shared2, const Shared3* shared3, const Shared4* shared4, Real* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
+  const Integer problem_term1 = 256 * Integer(device.compute_units);
+  const Real problem_term2 = Integer(problem.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us);
+  const Integer problem_term3 = choose(device.is_cpu, Integer(32), Integer(1));
+  for (const CostTerms& kernel : kernels) {
+    const Shared1& alike1 = shared1[*places++];
+    const Shared2& alike2 = shared2[*places++];
+    const Shared3& alike3 = shared3[*places++];
+    const Shared4& alike4 = shared4[*places++];
+    *to++ = alike1.shared_term1
+        + (ceil_div(alike2.tiles * Integer(kernel.subgroups_workgroup), problem_term1) * alike3.shared_term2
+        * Real(fit.step_us)
+        + alike2.shared_term3
+        * (kernel.term1
+        * (Integer(problem.k) * kernel.term2 * 2 * Real(fit.product_ops) / Real(device.int8_matrix_ops_per_us)
+        + problem_term2) + alike4.shared_term4) * kernel.term3) * problem_term3;
   }
 }
 
@@ -519,10 +578,10 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = table::cost<cost_terms, costs, find_shared1, find_shared2, find_shared3, find_shared4>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs, find_shared1, find_shared2, find_shared3, find_shared4>,
 };
 
 }  // namespace qgen::generated::dynamic_coopmat

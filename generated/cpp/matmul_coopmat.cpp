@@ -252,14 +252,14 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+// The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
 struct CostTerms {
-  Integer rows;
-  Integer columns;
-  Integer step;
   Real term1;
   Real term2;
   Real lone_times;
+  Integer step;
+  Integer rows;
+  Integer columns;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -271,35 +271,62 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   const Real lone_times = max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup));
-  return {.rows = rows, .columns = columns, .step = specialization.step,
-      .term1 = Real(fit.step_us)
+  return {.term1 = Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
       / Real(device.f16_matrix_ops_per_us)
       + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
       .term2 = Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
-      .lone_times = lone_times};
+      .lone_times = lone_times, .step = specialization.step, .rows = rows, .columns = columns};
 }
 
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
+struct Shared1 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, step)};
+  Integer steps;
+  Real lone_wait_us;
+};
+void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Fit fit = fit_of(scope);
+  for (const CostTerms& kernel : kernels) {
+    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
+    const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
+    *to++ = {.steps = steps, .lone_wait_us = lone_wait_us};
+  }
+}
+
+struct Shared2 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
+  Real shared_term1;
+};
+void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  const Real problem_term1 = Real(device.launch_us)
-      + Integer(problem.batches) * Integer(problem.n) * Integer(problem.k) * 2 / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
-    const Real product_us = steps * kernel.term1 + kernel.term2;
-    const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
-    *to++ = problem_term1
-        + max(lone_wait_us + kernel.lone_times * product_us,
-        (ceil_div(tiles * Integer(problem.batches) * Integer(problem.slices), Integer(device.compute_units))
+    *to++ = {.shared_term1 = (ceil_div(tiles * Integer(problem.batches) * Integer(problem.slices),
+        Integer(device.compute_units))
         + max(Real(1.0),
         tiles * Integer(problem.batches) * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units)))
-        / Real(2.0) * product_us);
+        / Real(2.0)};
+  }
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, const uint32_t* places,
+    const Shared1* shared1, const Shared2* shared2, Real* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Real problem_term1 = Real(device.launch_us)
+      + Integer(problem.batches) * Integer(problem.n) * Integer(problem.k) * 2 / Real(device.bytes_per_us);
+  for (const CostTerms& kernel : kernels) {
+    const Shared1& alike1 = shared1[*places++];
+    const Shared2& alike2 = shared2[*places++];
+    const Real product_us = alike1.steps * kernel.term1 + kernel.term2;
+    *to++ = problem_term1 + max(alike1.lone_wait_us + kernel.lone_times * product_us, alike2.shared_term1 * product_us);
   }
 }
 
@@ -444,10 +471,10 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = table::cost<cost_terms, costs, find_shared1, find_shared2>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs, find_shared1, find_shared2>,
 };
 
 }  // namespace qgen::generated::matmul_coopmat

@@ -222,12 +222,31 @@ struct RecipeInfo {
 
 // ---- costs ----------------------------------------------------------------------------------------------------------
 
-// A cost in two steps, for those who want it of many kernels and many problems: terms that kernel and device decide,
-// and the rest. Kernels whose terms have the same bytes cost the same, whatever the problem.
+// What a problem and a few of a kernel's terms decide of its cost: found once for all kernels that have those alike.
+struct SharedTerms {
+  std::span<const uint16_t> read;  // where in the terms the words of 8 bytes begin that it depends on
+  size_t bytes;
+  // Of each of `count` kernels, by their terms.
+  void (*find)(const SelectionScope&, const void* terms, size_t count, void* shared);
+};
+
+// Kernels whose costs are asked for, by their terms.
+struct CostedKernels {
+  const void* terms;
+  size_t count;
+  // Of each kernel, for each of StagedCost::shared in turn: which of those that were found is its own.
+  const uint32_t* places;
+  const void* const* shared;  // for each of StagedCost::shared: what was found
+};
+
+// A cost in steps, for those who want it of many kernels and many problems: terms that kernel and device decide, what
+// kernels share for a problem, and the rest. Kernels whose terms have the same bytes cost the same, whatever the
+// problem.
 struct StagedCost {
-  size_t terms_bytes;                                                                  // of one kernel
-  void (*terms)(const SelectionScope&, void* terms);                                   // the problem may be null
-  void (*costs)(const SelectionScope&, const void* terms, size_t count, Real* costs);  // the kernel may be null
+  size_t terms_bytes;                                 // of one kernel
+  void (*terms)(const SelectionScope&, void* terms);  // the problem may be null
+  std::span<const SharedTerms> shared;
+  void (*costs)(const SelectionScope&, const CostedKernels& kernels, Real* costs);  // the scope's kernel may be null
 };
 
 // ---- operators ------------------------------------------------------------------------------------------------------

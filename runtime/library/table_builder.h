@@ -14,6 +14,7 @@
 #include <new>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "runtime/library/kernel_info.h"
 #include "runtime/library/required.h"
@@ -271,22 +272,62 @@ constexpr uint8_t place(Enumerator enumerator) {
   return static_cast<uint8_t>(enumerator);
 }
 
-// ---- costs in two steps ---------------------------------------------------------------------------------------------
+// ---- costs in steps -------------------------------------------------------------------------------------------------
 
-template <auto terms_of, auto costs_of>
+// Of a function that finds what kernels share: `void(const SelectionScope&, std::span<const Terms>, Shared*)`.
+template <typename Terms, typename Shared>
+Shared shared_of(void (*)(const SelectionScope&, std::span<const Terms>, Shared*));
+template <auto find>
+using SharedOf = decltype(shared_of(find));
+
+template <auto find, typename Shared>
+Shared found_for(const SelectionScope& scope, const auto& terms) {
+  Shared shared;
+  find(scope, {&terms, 1}, &shared);
+  return shared;
+}
+
+// The same of one kernel at once.
+template <auto terms_of, auto costs_of, auto... find_shared>
 Real cost(const SelectionScope& scope) {
   const auto terms = terms_of(scope);
   Real cost;
-  costs_of(scope, {&terms, 1}, &cost);
+  if constexpr (sizeof...(find_shared) == 0) {
+    costs_of(scope, {&terms, 1}, &cost);
+  } else {
+    constexpr uint32_t kPlaces[sizeof...(find_shared)] = {};
+    const auto with = [&](const auto&... shared) { costs_of(scope, {&terms, 1}, kPlaces, &shared..., &cost); };
+    with(found_for<find_shared, SharedOf<find_shared>>(scope, terms)...);
+  }
   return cost;
 }
 
-template <auto terms_of, auto costs_of, typename Terms = decltype(terms_of(SelectionScope{}))>
-inline constexpr StagedCost kStagedCost = {
-    sizeof(Terms), [](const SelectionScope& scope, void* terms) { new (terms) Terms(terms_of(scope)); },
-    [](const SelectionScope& scope, const void* terms, size_t count, Real* costs) {
-      costs_of(scope, {static_cast<const Terms*>(terms), count}, costs);
-    }};
+template <typename Terms, auto... find>
+inline constexpr std::array<SharedTerms, sizeof...(find)> kSharedTerms = {
+    SharedTerms{SharedOf<find>::kTerms, sizeof(SharedOf<find>),
+                [](const SelectionScope& scope, const void* terms, size_t count, void* shared) {
+                  find(scope, {static_cast<const Terms*>(terms), count}, static_cast<SharedOf<find>*>(shared));
+                }}...};
+
+template <typename Terms, auto costs_of, auto... find_shared>
+void costs(const SelectionScope& scope, const CostedKernels& kernels, Real* costs) {
+  const std::span terms(static_cast<const Terms*>(kernels.terms), kernels.count);
+  if constexpr (sizeof...(find_shared) == 0) {
+    costs_of(scope, terms, costs);
+  } else {
+    [&]<size_t... i>(std::index_sequence<i...>) {
+      costs_of(scope, terms, kernels.places, static_cast<const SharedOf<find_shared>*>(kernels.shared[i])..., costs);
+    }
+    (std::index_sequence_for<SharedOf<find_shared>...>());
+  }
+}
+
+template <auto terms_of, auto costs_of, auto... find_shared>
+inline constexpr StagedCost kStagedCost = [] {
+  using Terms = decltype(terms_of(SelectionScope{}));
+  return StagedCost{sizeof(Terms), [](const SelectionScope& scope, void* terms) { new (terms) Terms(terms_of(scope)); },
+                    kSharedTerms<Terms, find_shared...>, costs<Terms, costs_of, find_shared...>};
+}();
 
 // ---- steps of recipes -----------------------------------------------------------------------------------------------
 

@@ -3,8 +3,6 @@
 #include "runtime/selector/quick_selector.h"
 
 #include <algorithm>
-#include <array>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "runtime/selector/checks.h"
+#include "runtime/selector/kernel_costs.h"
 #include "runtime/selector/recipe.h"
 
 namespace qgen {
@@ -39,9 +38,9 @@ bool is_before(const KernelInfo& variant, size_t row, const Candidate& other) {
 // where the next begins.
 struct SameForms {
   std::vector<OperandForm> forms;
-  std::vector<Kernel> kernels;   // of one class by id, then row
-  std::vector<uint32_t> ends;    // of the classes
-  std::vector<std::byte> terms;  // of the classes' costs, where those have two steps
+  std::vector<Kernel> kernels;                 // of one class by id, then row
+  std::vector<uint32_t> ends;                  // of the classes
+  std::optional<selector::KernelCosts> costs;  // of the classes, where those have steps
   size_t variants = 0;
 
   std::span<const Kernel> of_class(size_t index) const {
@@ -94,8 +93,9 @@ void divide(SameForms& group, const OperatorInfo& op, const DeviceProfile& devic
     classes[std::string(reinterpret_cast<const char*>(terms.data()), terms.size())].push_back(kernel);
   }
   group.kernels.clear();
+  group.costs.emplace(*op.staged_cost);
   for (const auto& [equal, kernels] : classes) {
-    std::ranges::copy(std::as_bytes(std::span(equal)), std::back_inserter(group.terms));
+    group.costs->add(std::as_bytes(std::span(equal)));
     group.kernels.insert(group.kernels.end(), kernels.begin(), kernels.end());
     group.ends.push_back(static_cast<uint32_t>(group.kernels.size()));
   }
@@ -129,20 +129,43 @@ bool take(const SameForms& group, std::span<const size_t> operands, const Reques
       operands, [&](size_t i) { return selector::check_operand(request, i, group.forms[i]).has_value(); });
 }
 
-// Of classes `first` and so on, as many as there is room for in `costs`; the number of them.
-size_t costs_of(const OperatorInfo& op, const SameForms& group, size_t first, SelectionScope scope,
-                std::span<Real> costs) {
-  const size_t count = std::min(costs.size(), group.ends.size() - first);
-  if (op.staged_cost) {
-    op.staged_cost->costs(scope, group.terms.data() + first * op.staged_cost->terms_bytes, count, costs.data());
-  } else {
-    for (size_t i = 0; i < count; ++i) {
-      scope.parameters = group.kernels[first + i].variant->parameters;
-      scope.specialization = op.specialization(group.kernels[first + i].row);
-      costs[i] = op.cost(scope);
-    }
+// Of all classes.
+std::span<const Real> costs_of(const OperatorInfo& op, const SameForms& group, SelectionScope scope,
+                               selector::FoundCosts& found) {
+  if (group.costs) {
+    group.costs->find(scope, found);
+    return found.costs;
   }
-  return count;
+  found.costs.clear();
+  for (const Kernel& kernel : group.kernels) {
+    scope.parameters = kernel.variant->parameters;
+    scope.specialization = op.specialization(kernel.row);
+    found.costs.push_back(op.cost(scope));
+  }
+  return found.costs;
+}
+
+// The least of costs that compare: the others are mostly not looked at.
+struct Least {
+  size_t index = 0;
+  double us = std::numeric_limits<double>::infinity();
+  bool is_only = true;  // no other costs as much
+};
+Least least_of(std::span<const Real> costs) {
+  Least least;
+  for (size_t i = 0; i < costs.size(); ++i) {
+    const double us = costs[i].value;
+    if (us > least.us) continue;
+    if (us < least.us) least = {i, us, true};
+    else least.is_only = false;  // or is no number
+  }
+  return least;
+}
+
+// Whether a cost ranks behind `most_us`, by one comparison: most do. No number is the largest (ranked_cost()), and so
+// behind nothing but less than that.
+bool is_beyond(Real cost, double most_us) {
+  return cost.value > most_us && most_us < std::numeric_limits<double>::max();
 }
 
 // A way to run the whole: one kernel, or one for each step of a recipe.
@@ -188,7 +211,8 @@ struct QuickSelector::Families {
   }
 
   // The cheapest that fits, of those that cost `most_us` at most: of equals the first by id, then by row.
-  std::optional<Candidate> cheapest(const Request& request, bool (*takes)(const void* parameters), double most_us) {
+  std::optional<Candidate> cheapest(const Request& request, bool (*takes)(const void* parameters), double most_us,
+                                    selector::FoundCosts& found) {
     const OperatorInfo& op = *request.op;
     const Family& family = family_of({&op, takes});
     if (family.groups.empty() || !take(family.groups.front(), family.same, request)) return std::nullopt;
@@ -216,17 +240,16 @@ struct QuickSelector::Families {
       }
     };
     const SelectionScope scope{request.problem, nullptr, nullptr, &device.numbers};
-    std::array<Real, 32> costs;
     for (const SameForms& group : family.groups) {
       if (!take(group, family.different, request)) continue;
       left = group.variants;
-      for (size_t first = 0; first < group.ends.size() && left > 0; first += costs.size()) {
-        const std::span some(costs.data(), costs_of(op, group, first, scope, costs));
-        // The cheapest first: it mostly fits, and then no other is asked whether it does.
-        const auto cheapest = std::ranges::min_element(some, {}, selector::ranked_cost);
-        if (selector::ranked_cost(*cheapest) > best.cost_us) continue;
-        look_into(group, first + static_cast<size_t>(cheapest - some.begin()), *cheapest);
-        for (size_t i = 0; i < some.size() && left > 0; ++i) look_into(group, first + i, some[i]);
+      const auto costs = costs_of(op, group, scope, found);
+      // The cheapest first: it mostly fits, and then no other is asked whether it does.
+      const Least least = least_of(costs);
+      look_into(group, least.index, costs[least.index]);
+      if (least.is_only && best.cost_us <= least.us) continue;
+      for (size_t i = 0; i < costs.size() && left > 0; ++i) {
+        if (!is_beyond(costs[i], best.cost_us)) look_into(group, i, costs[i]);
       }
     }
     if (!best.kernel) return std::nullopt;
@@ -246,9 +269,10 @@ std::optional<Choice> QuickSelector::best(const Problem& problem) const {
     return {};
   const Request request{problem.op, problem.fields.data(), problem.operands, &device_};
   Way best{.cost_us = std::numeric_limits<double>::infinity()}, way;
+  selector::FoundCosts found;
   const auto add = [&](const Request& asked, bool (*takes)(const void* parameters)) {
     // No cost is negative: a step that costs more than the best way is part of no better one.
-    const auto candidate = families_->cheapest(asked, takes, best.cost_us);
+    const auto candidate = families_->cheapest(asked, takes, best.cost_us, found);
     if (!candidate) return false;
     way.kernels.push_back(*candidate);
     way.cost_us += candidate->cost_us;

@@ -482,7 +482,9 @@ TEST(GeneratedCode, CostsManyKernelsAtATime) {
   }
   s.problem.numel = 1021;
   std::vector<Real> costs(expected.size());
-  op.staged_cost->costs({&s.problem, nullptr, nullptr, &s.device}, all.data(), costs.size(), costs.data());
+  EXPECT_TRUE(op.staged_cost->shared.empty()) << "its kernels are few";
+  op.staged_cost->costs({&s.problem, nullptr, nullptr, &s.device}, {all.data(), costs.size(), nullptr, nullptr},
+                        costs.data());
   size_t i = 0;
   for (const KernelInfo& kernel : op.kernels) {
     for (size_t row = 0; row < op.specialization_count(); ++row, ++i) {
@@ -493,6 +495,86 @@ TEST(GeneratedCode, CostsManyKernelsAtATime) {
   }
   EXPECT_LT(classes.size(), expected.size());
   EXPECT_EQ(generated::row_sum_partial::op.staged_cost, nullptr) << "its cost reads no specialization constant";
+}
+
+// What divides, and reads few sizes of a kernel, is computed once for those that have them alike, where there are many
+// kernels. Times of kernels are left in the loop.
+TEST(GeneratedCode, CostsOfManyKernelsShareDivisions) {
+  const auto emitted = [](std::string_view workgroups) {
+    const spec::Spec spec = parsed(fmt::format(R"yaml(
+operator: tiled
+summary: tiles
+template: tiled.comp
+operands:
+  output: {{access: write, dtype: f32}}
+problem: {{m: u32, n: u32, k: u32}}
+specialization: {{rows: [8, 16, 32, 64], columns: [8, 16, 32, 64], workgroup: {}}}
+define:
+  row_tiles: ceil_div(m, rows)
+  tiles:     row_tiles * ceil_div(n, columns)
+  tile_us:   k * (rows * columns / device.f32_ops_per_us)
+grid: [tiles, 1, 1]
+cost: device.launch_us + tiles * tile_us + ceil_div(tiles, device.compute_units) * k / (workgroup + 0.5)
+)yaml",
+                                               workgroups),
+                                   "specs/tiled.yaml");
+    Kernel kernel;
+    kernel.variant = {"tiled", {}};
+    kernel.interface.bindings = {buffer(0, "OutputBuffer", Access::write)};
+    for (const auto& row : specialization_rows(spec)) kernel.resources.push_back({{row[2], 1, 1}, 0, {}});
+    const Family family{&spec, "specs/tiled.yaml", {kernel}};
+    const auto files = emit(std::span(&family, 1), {}, {});
+    if (!files) return to_text(files.error(), {});
+    const auto table = std::ranges::find(*files, "cpp/tiled.cpp", &File::path);
+    const std::string& text = table->text;
+    return text.substr(text.find("// The cost in"), text.find("// What modules bind") - text.find("// The cost in"));
+  };
+  EXPECT_THAT(emitted("[64]"), testing::Not(HasSubstr("Shared")));
+  EXPECT_EQ("\n" + emitted("[64, 128]"),
+            R"text(
+// The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
+struct CostTerms {
+  Real term1;
+  Real term2;
+  Integer rows;
+  Integer columns;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
+  const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  return {.term1 = Integer(specialization.rows) * Integer(specialization.columns) / Real(device.f32_ops_per_us),
+      .term2 = Integer(specialization.workgroup) + Real(0.5), .rows = specialization.rows,
+      .columns = specialization.columns};
+}
+
+struct Shared1 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
+  Integer tiles;
+  Integer shared_term1;
+};
+void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  for (const CostTerms& kernel : kernels) {
+    const Integer row_tiles = ceil_div(Integer(problem.m), Integer(kernel.rows));
+    const Integer tiles = row_tiles * ceil_div(Integer(problem.n), Integer(kernel.columns));
+    *to++ = {.tiles = tiles, .shared_term1 = ceil_div(tiles, Integer(device.compute_units)) * Integer(problem.k)};
+  }
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, const uint32_t* places,
+    const Shared1* shared1, Real* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  for (const CostTerms& kernel : kernels) {
+    const Shared1& alike1 = shared1[*places++];
+    const Real tile_us = Integer(problem.k) * kernel.term1;
+    *to++ = Real(device.launch_us) + alike1.tiles * tile_us + alike1.shared_term1 / kernel.term2;
+  }
+}
+
+)text");
 }
 
 // Words are no numbers to keep of a kernel: where a cost compares them with those of problems, it is computed kernel by

@@ -248,5 +248,21 @@ TEST(WithParts, NamesTheLargest) {
   EXPECT_EQ(asked, expected);
 }
 
+// Of definitions too, single names among them; no part of a part that is wanted.
+TEST(PartsOf, AreTheLargest) {
+  Scope scope = scope_for_tests();
+  scope.define("halves", *parse("numel / 2", {}, scope));
+  const auto texts = [&](std::string_view text, auto is_wanted) {
+    std::vector<std::string> texts;
+    for (const Expression& part : parts_of(*parse(text, {}, scope), is_wanted)) texts.push_back(to_text(part));
+    return texts;
+  };
+  const std::string_view text = "ceil_div(halves + width % 3, vec) * 4 + halves";
+  EXPECT_EQ(texts(text, is_division), (std::vector<std::string>{"ceil_div(numel / 2 + width % 3, vec)", "numel / 2"}));
+  EXPECT_EQ(texts(text, [](const Expression& part) { return symbols_of(part).size() == 1; }),
+            (std::vector<std::string>{"numel / 2", "width % 3", "vec", "numel / 2"}));
+  EXPECT_TRUE(texts("numel * 2 - width", is_division).empty());
+}
+
 }  // namespace
 }  // namespace qgen::expression
