@@ -69,7 +69,16 @@ void Shares::took(const Took& took) {
   has_learned_ |= took.opening_s > 0;
   if (took.opening_s > 0) opening_.add(elements_[at_], took.opening_s);
   if (took.candidate_s > 0) candidate_.add(elements_[at_], took.candidate_s);
+  if (took.is_left_out) left_out_.push_back(at_);
   ++at_;
+}
+
+std::string Shares::of_left_out() const {
+  if (left_out_.empty()) return "";
+  double seconds = 0;
+  for (const size_t problem : left_out_) seconds += expected_s(problem);
+  return fmt::format("{} of {} problems were left out for lack of time: they are expected to take {:.1f} s more",
+                     left_out_.size(), elements_.size(), seconds);
 }
 
 }  // namespace qgen::tuner

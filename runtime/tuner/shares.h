@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "runtime/library/error.h"
@@ -49,8 +50,11 @@ class Shares {
   struct Took {
     double seconds = 0;                     // in all
     double opening_s = 0, candidate_s = 0;  // 0: unknown
+    bool is_left_out = false;               // no kernel of it has a time, for lack of time
   };
   void took(const Took& took);  // the next problem, which is over
+  // How many problems were left out, and how much more time would do. Empty: none was.
+  std::string of_left_out() const;
 
  private:
   double expected_s(size_t problem) const;
@@ -58,6 +62,7 @@ class Shares {
   double left_s_, over_s_;
   std::vector<double> elements_;
   size_t at_ = 0;
+  std::vector<size_t> left_out_;
   bool has_learned_ = false;
   Line opening_, candidate_;
 };

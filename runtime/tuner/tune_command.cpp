@@ -164,13 +164,13 @@ Expected<int> tune(const Program& program, const Arguments& arguments) {
     if (const Done may = shares.may_begin(); !may) {
       display.failed(may.error());
       has_failed = true;
-      shares.took({});
+      shares.took({.is_left_out = true});
       continue;
     }
     Stopwatch watch;
     const auto report = tuner.tune((*tasks)[i], shares.next());
     Shares::Took took{.seconds = watch.lap_ms() / 1000};
-    if (report) took = {took.seconds, report->opened_s, report->found.candidate_s};
+    if (report) took = {took.seconds, report->opened_s, report->found.candidate_s, is_untried(*report)};
     shares.took(took);
     if (is_stopped) return interrupted();
     if (!report && report.error().kind == Error::Kind::device) return report.error();
@@ -178,6 +178,7 @@ Expected<int> tune(const Program& program, const Arguments& arguments) {
     else display.failed(report.error());
     has_failed |= !report || report->found.ranked.empty();
   }
+  if (const std::string left_out = shares.of_left_out(); !left_out.empty()) fmt::print("{}\n", left_out);
   return has_failed ? kSomeFailed : kDone;
 }
 

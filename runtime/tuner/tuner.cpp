@@ -50,10 +50,13 @@ Error interrupted() {
   return {Error::Kind::system, "interrupted", "what was measured is kept: the same command goes on from there"};
 }
 
+bool is_untried(const TaskReport& report) {
+  return report.found.ranked.empty() && report.found.tried == 0 && report.candidates > 0;
+}
+
 std::string why_nothing(const TaskReport& report) {
   if (!report.found.ranked.empty()) return "";
-  const bool is_untried = report.found.tried == 0 && report.candidates > 0;
-  if (!is_untried) return "no kernel is left";
+  if (!is_untried(report)) return "no kernel is left";
   return fmt::format("nothing was measured: of the {:.1f} s that this problem may take, opening it took {:.1f}",
                      report.most_s, report.opened_s);
 }

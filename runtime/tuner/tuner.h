@@ -44,6 +44,8 @@ struct TaskReport {
 };
 // What a tuning ends with that somebody interrupted.
 Error interrupted();
+// Whether there was no time to measure any kernel.
+bool is_untried(const TaskReport& report);
 // Why a report has no times: nothing fits the budget, or every candidate was dropped. Of one that has some: empty.
 std::string why_nothing(const TaskReport& report);
 

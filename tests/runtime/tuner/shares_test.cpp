@@ -113,6 +113,17 @@ TEST(Shares, BeginNothingThatEndsTooLate) {
   EXPECT_THAT(shares.may_begin().error().message, HasSubstr("took the whole budget"));
 }
 
+// How much more time would do is expected by what others took.
+TEST(Shares, SayWhatWasLeftOut) {
+  Shares shares(1, {100, 100, 100});
+  EXPECT_EQ(shares.of_left_out(), "");
+  shares.took({.seconds = 1, .opening_s = 0.2, .candidate_s = 0.2});
+  shares.took({.is_left_out = true});
+  shares.took({.is_left_out = true});
+  EXPECT_EQ(shares.of_left_out(),
+            "2 of 3 problems were left out for lack of time: they are expected to take 0.8 s more");
+}
+
 TEST(Shares, SpendAllOfABudgetThatIsNeeded) {
   const auto problems = problems_of(0.1, 1e-8, 10, 2);
   const Spent made = spend(problems, 40);
