@@ -18,7 +18,7 @@
 //        }
 //
 // Divisions take most of a cost, and what is divided are sides of tiles, of which there are few: of 364 kernels that a
-// linear layer has for cooperative matrices, 22 pairs of sides and two steps of k differ. So what divides, and reads
+// linear layer has for cooperative matrices, 20 pairs of sides and two steps of k differ. So what divides, and reads
 // one or two sizes of a kernel, is computed once for all kernels that have those alike; of operators that have many.
 //
 // Operations and their order are those of the expression, and so are the bits of what comes out.

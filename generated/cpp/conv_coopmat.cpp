@@ -451,6 +451,26 @@ struct Shared2 {
 };
 void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
   const auto& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const Fit fit = fit_of(scope);
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer problem_term1 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
+  for (const CostTerms& kernel : kernels) {
+    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term1 != 0), problem_term1, padded_k));
+    const Integer steps = ceil_div(walked_k, Integer(kernel.step));
+    *to++ = {.steps = steps, .shared_term1 = Real(fit.begin_us) + steps * Real(fit.step_us)};
+  }
+}
+
+struct Shared2 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
+  Integer rounds;
+  Integer shared_term2;
+};
+void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
+  const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);

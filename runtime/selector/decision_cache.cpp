@@ -8,14 +8,10 @@
 #include <vector>
 
 #include "runtime/library/blob_format.h"
+#include "runtime/selector/mixed.h"
 
 namespace qgen {
 namespace {
-
-uint64_t mixed(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-  return hash ^ hash >> 32;
-}
 
 uint64_t hash_of(const Problem& problem) {
   uint64_t hash = blob_format::checksum(problem.fields);

@@ -48,7 +48,6 @@ Candidate candidate_of(const Request& request, const KernelInfo& kernel, size_t 
   if (const KnownTime* time = known(request, kernel_id(*request.op, kernel, row))) {
     candidate.time_us = time_of(*time, candidate.cost_us);
     candidate.source = time->source;
-    candidate.said = time->said.view();
   }
   return candidate;
 }
@@ -122,8 +121,8 @@ Choice choice_of(const Problem& problem, const Request& request, const Candidate
   Choice choice{.id = kernel_id(*request.op, *candidate.kernel, candidate.row),
                 .cost_us = candidate.cost_us,
                 .time_us = candidate.time_us,
-                .source = candidate.source,
-                .said = std::string(candidate.said)};
+                .source = candidate.source};
+  if (const KnownTime* time = known(request, choice.id)) choice.said = request.times->said(*time);
   choice.launches.push_back(launch_of(*request.op, candidate, problem.fields, std::move(sources)));
   return choice;
 }

@@ -47,7 +47,6 @@ struct Candidate {
   double cost_us = 0;
   double time_us = 0;
   TimeSource source = TimeSource::estimated;
-  std::string_view said = {};  // of what is known
   std::array<uint64_t, 3> groups{};
 };
 

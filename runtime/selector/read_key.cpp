@@ -3,14 +3,16 @@
 //
 // problem_of(): a key is words between blanks, the operator's name and then `name=value`. They are taken by name, so a
 // key with its fields in another order is the same key.
+#include "runtime/selector/read_key.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <utility>
 #include <vector>
 
-#include "runtime/selector/problem.h"
 #include "vocabulary/layouts.h"
 
 namespace qgen {
@@ -151,7 +153,54 @@ std::string set_operands(const OperatorInfo& op, Words& words, Problem& problem)
   return "";
 }
 
+// From the first word in which two texts differ to the last; equal texts: empty.
+struct Differing {
+  std::string_view a, b;
+};
+Differing differing_words(std::string_view a, std::string_view b) {
+  const size_t least = std::min(a.size(), b.size());
+  auto begin = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  if (begin == least && a.size() == b.size()) return {};
+  begin = begin == 0 ? 0 : a.rfind(' ', begin - 1) + 1;
+  size_t end = 0;  // how many letters of both ends are alike
+  while (end < least - begin && a[a.size() - end - 1] == b[b.size() - end - 1]) ++end;
+  while (end > 0 && a[a.size() - end] != ' ') --end;
+  return {a.substr(begin, a.size() - end - begin), b.substr(begin, b.size() - end - begin)};
+}
+
+// "name=value"; without a sign the value is empty.
+std::pair<std::string_view, std::string_view> halves(std::string_view word) {
+  const size_t sign = std::min(word.find('='), word.size());
+  return {word.substr(0, sign), word.substr(std::min(sign + 1, word.size()))};
+}
+
+bool set(Problem& problem, std::string_view name, std::string_view value) {
+  const auto& fields = problem.op->fields;
+  if (const auto field = std::ranges::find(fields, name, &FieldInfo::name); field != fields.end()) {
+    return set_field(*field, value, problem.fields);
+  }
+  const auto& operands = problem.op->operands;
+  const auto operand = std::ranges::find(operands, name, &OperandInfo::name);
+  if (operand == operands.end()) return false;
+  const auto desc = operand_of(value);
+  if (desc) problem.operands[static_cast<size_t>(operand - operands.begin())] = *desc;
+  return desc.has_value();
+}
+
 }  // namespace
+
+std::optional<Problem> problem_beside(std::string_view key, std::string_view other_key, const Problem& other) {
+  if (operator_of(key) != operator_of(other_key)) return std::nullopt;
+  const Differing differing = differing_words(other_key, key);
+  Problem problem = other;
+  size_t begin_a = 0, begin_b = 0;
+  if (differing.b.empty()) return differing.a.empty() ? std::optional(std::move(problem)) : std::nullopt;
+  for (std::string_view a, b; next_part(differing.a, ' ', begin_a, a);) {
+    if (!next_part(differing.b, ' ', begin_b, b) || halves(a).first != halves(b).first) return std::nullopt;
+    if (!set(problem, halves(b).first, halves(b).second)) return std::nullopt;
+  }
+  return begin_b > differing.b.size() ? std::optional(std::move(problem)) : std::nullopt;
+}
 
 Expected<Problem> problem_of(std::string_view key, const KernelLibrary& library) {
   std::string_view word;

@@ -134,7 +134,7 @@ Choice choice_of(const RecipeInfo& recipe, const Request& request, std::span<con
   if (const KnownTime* time = known(request, choice.id)) {
     choice.time_us = time_of(*time, choice.cost_us);
     choice.source = time->source;
-    choice.said = time->said.view();
+    choice.said = request.times->said(*time);
   }
   for (const ScratchInfo& scratch : recipe.scratch) {
     choice.scratch_elements.push_back(

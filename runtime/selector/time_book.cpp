@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -18,12 +19,15 @@
 
 #include "runtime/library/tuning_info.h"
 #include "runtime/selector/choice_cost.h"
+#include "runtime/selector/mixed.h"
+#include "runtime/selector/read_key.h"
 
 namespace qgen {
 namespace {
 
 const double kFarthest = std::log(4.0);  // of two problems, in all sizes together
 constexpr size_t kMostAnswers = 4096;
+constexpr double kLargeProduct = 1e200;  // of sizes, to which one more may be multiplied
 constexpr std::string_view kByRatio = ", by the ratio of costs";
 
 enum class Relation : uint8_t { same, model, architecture, none };
@@ -34,6 +38,11 @@ struct Row {
   double us;
 };
 
+// By Relation, but `none`.
+template <typename T>
+using OfRelation = std::array<T, 3>;
+size_t place_of(Relation relation) { return static_cast<size_t>(relation); }
+
 // What was measured of a problem. What the key means is found out when a problem of its operator is first asked about
 // that has no times; the costs, when it is the nearest.
 struct Measured {
@@ -42,6 +51,9 @@ struct Measured {
   std::once_flag is_parsed, has_costs;
   std::optional<Problem> problem;
   std::vector<double> costs;  // of the rows, as the spec estimates them there; none: nobody can read the key
+  // What all problems have of it that are near; each says before it how far it is.
+  OfRelation<std::once_flag> has_near;
+  OfRelation<KernelTimes::Rows> near;
 };
 
 // A problem among others that differ from it in sizes alone.
@@ -53,15 +65,17 @@ struct Placed {
 
 struct OfOperator {
   std::vector<Measured*> measured;
-  std::once_flag is_placed;
-  std::unordered_map<std::string, std::vector<Placed>> alike;  // by what but sizes tells problems apart; each by `logs`
+  std::once_flag is_placing;
+  std::atomic<bool> is_placed = false;
+  std::unordered_map<uint64_t, std::vector<Placed>> alike;  // by place_among_alike(); each by `logs`
 };
 
 // When and how times were measured, and that for people.
 struct Origin {
   std::string date;
   bool is_cold;
-  std::array<SharedText, 3> said = {};  // by Relation, of the very problem
+  OfRelation<SharedText> said = {};       // of the very problem
+  OfRelation<SharedText> said_near = {};  // of one that is near, behind how far it is
 };
 
 // What a kernel's id means, found out when its cost is first wanted.
@@ -105,17 +119,7 @@ struct Table {
     const std::string where = relation == Relation::same
                                   ? "this driver"
                                   : fmt::format("{} {} {}", device.name, device.driver_name, device.driver_info);
-    return fmt::format("{}measured {}{} on {}{}", beginning(), origin.date, origin.is_cold ? " with a cold cache" : "",
-                       where, relation == Relation::architecture ? kByRatio : "");
-  }
-  // "near width=1024, measured 2026-11-23 on this driver, by the ratio of costs"
-  std::string said_near(std::string_view difference, const Origin& origin, Relation relation) const {
-    const std::string_view said = origin.said[static_cast<size_t>(relation)].view().substr(beginning().size());
-    std::string text;
-    text.reserve(beginning().size() + difference.size() + said.size() + 32);
-    text.append(beginning()).append("near ").append(difference).append(", ").append(said);
-    if (relation != Relation::architecture) text.append(kByRatio);
-    return text;
+    return fmt::format("measured {}{} on {}", origin.date, origin.is_cold ? " with a cold cache" : "", where);
   }
 
   const std::optional<selector::ChoiceParts>& parts_of(uint32_t kernel, const OperatorInfo& op) const {
@@ -145,7 +149,10 @@ struct Table {
     }
     for (Origin& origin : origins) {
       for (const Relation relation : {Relation::same, Relation::model, Relation::architecture}) {
-        origin.said[static_cast<size_t>(relation)] = said(origin, relation);
+        const std::string text = said(origin, relation);
+        const std::string_view exact_end = relation == Relation::architecture ? kByRatio : "";
+        origin.said[place_of(relation)] = fmt::format("{}{}{}", beginning(), text, exact_end);
+        origin.said_near[place_of(relation)] = text + std::string(kByRatio);
       }
     }
   }
@@ -222,17 +229,20 @@ std::optional<double> distance(const Problem& a, const Problem& b) {
   return std::ranges::equal(a.operands, b.operands, is_alike) ? std::optional(sum) : std::nullopt;
 }
 
-// Equal of problems that have a distance; and the logarithms of all sizes, added.
-std::pair<std::string, double> place_of(const Problem& problem) {
-  std::string words;
-  double logs = 0;
-  const auto add = [&](uint32_t word) { words.append(reinterpret_cast<const char*>(&word), sizeof(word)); };
-  words.reserve(4 * (problem.op->fields.size() + problem.operands.size()));
+// A number that is equal of problems that have a distance; and the logarithms of all sizes, added.
+std::pair<uint64_t, double> place_among_alike(const Problem& problem) {
+  uint64_t hash = 0;
+  double logs = 0, product = 1;
+  const auto add = [&](uint32_t word) { hash = mixed(hash, word); };
   for (const FieldInfo& field : problem.op->fields) {
     if (!is_compared(field)) continue;
     const uint32_t word = word_at(problem, field);
     add(is_size(field) ? word != 0 : word);
-    if (is_size(field) && word != 0) logs += std::log(static_cast<double>(word));
+    if (!is_size(field) || word == 0) continue;
+    product *= word;
+    if (product < kLargeProduct) continue;
+    logs += std::log(product);
+    product = 1;
   }
   for (const OperandDesc& operand : problem.operands) {
     add(operand.is_present
@@ -240,7 +250,25 @@ std::pair<std::string, double> place_of(const Problem& problem) {
                     static_cast<uint32_t>(operand.layout) << 24)
             : 0U);
   }
-  return {std::move(words), logs};
+  return {hash, logs + std::log(product)};
+}
+
+// What key_of() tells problems apart by, without its text: problems of one operator for which it is equal have one key.
+std::string words_of(const Problem& problem) {
+  std::string words;
+  const auto add = [&](auto word) { words.append(reinterpret_cast<const char*>(&word), sizeof(word)); };
+  words.reserve(sizeof(problem.op) + problem.fields.size() + 12 * problem.operands.size());
+  add(problem.op);
+  for (const FieldInfo& field : problem.op->fields) {
+    if (field.is_data) continue;
+    words.append(reinterpret_cast<const char*>(problem.fields.data()) + field.offset, field.count * sizeof(uint32_t));
+  }
+  for (const OperandDesc& operand : problem.operands) {
+    add(static_cast<uint32_t>(operand.is_present) | static_cast<uint32_t>(operand.dtype) << 8 |
+        static_cast<uint32_t>(operand.storage) << 16 | static_cast<uint32_t>(operand.layout) << 24);
+    add(operand.other_layouts);
+  }
+  return words;
 }
 
 // "m=512 k=4096", where it is another than `problem`.
@@ -254,22 +282,22 @@ std::string difference(const Problem& from, const Problem& problem) {
   return text;
 }
 
-// What was asked before.
+// What was asked before, by words_of() the problems.
 class Answers {
  public:
-  std::shared_ptr<const KernelTimes> find(const DeviceProfile& device, const std::string& key) {
+  std::shared_ptr<const KernelTimes> find(const DeviceProfile& device, const std::string& words) {
     const std::shared_lock lock(mutex_);
     const auto on_device = of(device);
     if (on_device == devices_.end()) return nullptr;
-    const auto answer = on_device->by_key.find(key);
-    return answer == on_device->by_key.end() ? nullptr : answer->second;
+    const auto answer = on_device->by_words.find(words);
+    return answer == on_device->by_words.end() ? nullptr : answer->second;
   }
-  void keep(const DeviceProfile& device, std::string key, std::shared_ptr<const KernelTimes> answer) {
+  void keep(const DeviceProfile& device, std::string words, std::shared_ptr<const KernelTimes> answer) {
     const std::unique_lock lock(mutex_);
     auto on_device = of(device);
     if (on_device == devices_.end()) on_device = devices_.insert(on_device, {device, {}});
-    if (on_device->by_key.size() >= kMostAnswers) on_device->by_key.clear();
-    on_device->by_key.insert_or_assign(std::move(key), std::move(answer));
+    if (on_device->by_words.size() >= kMostAnswers) on_device->by_words.clear();
+    on_device->by_words.insert_or_assign(std::move(words), std::move(answer));
   }
   void forget() {
     const std::unique_lock lock(mutex_);
@@ -279,7 +307,7 @@ class Answers {
  private:
   struct OnDevice {
     DeviceProfile device;
-    std::unordered_map<std::string, std::shared_ptr<const KernelTimes>> by_key;
+    std::unordered_map<std::string, std::shared_ptr<const KernelTimes>> by_words;
   };
   std::vector<OnDevice>::iterator of(const DeviceProfile& device) {
     return std::ranges::find_if(devices_, [&](const OnDevice& asked) {
@@ -297,8 +325,11 @@ struct TimeBook::State {
   Answers answers;
   std::vector<std::shared_ptr<const Table>> tables;
 
-  void parse(Measured& measured) const {
+  // `beside`: another that was parsed, null: none.
+  void parse(Measured& measured, const Measured* beside = nullptr) const {
     std::call_once(measured.is_parsed, [&] {
+      if (beside) measured.problem = problem_beside(measured.key, beside->key, *beside->problem);
+      if (measured.problem) return;
       if (auto problem = problem_of(measured.key, *library)) measured.problem = *std::move(problem);
     });
   }
@@ -320,27 +351,32 @@ struct TimeBook::State {
   }
 
   void place(OfOperator& of_operator) const {
-    std::call_once(of_operator.is_placed, [&] {
+    std::call_once(of_operator.is_placing, [&] {
+      const Measured* before = nullptr;  // tables are sorted: it differs in little
       for (size_t i = 0; i < of_operator.measured.size(); ++i) {
         Measured* measured = of_operator.measured[i];
-        parse(*measured);
+        parse(*measured, before);
         if (!measured->problem) continue;
-        auto [words, logs] = place_of(*measured->problem);
-        of_operator.alike[std::move(words)].push_back({logs, i, measured});
+        before = measured;
+        const auto [hash, logs] = place_among_alike(*measured->problem);
+        of_operator.alike[hash].push_back({logs, i, measured});
       }
-      for (auto& [words, placed] : of_operator.alike) std::ranges::sort(placed, {}, &Placed::logs);
+      for (auto& [hash, placed] : of_operator.alike) std::ranges::sort(placed, {}, &Placed::logs);
+      of_operator.is_placed = true;
     });
   }
 
+  struct Nearest {
+    Measured* measured = nullptr;  // null: none is near
+    double distance = 0;
+  };
   // Looks up and down from the problem's own place, as far as a nearer one can be; of equals the last counts.
-  Measured* nearest(const Table& table, const Problem& problem) const {
-    const auto found = table.by_operator.find(problem.op->name);
-    if (found == table.by_operator.end()) return nullptr;
-    place(*found->second);
-    const auto place_of_problem = place_of(problem);
+  Nearest nearest(OfOperator& of_operator, const Problem& problem) const {
+    place(of_operator);
+    const auto place_of_problem = place_among_alike(problem);
     const double logs = place_of_problem.second;
-    const auto alike = found->second->alike.find(place_of_problem.first);
-    if (alike == found->second->alike.end()) return nullptr;
+    const auto alike = of_operator.alike.find(place_of_problem.first);
+    if (alike == of_operator.alike.end()) return {};
     const std::vector<Placed>& placed = alike->second;
     const Placed* best = nullptr;
     double least = kFarthest;
@@ -354,38 +390,68 @@ struct TimeBook::State {
     const auto middle = std::ranges::lower_bound(placed, logs, {}, &Placed::logs);
     for (auto up = middle; up != placed.end() && is_near(*up); ++up) look_at(*up);
     for (auto down = middle; down != placed.begin() && is_near(*std::prev(down)); --down) look_at(*std::prev(down));
-    return best ? best->measured : nullptr;
+    return best ? Nearest{best->measured, least} : Nearest{};
   }
 
-  // What one table says; what `times` has stays.
-  void add_times(const std::shared_ptr<const Table>& table, const DeviceProfile& asking, Relation relation,
-                 const std::string& key, const Problem& problem, KernelTimes& times) const {
-    const auto exact = table->by_key.find(key);
-    const bool is_exact = exact != table->by_key.end();
-    Measured* measured = is_exact ? exact->second.get() : nearest(*table, problem);
-    if (!measured) return;
+  // Of the very problem; null: nothing.
+  static Measured* exact(const Table& table, const Problem& problem, std::string& key) {
+    if (key.empty()) key = key_of(problem);
+    const auto found = table.by_key.find(key);
+    return found == table.by_key.end() ? nullptr : found->second.get();
+  }
+
+  static TimeSource source_of(Relation relation, bool is_exact) {
+    if (relation == Relation::model) return TimeSource::device;
+    if (relation == Relation::architecture) return TimeSource::architecture;
+    return is_exact ? TimeSource::measured : TimeSource::near;
+  }
+
+  KernelTimes::Rows rows_of(const Table& table, const DeviceProfile& asking, Relation relation, bool is_exact,
+                            Measured& measured) const {
     const bool is_scaled = !is_exact || relation == Relation::architecture;
-    if (is_scaled) find_costs(*table, asking, *measured);
-    const std::string different = is_exact ? "" : difference(*measured->problem, problem);
-    std::vector<KernelTimes::value_type> all;
-    all.reserve(measured->rows.size());
-    SharedText said;
-    uint32_t said_of = UINT32_MAX;  // most rows are said as the one before
-    const TimeSource source = relation == Relation::model          ? TimeSource::device
-                              : relation == Relation::architecture ? TimeSource::architecture
-                              : is_exact                           ? TimeSource::measured
-                                                                   : TimeSource::near;
-    for (size_t i = 0; i < measured->rows.size(); ++i) {
-      const Row& row = measured->rows[i];
-      if (is_scaled && (i >= measured->costs.size() || measured->costs[i] <= 0)) continue;
-      if (said_of != row.origin) {
-        const Origin& origin = table->origins[row.origin];
-        said = is_exact ? origin.said[static_cast<size_t>(relation)] : table->said_near(different, origin, relation);
-        said_of = row.origin;
-      }
-      all.emplace_back(table->kernels[row.kernel], KnownTime{row.us, source, is_scaled ? measured->costs[i] : 0, said});
+    if (is_scaled) find_costs(table, asking, measured);
+    const TimeSource source = source_of(relation, is_exact);
+    KernelTimes::Rows rows;
+    rows.reserve(measured.rows.size());
+    for (size_t i = 0; i < measured.rows.size(); ++i) {
+      const Row& row = measured.rows[i];
+      if (is_scaled && (i >= measured.costs.size() || measured.costs[i] <= 0)) continue;
+      const Origin& origin = table.origins[row.origin];
+      rows.emplace_back(table.kernels[row.kernel],
+                        KnownTime{row.us, source, is_scaled ? measured.costs[i] : 0,
+                                  (is_exact ? origin.said : origin.said_near)[place_of(relation)]});
     }
-    times.add(std::move(all), table);
+    return rows;
+  }
+
+  // What one table says; what `times` has stays. `key`: of the problem, made when it is first needed. That of a problem
+  // from which all that were measured of its operator are known to differ is not.
+  void add_times(const std::shared_ptr<const Table>& table, const DeviceProfile& asking, Relation relation,
+                 std::string& key, const Problem& problem, KernelTimes& times) const {
+    const auto of_operator = table->by_operator.find(problem.op->name);
+    if (of_operator == table->by_operator.end()) return;
+    Nearest near;
+    const bool is_placed = of_operator->second->is_placed;
+    if (is_placed) near = nearest(*of_operator->second, problem);
+    if (!is_placed || (near.measured && near.distance == 0)) {
+      if (Measured* measured = exact(*table, problem, key)) {
+        struct Exact {
+          std::shared_ptr<const Table> table;  // which the ids are of
+          KernelTimes::Rows rows;
+        };
+        auto rows = std::make_shared<Exact>(Exact{table, rows_of(*table, asking, relation, true, *measured)});
+        return times.add(std::shared_ptr<const KernelTimes::Rows>(rows, &rows->rows));
+      }
+    }
+    if (!is_placed) near = nearest(*of_operator->second, problem);
+    if (!near.measured) return;
+    Measured& measured = *near.measured;
+    auto& rows = measured.near[place_of(relation)];
+    std::call_once(measured.has_near[place_of(relation)],
+                   [&] { rows = rows_of(*table, asking, relation, false, measured); });
+    std::string before(table->beginning());
+    before.append("near ").append(difference(*measured.problem, problem)).append(", ");
+    times.add(std::shared_ptr<const KernelTimes::Rows>(table, &rows), std::move(before));
   }
 };
 
@@ -440,8 +506,9 @@ std::shared_ptr<const KernelTimes> TimeBook::of(const Problem& problem, const De
   static const auto kNothing = std::make_shared<const KernelTimes>();
   const auto is_related = [&](const auto& table) { return relation_of(table->device, device) != Relation::none; };
   if (!problem.op || std::ranges::none_of(state_->tables, is_related)) return kNothing;
-  std::string key = key_of(problem);
-  if (auto answer = state_->answers.find(device, key)) return answer;
+  std::string words = words_of(problem);
+  if (auto answer = state_->answers.find(device, words)) return answer;
+  std::string key;
   KernelTimes times;
   for (const Relation wanted : {Relation::same, Relation::model, Relation::architecture}) {
     for (const auto& table : state_->tables) {
@@ -449,7 +516,7 @@ std::shared_ptr<const KernelTimes> TimeBook::of(const Problem& problem, const De
     }
   }
   auto answer = std::make_shared<const KernelTimes>(std::move(times));
-  state_->answers.keep(device, std::move(key), answer);
+  state_->answers.keep(device, std::move(words), answer);
   return answer;
 }
 

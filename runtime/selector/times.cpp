@@ -12,32 +12,53 @@ KernelTimes::KernelTimes(std::initializer_list<value_type> times) {
 }
 
 void KernelTimes::add(std::string_view id, KnownTime time) {
-  auto kept = std::make_shared<const std::string>(id);
-  std::vector<value_type> one;
-  one.emplace_back(*kept, std::move(time));
-  add(std::move(one), std::move(kept));
+  struct One {
+    std::string id;
+    Rows rows;
+  };
+  auto one = std::make_shared<One>(One{std::string(id), {}});
+  one->rows.emplace_back(one->id, std::move(time));
+  add(std::shared_ptr<const Rows>(one, &one->rows));
 }
 
-void KernelTimes::add(std::vector<value_type> times, std::shared_ptr<const void> owner) {
-  owners_.push_back(std::move(owner));
-  if (times_.empty()) {
-    times_ = std::move(times);
+void KernelTimes::add(std::shared_ptr<const Rows> rows, std::string before) {
+  if (empty()) {
+    rows_ = std::move(rows);
+    before_ = std::move(before);
     return;
   }
-  std::vector<value_type> all;
-  std::ranges::set_union(times_, times, std::back_inserter(all), {}, &value_type::first, &value_type::first);
-  times_ = std::move(all);
+  // Each says what it says, and nothing is before all.
+  struct Joined {
+    std::shared_ptr<const Rows> first, second;  // which keep the ids alive
+    Rows rows;
+  };
+  const auto spelled = [](const Rows& rows, std::string_view before) {
+    Rows all = rows;
+    if (before.empty()) return all;
+    for (auto& [id, time] : all) time.said = std::string(before).append(time.said.view());
+    return all;
+  };
+  auto joined = std::make_shared<Joined>(Joined{rows_, rows, {}});
+  std::ranges::set_union(spelled(*rows_, before_), spelled(*rows, before), std::back_inserter(joined->rows), {},
+                         &value_type::first, &value_type::first);
+  rows_ = std::shared_ptr<const Rows>(joined, &joined->rows);
+  before_.clear();
+}
+
+const KernelTimes::Rows& KernelTimes::rows() const {
+  static const Rows kNone;
+  return rows_ ? *rows_ : kNone;
 }
 
 const KnownTime* KernelTimes::find(std::string_view id) const {
-  const auto time = std::ranges::lower_bound(times_, id, {}, &value_type::first);
-  return time == times_.end() || time->first != id ? nullptr : &time->second;
+  const auto time = std::ranges::lower_bound(rows(), id, {}, &value_type::first);
+  return time == end() || time->first != id ? nullptr : &time->second;
 }
 
 std::span<const KernelTimes::value_type> KernelTimes::beginning_with(std::string_view beginning) const {
-  const auto first = std::ranges::lower_bound(times_, beginning, {}, &value_type::first);
+  const auto first = std::ranges::lower_bound(rows(), beginning, {}, &value_type::first);
   const auto last =
-      std::find_if(first, times_.end(), [&](const value_type& time) { return !time.first.starts_with(beginning); });
+      std::find_if(first, end(), [&](const value_type& time) { return !time.first.starts_with(beginning); });
   return {first, last};
 }
 

@@ -47,7 +47,7 @@ struct KnownTime {
   // What the spec's cost says of that problem on that device: a cost of c here means us * c / cost_us. 0: the time is
   // of this very problem on such a device, and is taken as it is.
   double cost_us = 0;
-  SharedText said = "measured";  // for people: "measured 2026-11-23", "near 512x4096x4096, by the ratio of costs"
+  SharedText said = "measured";  // for people: "measured 2026-11-23"; KernelTimes::said() has all of it
 };
 
 // Of one problem, by Choice::id. What is named there and fits is a choice, even a recipe with other steps than would be
@@ -55,25 +55,31 @@ struct KnownTime {
 class KernelTimes {
  public:
   using value_type = std::pair<std::string_view, KnownTime>;
+  using Rows = std::vector<value_type>;  // by id, each once
   KernelTimes() = default;
   KernelTimes(std::initializer_list<value_type> times);  // ids are copied
 
   // What is there already stays. The id is copied.
   void add(std::string_view id, KnownTime time);
-  // By id, each once; the ids are `owner`'s, which lives as long as they are here. What is there already stays.
-  void add(std::vector<value_type> times, std::shared_ptr<const void> owner);
+  // What is there already stays. The rows keep alive what their ids are of; they may be those of many problems, of
+  // which `before` is said before all else: "near m=512, ".
+  void add(std::shared_ptr<const Rows> rows, std::string before = "");
 
   const KnownTime* find(std::string_view id) const;  // null: nothing is known
   // Those whose ids begin so.
   std::span<const value_type> beginning_with(std::string_view beginning) const;
-  size_t size() const { return times_.size(); }
-  bool empty() const { return times_.empty(); }
-  auto begin() const { return times_.begin(); }
-  auto end() const { return times_.end(); }
+  // What is known of one of these, for people: "near 512x4096x4096, measured 2026-11-23, by the ratio of costs".
+  std::string said(const KnownTime& time) const { return std::string(before_).append(time.said.view()); }
+  size_t size() const { return rows().size(); }
+  bool empty() const { return rows().empty(); }
+  auto begin() const { return rows().begin(); }
+  auto end() const { return rows().end(); }
 
  private:
-  std::vector<value_type> times_;                    // by id
-  std::vector<std::shared_ptr<const void>> owners_;  // of the ids
+  const Rows& rows() const;
+
+  std::shared_ptr<const Rows> rows_;  // null: none
+  std::string before_;
 };
 
 }  // namespace qgen

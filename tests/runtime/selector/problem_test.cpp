@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/selector/read_key.h"
 #include "tests/runtime/library/sample_tables.h"
 #include "vocabulary/layouts.h"
 
@@ -161,6 +162,30 @@ TEST(ReadKey, TakesWhatKeysLeaveOutAndAnyOrder) {
             "layer sizes=1,2,3 zero_point=1 scale=2 activation=relu input=f32:strided bias=none output=f32:strided");
 }
 
+// Whichever other key it is read beside.
+TEST(ReadKey, BesideAnotherGivesTheSame) {
+  const KernelLibrary library = library_of(kOfEveryKind);
+  std::vector<std::string> keys;
+  for (const uint32_t m : {1U, 10U, 12U}) {
+    for (const int32_t zero_point : {0, -12}) {
+      for (const OperandDesc& input : {kBuffer, OperandDesc{.dtype = DType::i8, .layout = Layout::packed_4w}}) {
+        for (const OperandDesc& output : {kBuffer, OperandDesc{.dtype = DType::f16}}) {
+          const EveryKind fields{{m, 2, 12}, zero_point, 0.5f, m % 2, 0};
+          keys.push_back(key_of(layer_problem(kOfEveryKind, fields, {input, kAbsentBias, output})));
+        }
+      }
+    }
+  }
+  for (const std::string& other : keys) {
+    for (const std::string& key : keys) {
+      const auto read = problem_beside(key, other, *problem_of(other, library));
+      ASSERT_TRUE(read) << key << " beside " << other;
+      EXPECT_TRUE(*read == *problem_of(key, library)) << key << " beside " << other;
+    }
+  }
+  EXPECT_FALSE(problem_beside("lair" + keys[0].substr(5), keys[0], *problem_of(keys[0], library)));
+}
+
 struct KeyFault {
   std::string_view key;
   std::string_view message;
@@ -196,6 +221,8 @@ TEST(ReadKey, SaysWhatIsWrong) {
     const auto read = problem_of(fault.key, *library);
     ASSERT_FALSE(read) << fault.key;
     EXPECT_EQ(read.error().message, fault.message);
+    constexpr std::string_view kGood = "sum count=1 input=f32:strided output=none";
+    EXPECT_FALSE(problem_beside(fault.key, kGood, *problem_of(kGood, *library))) << fault.key;
   }
 }
 

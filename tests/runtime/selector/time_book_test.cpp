@@ -68,7 +68,8 @@ TEST_F(TimeBookTest, ScalesWhatIsNear) {
   const KernelTimes times = *book.of(wider, here_);
   ASSERT_EQ(times.size(), 1u);
   EXPECT_EQ(times.begin()->second.source, TimeSource::near);
-  EXPECT_EQ(times.begin()->second.said, "near width=1024, measured 2026-11-23 on this driver, by the ratio of costs");
+  EXPECT_EQ(times.said(times.begin()->second),
+            "near width=1024, measured 2026-11-23 on this driver, by the ratio of costs");
   const Selection selection = select(wider, here_, library_, {.times = &times});
   EXPECT_EQ(selection.ranked[0].id, kKernel);
   EXPECT_DOUBLE_EQ(selection.ranked[0].time_us, 12 * cost(wider, here_) / cost(rows(4, 1024), here_));
@@ -110,12 +111,13 @@ TEST_F(TimeBookTest, PrefersThisDeviceToItsModelToItsArchitecture) {
   book.add(cousin, {&c, 1});
   const KernelTimes of_architecture = *book.of(rows(4, 1024), here_);
   EXPECT_EQ(of_architecture.begin()->second.source, TimeSource::architecture);
-  EXPECT_EQ(of_architecture.begin()->second.said, "measured 2026-11-23 on GPU 2 driver 1, by the ratio of costs");
+  EXPECT_EQ(of_architecture.said(of_architecture.begin()->second),
+            "measured 2026-11-23 on GPU 2 driver 1, by the ratio of costs");
   book.add(newer, {&b, 1});
   const KernelTimes of_model = *book.of(rows(4, 1024), here_);
   EXPECT_EQ(of_model.begin()->second.source, TimeSource::device);
   EXPECT_EQ(of_model.begin()->second.us, 20);
-  EXPECT_EQ(of_model.begin()->second.said, "measured 2026-11-23 on GPU 1 driver 2");
+  EXPECT_EQ(of_model.said(of_model.begin()->second), "measured 2026-11-23 on GPU 1 driver 2");
   book.add(here_, {&a, 1});
   EXPECT_EQ(book.of(rows(4, 1024), here_)->begin()->second.us, 10);
 }
@@ -162,8 +164,9 @@ TEST_F(TimeBookTest, BeginsWithTheTablesOfItsLibrary) {
   EXPECT_EQ(time.said, "shipped table, measured 2026-11-22 on GPU 1 driver 1");
   time = *book.of(rows(4, 64), here_)->find(kKernel);
   EXPECT_EQ(time.said, "shipped table, measured 2026-11-22 with a cold cache on GPU 1 driver 1");
-  time = *book.of(rows(4, 2048), here_)->find(kKernel);
-  EXPECT_EQ(time.said, "shipped table, near width=1024, measured 2026-11-22 on GPU 1 driver 1, by the ratio of costs");
+  const auto near = book.of(rows(4, 2048), here_);
+  EXPECT_EQ(near->said(*near->find(kKernel)),
+            "shipped table, near width=1024, measured 2026-11-22 on GPU 1 driver 1, by the ratio of costs");
   EXPECT_EQ(book.of(rows(4, 1024), device("GPU 2", 2, 1, 1))->find(kKernel)->source, TimeSource::architecture);
   DeviceProfile other = device("GPU 3", 3, 1, 1);
   other.architecture = "another";
