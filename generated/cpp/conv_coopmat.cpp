@@ -333,6 +333,16 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 256, 4, 2, 256,
 };
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
+  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -437,27 +447,7 @@ void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernel
   const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer problem_term1 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
   for (const CostTerms& kernel : kernels) {
-    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term1 != 0), problem_term1, padded_k));
-    const Integer steps = ceil_div(walked_k, Integer(kernel.step));
-    *to++ = {.steps = steps, .shared_term1 = Real(fit.begin_us) + steps * Real(fit.step_us)};
-  }
-}
-
-struct Shared2 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
-  Integer rounds;
-  Integer shared_term2;
-};
-void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& problem = table::problem<Problem>(scope);
-  const Fit fit = fit_of(scope);
-  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
-      * ceil_div(Integer(problem.channels), 16);
-  const Integer problem_term1 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
-  for (const CostTerms& kernel : kernels) {
-    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term1 != 0), problem_term1, padded_k));
+    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term1 != 0), problem_term1, phase_k));
     const Integer steps = ceil_div(walked_k, Integer(kernel.step));
     *to++ = {.steps = steps, .shared_term1 = Real(fit.begin_us) + steps * Real(fit.step_us)};
   }
@@ -476,8 +466,6 @@ void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernel
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term1 != 0), problem_term1, phase_k));
-    const Integer steps = ceil_div(walked_k, Integer(kernel.step));
     const Integer rounds = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
         Integer(device.compute_units));
     *to++ = {.rounds = rounds, .shared_term2 = rounds * Integer(device.compute_units)};
@@ -502,134 +490,6 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_3a6c8539[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(8),
-};
-constexpr BlockField problem_buffer_21a679e5[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 252}};
-constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_58275d22 = {
-    .bindings = bindings_3a6c8539,
-    .problem_buffer = problem_buffer_21a679e5,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_b3010a22,
-};
-constexpr CooperativeMatrixShape matrices_5469e68b[] = {
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b4beb47b[] = {
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-};
-constexpr uint32_t workgroup_89e9f61d[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_aacdae4f[] = {
-  4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336, 26624, 8704, 14848, 27136, 5888, 10496, 19712, 6656, 11776, 22016,
-  11776, 20992, 39424, 8192, 14336, 26624, 4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336, 26624, 8704, 14848, 27136,
-  6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840, 6656, 9728, 17920, 8704, 14848,
-  27136, 11264, 19456, 35840, 14848, 25088, 45568, 3328, 5888, 11008, 4096, 7168, 13312, 6656, 11776, 22016, 5632, 9728,
-  17920, 4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336, 26624, 8704, 14848, 27136,
-};
-constexpr BindingInfo bindings_af1073eb[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::buffer(6, Operand::table, Access::read),
-  table::buffer(7, Operand::residual, Access::read),
-  table::problem_buffer(8),
-};
-constexpr InterfaceInfo binds_2f3ed53b = {
-    .bindings = bindings_af1073eb,
-    .problem_buffer = problem_buffer_21a679e5,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_b3010a22,
-};
-constexpr uint32_t shared_bytes_68d815dc[] = {
-  4608, 7680, 13824, 6144, 10240, 18432, 9216, 15360, 27648, 9216, 15360, 27648, 6912, 11520, 20736, 7680, 12800, 23040,
-  13824, 23040, 41472, 9216, 15360, 27648, 4608, 7680, 13824, 6144, 10240, 18432, 9216, 15360, 27648, 9216, 15360,
-  27648, 7680, 12800, 23040, 9216, 15360, 27648, 15360, 25600, 46080, 12288, 20480, 36864, 7168, 10240, 18432, 9216,
-  15360, 27648, 12288, 20480, 36864, 15360, 25600, 46080, 3840, 6400, 11520, 4608, 7680, 13824, 7680, 12800, 23040,
-  6144, 10240, 18432, 4608, 7680, 13824, 6144, 10240, 18432, 9216, 15360, 27648, 9216, 15360, 27648,
-};
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_dde5d919[] = {
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-};
-constexpr uint32_t shared_bytes_7815e059[] = {
-  11776, 15360, 27648, 12288, 20480, 36864, 18432, 30720, 55296, 18432, 30720, 55296, 13824, 23040, 41472, 15360, 25600,
-  46080, 27648, 46080, 82944, 18432, 30720, 55296, 11776, 15360, 27648, 12288, 20480, 36864, 18432, 30720, 55296, 18432,
-  30720, 55296, 23040, 25600, 46080, 23552, 30720, 55296, 30720, 51200, 92160, 24576, 40960, 73728, 22528, 22528, 36864,
-  23552, 30720, 55296, 24576, 40960, 73728, 30720, 51200, 92160, 7680, 12800, 23040, 9216, 15360, 27648, 15360, 25600,
-  46080, 12288, 20480, 36864, 11776, 15360, 27648, 12288, 20480, 36864, 18432, 30720, 55296, 18432, 30720, 55296,
-};
-constexpr CooperativeMatrixShape matrices_54df1ece[] = {
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_61462a25[] = {
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-};
-constexpr uint32_t shared_bytes_c7db6ac8[] = {
-  6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848, 25088, 45568, 6656, 11776, 22016, 8192, 14336,
-  26624, 13312, 23552, 44032, 11264, 19456, 35840, 6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848,
-  25088, 45568, 12800, 14336, 26624, 13312, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 13312, 14848, 27136,
-  14848, 25088, 45568, 17408, 29696, 54272, 27136, 45568, 82432, 4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336,
-  26624, 8704, 14848, 27136, 6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848, 25088, 45568,
-};
 constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -639,51 +499,15 @@ constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(8),
 };
-constexpr InterfaceInfo binds_1784d933 = {
+constexpr BlockField problem_buffer_21a679e5[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 252}};
+constexpr SpecializationSlot slots_9c1b40ff[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11},
+};
+constexpr InterfaceInfo binds_ae811f34 = {
     .bindings = bindings_d4c255cb,
     .problem_buffer = problem_buffer_21a679e5,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_b3010a22,
-};
-constexpr uint32_t shared_bytes_39454572[] = {
-  4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232, 27520, 6656, 11264, 20480, 7424, 12544, 22784,
-  13312, 22528, 40960, 8960, 15104, 27392, 4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232,
-  27520, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032, 20224, 36608, 7040, 10112, 18304, 9088,
-  15232, 27520, 12032, 20224, 36608, 15232, 25472, 45952, 3712, 6272, 11392, 4480, 7552, 13696, 7424, 12544, 22784,
-  6016, 10112, 18304, 4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232, 27520,
-};
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b74b54f6[] = {
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-};
-constexpr uint32_t shared_bytes_28711b29[] = {
-  10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 11776, 20992, 39424, 13312, 23552,
-  44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408,
-  29696, 54272, 20992, 23552, 44032, 21504, 28672, 53248, 26624, 47104, 88064, 22528, 38912, 71680, 21504, 21504, 35840,
-  22528, 29696, 54272, 22528, 38912, 71680, 29696, 50176, 91136, 6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552,
-  44032, 11264, 19456, 35840, 10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272,
-};
-constexpr uint32_t shared_bytes_c5b4e381[] = {
-  11520, 15104, 27392, 12032, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040, 13312, 22528, 40960, 14848, 25088,
-  45568, 26624, 45056, 81920, 17920, 30208, 54784, 11520, 15104, 27392, 12032, 20224, 36608, 17920, 30208, 54784, 18176,
-  30464, 55040, 22528, 25088, 45568, 23040, 30208, 54784, 29696, 50176, 91136, 24064, 40448, 73216, 22272, 22272, 36608,
-  23296, 30464, 55040, 24064, 40448, 73216, 30464, 50944, 91904, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088,
-  45568, 12032, 20224, 36608, 11520, 15104, 27392, 12032, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040,
+    .specialization = slots_9c1b40ff,
 };
 constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
   {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
@@ -704,144 +528,282 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f1502767[] = 
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
 };
-constexpr uint32_t shared_bytes_7c2698ab[] = {
-  7680, 12800, 23040, 9216, 15360, 27648, 15360, 25600, 46080, 12288, 20480, 36864, 13056, 21760, 39168, 13824, 23040,
-  41472, 26112, 43520, 78336, 15360, 25600, 46080, 7680, 12800, 23040, 9216, 15360, 27648, 15360, 25600, 46080, 12288,
-  20480, 36864, 13824, 23040, 41472, 15360, 25600, 46080, 27648, 46080, 82944, 18432, 30720, 55296, 11776, 15360, 27648,
-  12288, 20480, 36864, 18432, 30720, 55296, 18432, 30720, 55296, 6912, 11520, 20736, 7680, 12800, 23040, 13824, 23040,
-  41472, 9216, 15360, 27648, 7680, 12800, 23040, 9216, 15360, 27648, 15360, 25600, 46080, 12288, 20480, 36864,
+constexpr uint32_t workgroup_89e9f61d[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_f522cbae[] = {
-  7168, 10240, 18432, 9216, 15360, 27648, 12288, 20480, 36864, 15360, 25600, 46080, 7680, 12800, 23040, 9216, 15360,
-  27648, 15360, 25600, 46080, 12288, 20480, 36864, 7168, 10240, 18432, 9216, 15360, 27648, 12288, 20480, 36864, 15360,
-  25600, 46080, 13824, 15360, 27648, 14336, 20480, 36864, 18432, 30720, 55296, 18432, 30720, 55296, 13824, 15360, 27648,
-  15360, 25600, 46080, 18432, 30720, 55296, 27648, 46080, 82944, 4608, 7680, 13824, 6144, 10240, 18432, 9216, 15360,
-  27648, 9216, 15360, 27648, 7168, 10240, 18432, 9216, 15360, 27648, 12288, 20480, 36864, 15360, 25600, 46080,
+constexpr uint32_t shared_bytes_365e1d5b[] = {
+  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 12416, 21120, 38528, 13056, 22272,
+  40704, 24832, 42240, 77056, 14336, 24576, 45056, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008,
+  19200, 35584, 13056, 22272, 40704, 14336, 24576, 45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880,
+  11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 6528, 11136, 20352, 7168, 12288, 22528, 13056, 22272,
+  40704, 8448, 14592, 26880, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584,
 };
-constexpr uint32_t shared_bytes_fc904bb3[] = {
-  6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840, 11008, 19712, 37120, 11776, 20992,
-  39424, 22016, 39424, 74240, 13312, 23552, 44032, 6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264,
-  19456, 35840, 11776, 20992, 39424, 13312, 23552, 44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624,
-  11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 5888, 10496, 19712, 6656, 11776, 22016, 11776, 20992,
-  39424, 8192, 14336, 26624, 6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840,
+constexpr BindingInfo bindings_af1073eb[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::buffer(6, Operand::table, Access::read),
+  table::buffer(7, Operand::residual, Access::read),
+  table::problem_buffer(8),
 };
-constexpr uint32_t shared_bytes_dde783f7[] = {
-  7040, 10112, 18304, 9088, 15232, 27520, 12032, 20224, 36608, 15232, 25472, 45952, 7424, 12544, 22784, 8960, 15104,
-  27392, 14848, 25088, 45568, 12032, 20224, 36608, 7040, 10112, 18304, 9088, 15232, 27520, 12032, 20224, 36608, 15232,
-  25472, 45952, 13568, 15104, 27392, 14080, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040, 13696, 15232, 27520,
-  15232, 25472, 45952, 18176, 30464, 55040, 27520, 45952, 82816, 4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104,
-  27392, 9088, 15232, 27520, 7040, 10112, 18304, 9088, 15232, 27520, 12032, 20224, 36608, 15232, 25472, 45952,
+constexpr InterfaceInfo binds_bd059111 = {
+    .bindings = bindings_af1073eb,
+    .problem_buffer = problem_buffer_21a679e5,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_9c1b40ff,
 };
-constexpr uint32_t shared_bytes_0e02e86f[] = {
-  7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032, 20224, 36608, 12544, 21248, 38656, 13312, 22528,
-  40960, 25088, 42496, 77312, 14848, 25088, 45568, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032,
-  20224, 36608, 13312, 22528, 40960, 14848, 25088, 45568, 26624, 45056, 81920, 17920, 30208, 54784, 11520, 15104, 27392,
-  12032, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040, 6656, 11264, 20480, 7424, 12544, 22784, 13312, 22528,
-  40960, 8960, 15104, 27392, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032, 20224, 36608,
+constexpr CooperativeMatrixShape matrices_7e21445b[] = {
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_dde5d919[] = {
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+};
+constexpr uint32_t shared_bytes_e27061f9[] = {
+  11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 13056, 22272, 40704, 14336, 24576,
+  45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128,
+  28416, 52992, 22016, 24576, 45056, 22016, 29184, 53760, 28672, 49152, 90112, 22016, 38400, 71168, 21248, 21248, 35584,
+  21248, 28416, 52992, 22016, 38400, 71168, 26368, 46848, 87808, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576,
+  45056, 11008, 19200, 35584, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992,
+};
+constexpr BindingInfo bindings_3a6c8539[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
+};
+constexpr InterfaceInfo binds_8258645b = {
+    .bindings = bindings_3a6c8539,
+    .problem_buffer = problem_buffer_21a679e5,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_9c1b40ff,
+};
+constexpr uint32_t shared_bytes_596b966f[] = {
+  10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 11520, 20736, 39168, 12800, 23040,
+  43520, 23040, 41472, 78336, 15360, 27648, 52224, 10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360,
+  27648, 52224, 20480, 23040, 43520, 20480, 27648, 52224, 25600, 46080, 87040, 20480, 36864, 69632, 20480, 20480, 34816,
+  20480, 27648, 52224, 20480, 36864, 69632, 25600, 46080, 87040, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040,
+  43520, 10240, 18432, 34816, 10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224,
+};
+constexpr uint32_t shared_bytes_9811600f[] = {
+  6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816, 10880, 19584, 36992, 11520, 20736,
+  39168, 21760, 39168, 73984, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240,
+  18432, 34816, 11520, 20736, 39168, 12800, 23040, 43520, 23040, 41472, 78336, 15360, 27648, 52224, 10240, 13824, 26112,
+  10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 5760, 10368, 19584, 6400, 11520, 21760, 11520, 20736,
+  39168, 7680, 13824, 26112, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816,
+};
+constexpr CooperativeMatrixShape matrices_d998070d[] = {
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b74b54f6[] = {
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+};
+constexpr CooperativeMatrixShape matrices_54df1ece[] = {
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_61462a25[] = {
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+};
+constexpr uint32_t shared_bytes_330259ea[] = {
+  6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904, 7168, 12288, 22528, 8448, 14592,
+  26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184,
+  23424, 43904, 13056, 14592, 26880, 13056, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 12672, 14208, 26496,
+  13184, 23424, 43904, 16128, 28416, 52992, 23424, 41856, 78720, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592,
+  26880, 8064, 14208, 26496, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904,
+};
+constexpr uint32_t shared_bytes_9fa0bdc1[] = {
+  6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824,
+  26112, 12800, 23040, 43520, 10240, 18432, 34816, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800,
+  23040, 43520, 12288, 13824, 26112, 12288, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 12288, 13824, 26112,
+  12800, 23040, 43520, 15360, 27648, 52224, 23040, 41472, 78336, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824,
+  26112, 7680, 13824, 26112, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520,
+};
+constexpr CooperativeMatrixShape matrices_5469e68b[] = {
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b4beb47b[] = {
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+};
+constexpr uint32_t shared_bytes_8960cb10[] = {
+  4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496, 6528, 11136, 20352, 7168, 12288, 22528,
+  13056, 22272, 40704, 8448, 14592, 26880, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
+  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208,
+  26496, 11008, 19200, 35584, 13184, 23424, 43904, 3584, 6144, 11264, 4224, 7296, 13440, 7168, 12288, 22528, 5504, 9600,
+  17792, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
+};
+constexpr uint32_t shared_bytes_174893f9[] = {
+  3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112, 5760, 10368, 19584, 6400, 11520, 21760,
+  11520, 20736, 39168, 7680, 13824, 26112, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112,
+  6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816, 6144, 9216, 17408, 7680, 13824,
+  26112, 10240, 18432, 34816, 12800, 23040, 43520, 3200, 5760, 10880, 3840, 6912, 13056, 6400, 11520, 21760, 5120, 9216,
+  17408, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112,
 };
 enum Interface : uint16_t {
-  uses_00756fc5,
-  uses_051d6d74,
-  uses_0534b3a8,
-  uses_211a25b4,
-  uses_27cedf53,
-  uses_2bc2bc61,
-  uses_33af4aa1,
-  uses_3765ce5a,
-  uses_37d5b22d,
-  uses_3df631bd,
-  uses_42be0b93,
-  uses_43a52ad0,
-  uses_448eb2c2,
-  uses_45f920a3,
-  uses_4601c413,
-  uses_4bb3d0f3,
-  uses_57fa3c8e,
-  uses_5a2e0509,
-  uses_5d9fb6d7,
-  uses_61ae3e3e,
-  uses_6bb72157,
-  uses_6c41f617,
-  uses_6c4bfc00,
-  uses_6e1435cc,
-  uses_75c7c64c,
-  uses_781f3b4a,
-  uses_78f4db10,
-  uses_83f63407,
-  uses_883b336d,
-  uses_8e49f9ad,
-  uses_946fd4b1,
-  uses_96c7ae56,
-  uses_98f3ade1,
-  uses_9caa7999,
-  uses_9f469a39,
-  uses_a50383dc,
-  uses_a5145342,
-  uses_b74eafc9,
-  uses_b97027b6,
-  uses_c0d7211e,
-  uses_c1dac76a,
-  uses_c4f99b7e,
-  uses_c6bcdba8,
-  uses_c9018819,
-  uses_cb53140f,
-  uses_ce5510fa,
-  uses_d2388720,
-  uses_eb2c352b,
-  uses_f1059085,
-  uses_f3a03d2d,
+  uses_00ac72ad,
+  uses_0c25a6c5,
+  uses_1446f473,
+  uses_18805011,
+  uses_1e77fc56,
+  uses_1fc8f051,
+  uses_22502acf,
+  uses_23065203,
+  uses_28decb04,
+  uses_2c4f36f7,
+  uses_2cd2320d,
+  uses_31e6ae5a,
+  uses_34c03d2d,
+  uses_3534b9bb,
+  uses_3c7f128b,
+  uses_3dc9d180,
+  uses_4042e596,
+  uses_455537a5,
+  uses_4715ac5b,
+  uses_4e9b51e2,
+  uses_5032727b,
+  uses_55d47d85,
+  uses_5b6c9056,
+  uses_5c24ffc2,
+  uses_61e003d5,
+  uses_77dc678f,
+  uses_9446c6e4,
+  uses_9754fd6b,
+  uses_98904825,
+  uses_9a51d7c4,
+  uses_9ba42076,
+  uses_a209b14a,
+  uses_a526e3f8,
+  uses_a5456f36,
+  uses_a56bfa68,
+  uses_a95cef9f,
+  uses_b2ca7925,
+  uses_b59ff7fd,
+  uses_bb7ff650,
+  uses_c48202cf,
+  uses_cb3ac175,
+  uses_dc797c7a,
+  uses_e46adafa,
+  uses_e7964580,
+  uses_e7cb1ae1,
+  uses_eb8ee09d,
+  uses_f33b346c,
+  uses_f960cdbb,
+  uses_f99cbb0b,
+  uses_fc008e64,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_58275d22, workgroup_89e9f61d, shared_bytes_aacdae4f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_00756fc5
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_68d815dc, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_051d6d74
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_7815e059, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_0534b3a8
-  {&binds_58275d22, workgroup_89e9f61d, shared_bytes_c7db6ac8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_211a25b4
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_39454572, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_27cedf53
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_7815e059, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_2bc2bc61
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_39454572, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_33af4aa1
-  {&binds_58275d22, workgroup_89e9f61d, shared_bytes_28711b29, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_3765ce5a
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_37d5b22d
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_7c2698ab, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_3df631bd
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_7815e059, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_42be0b93
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_f522cbae, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_43a52ad0
-  {&binds_58275d22, workgroup_89e9f61d, shared_bytes_28711b29, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_448eb2c2
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_39454572, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_45f920a3
-  {&binds_58275d22, workgroup_89e9f61d, shared_bytes_fc904bb3, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_4601c413
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_68d815dc, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_4bb3d0f3
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_dde783f7, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_57fa3c8e
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_7815e059, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_5a2e0509
-  {&binds_58275d22, workgroup_89e9f61d, shared_bytes_28711b29, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_5d9fb6d7
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_f522cbae, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_61ae3e3e
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_7815e059, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_6bb72157
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_6c41f617
-  {&binds_58275d22, workgroup_89e9f61d, shared_bytes_28711b29, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_6c4bfc00
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_6e1435cc
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_7815e059, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_75c7c64c
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_781f3b4a
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_7c2698ab, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_78f4db10
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_dde783f7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_83f63407
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_0e02e86f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_883b336d
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_8e49f9ad
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_68d815dc, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_946fd4b1
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_96c7ae56
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_98f3ade1
-  {&binds_58275d22, workgroup_89e9f61d, shared_bytes_fc904bb3, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_9caa7999
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_f522cbae, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_9f469a39
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_dde783f7, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_a50383dc
-  {&binds_58275d22, workgroup_89e9f61d, shared_bytes_c7db6ac8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_a5145342
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_0e02e86f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_b74eafc9
-  {&binds_58275d22, workgroup_89e9f61d, shared_bytes_aacdae4f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_b97027b6
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_0e02e86f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_c0d7211e
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_39454572, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_c1dac76a
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_7c2698ab, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_c4f99b7e
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_f522cbae, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_c6bcdba8
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_c9018819
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_dde783f7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_cb53140f
-  {&binds_1784d933, workgroup_89e9f61d, shared_bytes_0e02e86f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_ce5510fa
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_7815e059, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_d2388720
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_7815e059, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_eb2c352b
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_7c2698ab, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_f1059085
-  {&binds_2f3ed53b, workgroup_89e9f61d, shared_bytes_68d815dc, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_f3a03d2d
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_00ac72ad
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_0c25a6c5
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_1446f473
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9811600f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_18805011
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_1e77fc56
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_1fc8f051
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_22502acf
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_23065203
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9fa0bdc1, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_28decb04
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_2c4f36f7
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_2cd2320d
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_174893f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_31e6ae5a
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_34c03d2d
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_3534b9bb
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_3c7f128b
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_3dc9d180
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_4042e596
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9fa0bdc1, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_455537a5
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_4715ac5b
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_4e9b51e2
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_5032727b
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_55d47d85
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_5b6c9056
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_5c24ffc2
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_61e003d5
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_77dc678f
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_9446c6e4
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_9754fd6b
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_98904825
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_9a51d7c4
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_9ba42076
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_a209b14a
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_a526e3f8
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_a5456f36
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_a56bfa68
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_174893f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_a95cef9f
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_b2ca7925
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9811600f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_b59ff7fd
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_bb7ff650
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_c48202cf
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_cb3ac175
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_dc797c7a
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_e46adafa
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_e7964580
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_e7cb1ae1
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_eb8ee09d
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_f33b346c
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_f960cdbb
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_f99cbb0b
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_fc008e64
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -849,191 +811,191 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_eb2c352b},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_eb2c352b},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_eb2c352b},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_98f3ade1},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_c9018819},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_5d9fb6d7},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_5a2e0509},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_eb2c352b},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_eb2c352b},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_eb2c352b},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_98f3ade1},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_c9018819},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_5d9fb6d7},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_5a2e0509},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_d2388720},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_781f3b4a},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_6c41f617},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_3765ce5a},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_d2388720},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_3765ce5a},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_d2388720},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_3765ce5a},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_3765ce5a},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_6bb72157},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_eb2c352b},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_eb2c352b},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_eb2c352b},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_5d9fb6d7},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_5a2e0509},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_d2388720},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_3765ce5a},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_d2388720},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_3765ce5a},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_d2388720},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_3765ce5a},
-    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_3765ce5a},
-    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_6bb72157},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_42be0b93},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_42be0b93},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_42be0b93},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_8e49f9ad},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_6e1435cc},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_448eb2c2},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_2bc2bc61},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_42be0b93},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_42be0b93},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_42be0b93},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_8e49f9ad},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_6e1435cc},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_448eb2c2},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2bc2bc61},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_0534b3a8},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_37d5b22d},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_96c7ae56},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_6c4bfc00},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_0534b3a8},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_6c4bfc00},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_0534b3a8},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_6c4bfc00},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_6c4bfc00},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_75c7c64c},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_42be0b93},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_42be0b93},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_42be0b93},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_448eb2c2},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2bc2bc61},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_0534b3a8},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_6c4bfc00},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_0534b3a8},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_6c4bfc00},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_0534b3a8},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_6c4bfc00},
-    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_6c4bfc00},
-    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_75c7c64c},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_c6bcdba8},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_c6bcdba8},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_c6bcdba8},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_57fa3c8e},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_83f63407},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_211a25b4},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_9f469a39},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c6bcdba8},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_c6bcdba8},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_c6bcdba8},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_57fa3c8e},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_83f63407},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_211a25b4},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_9f469a39},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_61ae3e3e},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_a50383dc},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_cb53140f},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a5145342},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_61ae3e3e},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a5145342},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_61ae3e3e},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a5145342},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a5145342},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_43a52ad0},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c6bcdba8},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_c6bcdba8},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_c6bcdba8},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_211a25b4},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_9f469a39},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_61ae3e3e},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a5145342},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_61ae3e3e},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a5145342},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_61ae3e3e},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a5145342},
-    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a5145342},
-    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_43a52ad0},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_3df631bd},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_3df631bd},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_3df631bd},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_c0d7211e},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_883b336d},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_4601c413},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_f1059085},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3df631bd},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3df631bd},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3df631bd},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_c0d7211e},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_883b336d},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_4601c413},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_f1059085},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c4f99b7e},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_b74eafc9},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_ce5510fa},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_9caa7999},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c4f99b7e},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_9caa7999},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c4f99b7e},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_9caa7999},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_9caa7999},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_78f4db10},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3df631bd},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3df631bd},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3df631bd},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_4601c413},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_f1059085},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c4f99b7e},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_9caa7999},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c4f99b7e},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_9caa7999},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c4f99b7e},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_9caa7999},
-    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_9caa7999},
-    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_78f4db10},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_946fd4b1},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_946fd4b1},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_946fd4b1},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_45f920a3},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_c1dac76a},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_00756fc5},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_4bb3d0f3},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_946fd4b1},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_946fd4b1},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_946fd4b1},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_45f920a3},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_c1dac76a},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_00756fc5},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_4bb3d0f3},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_051d6d74},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_33af4aa1},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_27cedf53},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_b97027b6},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_051d6d74},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_b97027b6},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_051d6d74},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_b97027b6},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_b97027b6},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_f3a03d2d},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_946fd4b1},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_946fd4b1},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_946fd4b1},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_00756fc5},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_4bb3d0f3},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_051d6d74},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_b97027b6},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_051d6d74},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_b97027b6},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_051d6d74},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_b97027b6},
-    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_b97027b6},
-    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_f3a03d2d},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_5b6c9056},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_1fc8f051},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_b2ca7925},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_e7964580},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_5b6c9056},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_1fc8f051},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b2ca7925},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_e7964580},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_61e003d5},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_3c7f128b},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_9ba42076},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_61e003d5},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_61e003d5},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e46adafa},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b2ca7925},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_e7964580},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_61e003d5},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_61e003d5},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_61e003d5},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e46adafa},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_f960cdbb},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_2c4f36f7},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_1446f473},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_0c25a6c5},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_f960cdbb},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_2c4f36f7},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_1446f473},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_0c25a6c5},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_bb7ff650},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_dc797c7a},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_98904825},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_bb7ff650},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_bb7ff650},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_fc008e64},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_1446f473},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_0c25a6c5},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_bb7ff650},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_bb7ff650},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_bb7ff650},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_fc008e64},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_5032727b},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_55d47d85},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_28decb04},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_22502acf},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_5032727b},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_55d47d85},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_28decb04},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_22502acf},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a56bfa68},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_f33b346c},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_e7cb1ae1},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_a56bfa68},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_a56bfa68},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_cb3ac175},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_28decb04},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_22502acf},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a56bfa68},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_a56bfa68},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_a56bfa68},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_cb3ac175},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_23065203},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_23065203},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_23065203},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_a209b14a},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_00ac72ad},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_b59ff7fd},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_9a51d7c4},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_23065203},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_23065203},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_23065203},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_a209b14a},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_00ac72ad},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b59ff7fd},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_9a51d7c4},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c48202cf},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_4715ac5b},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_a5456f36},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c48202cf},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c48202cf},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_1e77fc56},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_23065203},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_23065203},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_23065203},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b59ff7fd},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_9a51d7c4},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c48202cf},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c48202cf},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c48202cf},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_1e77fc56},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_9446c6e4},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_9754fd6b},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_31e6ae5a},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_34c03d2d},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_9446c6e4},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_9754fd6b},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_31e6ae5a},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_34c03d2d},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5c24ffc2},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_4e9b51e2},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_3534b9bb},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_5c24ffc2},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_5c24ffc2},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_2cd2320d},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_31e6ae5a},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_34c03d2d},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5c24ffc2},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_5c24ffc2},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_5c24ffc2},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_2cd2320d},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -1053,6 +1015,8 @@ constinit const OperatorInfo op = {
     .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 6,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

@@ -124,6 +124,16 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {128};
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
+  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -178,12 +188,12 @@ constexpr BindingInfo bindings_700251c4[] = {
   table::problem_buffer(7),
 };
 constexpr BlockField problem_buffer_a7298f5c[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 232}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_bc11c999 = {
+constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
+constexpr InterfaceInfo binds_1b761cdd = {
     .bindings = bindings_700251c4,
     .problem_buffer = problem_buffer_a7298f5c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
+    .specialization = slots_f597f04b,
 };
 constexpr uint32_t workgroup_a365b6ab[][3] = {{128, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
@@ -197,23 +207,23 @@ constexpr BindingInfo bindings_6dfb40ef[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(7),
 };
-constexpr InterfaceInfo binds_b17dc2f1 = {
+constexpr InterfaceInfo binds_a0c9dfc4 = {
     .bindings = bindings_6dfb40ef,
     .problem_buffer = problem_buffer_a7298f5c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
+    .specialization = slots_f597f04b,
 };
 enum Interface : uint16_t {
-  uses_556f3ae5,
-  uses_6e9dc3de,
-  uses_8e7cf543,
-  uses_c7be5a96,
+  uses_11610378,
+  uses_60a37188,
+  uses_8d994b53,
+  uses_fe24538c,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_bc11c999, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_556f3ae5
-  {&binds_b17dc2f1, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_6e9dc3de
-  {&binds_bc11c999, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_8e7cf543
-  {&binds_b17dc2f1, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_c7be5a96
+  {&binds_1b761cdd, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_11610378
+  {&binds_1b761cdd, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_60a37188
+  {&binds_a0c9dfc4, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_8d994b53
+  {&binds_a0c9dfc4, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_fe24538c
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -221,16 +231,16 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_finish.forward.f16.strided", {Direction::forward, f16, strided}, uses_556f3ae5},
-    {"conv_finish.forward.f32.strided", {Direction::forward, f32, strided}, uses_8e7cf543},
-    {"conv_finish.forward.i8.packed_4c", {Direction::forward, i8, packed_4c}, uses_c7be5a96},
-    {"conv_finish.forward.i8.packed_4c1w", {Direction::forward, i8, packed_4c1w}, uses_c7be5a96},
-    {"conv_finish.forward.i8.packed_4w4c", {Direction::forward, i8, packed_4w4c}, uses_c7be5a96},
-    {"conv_finish.forward.i8.strided", {Direction::forward, i8, strided}, uses_6e9dc3de},
-    {"conv_finish.transposed.i8.packed_4c", {Direction::transposed, i8, packed_4c}, uses_c7be5a96},
-    {"conv_finish.transposed.i8.packed_4c1w", {Direction::transposed, i8, packed_4c1w}, uses_c7be5a96},
-    {"conv_finish.transposed.i8.packed_4w4c", {Direction::transposed, i8, packed_4w4c}, uses_c7be5a96},
-    {"conv_finish.transposed.i8.strided", {Direction::transposed, i8, strided}, uses_6e9dc3de},
+    {"conv_finish.forward.f16.strided", {Direction::forward, f16, strided}, uses_11610378},
+    {"conv_finish.forward.f32.strided", {Direction::forward, f32, strided}, uses_60a37188},
+    {"conv_finish.forward.i8.packed_4c", {Direction::forward, i8, packed_4c}, uses_fe24538c},
+    {"conv_finish.forward.i8.packed_4c1w", {Direction::forward, i8, packed_4c1w}, uses_fe24538c},
+    {"conv_finish.forward.i8.packed_4w4c", {Direction::forward, i8, packed_4w4c}, uses_fe24538c},
+    {"conv_finish.forward.i8.strided", {Direction::forward, i8, strided}, uses_8d994b53},
+    {"conv_finish.transposed.i8.packed_4c", {Direction::transposed, i8, packed_4c}, uses_fe24538c},
+    {"conv_finish.transposed.i8.packed_4c1w", {Direction::transposed, i8, packed_4c1w}, uses_fe24538c},
+    {"conv_finish.transposed.i8.packed_4w4c", {Direction::transposed, i8, packed_4w4c}, uses_fe24538c},
+    {"conv_finish.transposed.i8.strided", {Direction::transposed, i8, strided}, uses_8d994b53},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -248,6 +258,8 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 6,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

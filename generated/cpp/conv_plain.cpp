@@ -132,6 +132,16 @@ int first_failing(const SelectionScope& scope) {
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64};
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
+  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -186,6 +196,25 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_d4c255cb[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
+};
+constexpr BlockField problem_buffer_9b4275ab[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 192}};
+constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
+constexpr InterfaceInfo binds_986dc5e2 = {
+    .bindings = bindings_d4c255cb,
+    .problem_buffer = problem_buffer_9b4275ab,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_f597f04b,
+};
+constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -197,42 +226,23 @@ constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(7, Operand::residual, Access::read),
   table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_9b4275ab[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 192}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_b4de7e5d = {
+constexpr InterfaceInfo binds_22a8021d = {
     .bindings = bindings_af1073eb,
     .problem_buffer = problem_buffer_9b4275ab,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
-};
-constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
-constexpr uint32_t shared_bytes_bb241055[] = {0};
-constexpr BindingInfo bindings_d4c255cb[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(8),
-};
-constexpr InterfaceInfo binds_bc35efc9 = {
-    .bindings = bindings_d4c255cb,
-    .problem_buffer = problem_buffer_9b4275ab,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
+    .specialization = slots_f597f04b,
 };
 enum Interface : uint16_t {
-  uses_69a15007,
-  uses_882b6602,
-  uses_9504c204,
-  uses_e1c6107c,
+  uses_864c8ef2,
+  uses_c10dd343,
+  uses_c291b8da,
+  uses_c94502b3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_b4de7e5d, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_69a15007
-  {&binds_bc35efc9, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_882b6602
-  {&binds_b4de7e5d, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_9504c204
-  {&binds_bc35efc9, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_e1c6107c
+  {&binds_986dc5e2, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_864c8ef2
+  {&binds_22a8021d, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_c10dd343
+  {&binds_986dc5e2, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_c291b8da
+  {&binds_22a8021d, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_c94502b3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -240,42 +250,42 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_plain.forward.packed_4c.packed_4c.i8", {Direction::forward, packed_4c, packed_4c, i8}, uses_9504c204},
-    {"conv_plain.forward.packed_4c.packed_4c1w.i8", {Direction::forward, packed_4c, packed_4c1w, i8}, uses_9504c204},
-    {"conv_plain.forward.packed_4c.packed_4w4c.i8", {Direction::forward, packed_4c, packed_4w4c, i8}, uses_9504c204},
-    {"conv_plain.forward.packed_4c.strided.f16", {Direction::forward, packed_4c, strided, f16}, uses_882b6602},
-    {"conv_plain.forward.packed_4c.strided.f32", {Direction::forward, packed_4c, strided, f32}, uses_e1c6107c},
-    {"conv_plain.forward.packed_4c.strided.i8", {Direction::forward, packed_4c, strided, i8}, uses_69a15007},
-    {"conv_plain.forward.packed_4c1w.packed_4c.i8", {Direction::forward, packed_4c1w, packed_4c, i8}, uses_9504c204},
-    {"conv_plain.forward.packed_4c1w.packed_4c1w.i8", {Direction::forward, packed_4c1w, packed_4c1w, i8}, uses_9504c204},
-    {"conv_plain.forward.packed_4c1w.packed_4w4c.i8", {Direction::forward, packed_4c1w, packed_4w4c, i8}, uses_9504c204},
-    {"conv_plain.forward.packed_4c1w.strided.i8", {Direction::forward, packed_4c1w, strided, i8}, uses_69a15007},
-    {"conv_plain.forward.packed_4w4c.packed_4c.i8", {Direction::forward, packed_4w4c, packed_4c, i8}, uses_9504c204},
-    {"conv_plain.forward.packed_4w4c.packed_4c1w.i8", {Direction::forward, packed_4w4c, packed_4c1w, i8}, uses_9504c204},
-    {"conv_plain.forward.packed_4w4c.packed_4w4c.i8", {Direction::forward, packed_4w4c, packed_4w4c, i8}, uses_9504c204},
-    {"conv_plain.forward.packed_4w4c.strided.i8", {Direction::forward, packed_4w4c, strided, i8}, uses_69a15007},
-    {"conv_plain.forward.strided.packed_4c.i8", {Direction::forward, strided, packed_4c, i8}, uses_9504c204},
-    {"conv_plain.forward.strided.packed_4c1w.i8", {Direction::forward, strided, packed_4c1w, i8}, uses_9504c204},
-    {"conv_plain.forward.strided.packed_4w4c.i8", {Direction::forward, strided, packed_4w4c, i8}, uses_9504c204},
-    {"conv_plain.forward.strided.strided.f16", {Direction::forward, strided, strided, f16}, uses_882b6602},
-    {"conv_plain.forward.strided.strided.f32", {Direction::forward, strided, strided, f32}, uses_e1c6107c},
-    {"conv_plain.forward.strided.strided.i8", {Direction::forward, strided, strided, i8}, uses_69a15007},
-    {"conv_plain.transposed.packed_4c.packed_4c.i8", {Direction::transposed, packed_4c, packed_4c, i8}, uses_9504c204},
-    {"conv_plain.transposed.packed_4c.packed_4c1w.i8", {Direction::transposed, packed_4c, packed_4c1w, i8}, uses_9504c204},
-    {"conv_plain.transposed.packed_4c.packed_4w4c.i8", {Direction::transposed, packed_4c, packed_4w4c, i8}, uses_9504c204},
-    {"conv_plain.transposed.packed_4c.strided.i8", {Direction::transposed, packed_4c, strided, i8}, uses_69a15007},
-    {"conv_plain.transposed.packed_4c1w.packed_4c.i8", {Direction::transposed, packed_4c1w, packed_4c, i8}, uses_9504c204},
-    {"conv_plain.transposed.packed_4c1w.packed_4c1w.i8", {Direction::transposed, packed_4c1w, packed_4c1w, i8}, uses_9504c204},
-    {"conv_plain.transposed.packed_4c1w.packed_4w4c.i8", {Direction::transposed, packed_4c1w, packed_4w4c, i8}, uses_9504c204},
-    {"conv_plain.transposed.packed_4c1w.strided.i8", {Direction::transposed, packed_4c1w, strided, i8}, uses_69a15007},
-    {"conv_plain.transposed.packed_4w4c.packed_4c.i8", {Direction::transposed, packed_4w4c, packed_4c, i8}, uses_9504c204},
-    {"conv_plain.transposed.packed_4w4c.packed_4c1w.i8", {Direction::transposed, packed_4w4c, packed_4c1w, i8}, uses_9504c204},
-    {"conv_plain.transposed.packed_4w4c.packed_4w4c.i8", {Direction::transposed, packed_4w4c, packed_4w4c, i8}, uses_9504c204},
-    {"conv_plain.transposed.packed_4w4c.strided.i8", {Direction::transposed, packed_4w4c, strided, i8}, uses_69a15007},
-    {"conv_plain.transposed.strided.packed_4c.i8", {Direction::transposed, strided, packed_4c, i8}, uses_9504c204},
-    {"conv_plain.transposed.strided.packed_4c1w.i8", {Direction::transposed, strided, packed_4c1w, i8}, uses_9504c204},
-    {"conv_plain.transposed.strided.packed_4w4c.i8", {Direction::transposed, strided, packed_4w4c, i8}, uses_9504c204},
-    {"conv_plain.transposed.strided.strided.i8", {Direction::transposed, strided, strided, i8}, uses_69a15007},
+    {"conv_plain.forward.packed_4c.packed_4c.i8", {Direction::forward, packed_4c, packed_4c, i8}, uses_c10dd343},
+    {"conv_plain.forward.packed_4c.packed_4c1w.i8", {Direction::forward, packed_4c, packed_4c1w, i8}, uses_c10dd343},
+    {"conv_plain.forward.packed_4c.packed_4w4c.i8", {Direction::forward, packed_4c, packed_4w4c, i8}, uses_c10dd343},
+    {"conv_plain.forward.packed_4c.strided.f16", {Direction::forward, packed_4c, strided, f16}, uses_864c8ef2},
+    {"conv_plain.forward.packed_4c.strided.f32", {Direction::forward, packed_4c, strided, f32}, uses_c291b8da},
+    {"conv_plain.forward.packed_4c.strided.i8", {Direction::forward, packed_4c, strided, i8}, uses_c94502b3},
+    {"conv_plain.forward.packed_4c1w.packed_4c.i8", {Direction::forward, packed_4c1w, packed_4c, i8}, uses_c10dd343},
+    {"conv_plain.forward.packed_4c1w.packed_4c1w.i8", {Direction::forward, packed_4c1w, packed_4c1w, i8}, uses_c10dd343},
+    {"conv_plain.forward.packed_4c1w.packed_4w4c.i8", {Direction::forward, packed_4c1w, packed_4w4c, i8}, uses_c10dd343},
+    {"conv_plain.forward.packed_4c1w.strided.i8", {Direction::forward, packed_4c1w, strided, i8}, uses_c94502b3},
+    {"conv_plain.forward.packed_4w4c.packed_4c.i8", {Direction::forward, packed_4w4c, packed_4c, i8}, uses_c10dd343},
+    {"conv_plain.forward.packed_4w4c.packed_4c1w.i8", {Direction::forward, packed_4w4c, packed_4c1w, i8}, uses_c10dd343},
+    {"conv_plain.forward.packed_4w4c.packed_4w4c.i8", {Direction::forward, packed_4w4c, packed_4w4c, i8}, uses_c10dd343},
+    {"conv_plain.forward.packed_4w4c.strided.i8", {Direction::forward, packed_4w4c, strided, i8}, uses_c94502b3},
+    {"conv_plain.forward.strided.packed_4c.i8", {Direction::forward, strided, packed_4c, i8}, uses_c10dd343},
+    {"conv_plain.forward.strided.packed_4c1w.i8", {Direction::forward, strided, packed_4c1w, i8}, uses_c10dd343},
+    {"conv_plain.forward.strided.packed_4w4c.i8", {Direction::forward, strided, packed_4w4c, i8}, uses_c10dd343},
+    {"conv_plain.forward.strided.strided.f16", {Direction::forward, strided, strided, f16}, uses_864c8ef2},
+    {"conv_plain.forward.strided.strided.f32", {Direction::forward, strided, strided, f32}, uses_c291b8da},
+    {"conv_plain.forward.strided.strided.i8", {Direction::forward, strided, strided, i8}, uses_c94502b3},
+    {"conv_plain.transposed.packed_4c.packed_4c.i8", {Direction::transposed, packed_4c, packed_4c, i8}, uses_c10dd343},
+    {"conv_plain.transposed.packed_4c.packed_4c1w.i8", {Direction::transposed, packed_4c, packed_4c1w, i8}, uses_c10dd343},
+    {"conv_plain.transposed.packed_4c.packed_4w4c.i8", {Direction::transposed, packed_4c, packed_4w4c, i8}, uses_c10dd343},
+    {"conv_plain.transposed.packed_4c.strided.i8", {Direction::transposed, packed_4c, strided, i8}, uses_c94502b3},
+    {"conv_plain.transposed.packed_4c1w.packed_4c.i8", {Direction::transposed, packed_4c1w, packed_4c, i8}, uses_c10dd343},
+    {"conv_plain.transposed.packed_4c1w.packed_4c1w.i8", {Direction::transposed, packed_4c1w, packed_4c1w, i8}, uses_c10dd343},
+    {"conv_plain.transposed.packed_4c1w.packed_4w4c.i8", {Direction::transposed, packed_4c1w, packed_4w4c, i8}, uses_c10dd343},
+    {"conv_plain.transposed.packed_4c1w.strided.i8", {Direction::transposed, packed_4c1w, strided, i8}, uses_c94502b3},
+    {"conv_plain.transposed.packed_4w4c.packed_4c.i8", {Direction::transposed, packed_4w4c, packed_4c, i8}, uses_c10dd343},
+    {"conv_plain.transposed.packed_4w4c.packed_4c1w.i8", {Direction::transposed, packed_4w4c, packed_4c1w, i8}, uses_c10dd343},
+    {"conv_plain.transposed.packed_4w4c.packed_4w4c.i8", {Direction::transposed, packed_4w4c, packed_4w4c, i8}, uses_c10dd343},
+    {"conv_plain.transposed.packed_4w4c.strided.i8", {Direction::transposed, packed_4w4c, strided, i8}, uses_c94502b3},
+    {"conv_plain.transposed.strided.packed_4c.i8", {Direction::transposed, strided, packed_4c, i8}, uses_c10dd343},
+    {"conv_plain.transposed.strided.packed_4c1w.i8", {Direction::transposed, strided, packed_4c1w, i8}, uses_c10dd343},
+    {"conv_plain.transposed.strided.packed_4w4c.i8", {Direction::transposed, strided, packed_4w4c, i8}, uses_c10dd343},
+    {"conv_plain.transposed.strided.strided.i8", {Direction::transposed, strided, strided, i8}, uses_c94502b3},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -294,6 +304,8 @@ constinit const OperatorInfo op = {
     .conditions = kConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 6,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

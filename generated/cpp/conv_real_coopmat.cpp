@@ -99,7 +99,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"not device.is_cpu or blocks.m == 1 and step == 32",
       table::kNamesOf<Name::blocks_m, Name::step, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (2 * step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) + 16 * (subgroups.m * blocks.m * matrix.m) <= device.shared_memory_bytes",
+  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (2 * step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
 };
@@ -119,8 +119,7 @@ int first_failing_device(const SelectionScope& scope) {
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
       !device.is_cpu || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 32),
-      max((rows + columns) * (2 * Integer(specialization.step) + 16), strips) + 16 * rows
-          <= Integer(device.shared_memory_bytes),
+      max((rows + columns) * (2 * Integer(specialization.step) + 16), strips) <= Integer(device.shared_memory_bytes),
   });
 }
 
@@ -280,9 +279,9 @@ constexpr uint32_t workgroup_5ca40bd7[][3] = {
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_1642d520[] = {
-  10752, 14336, 11264, 19456, 17408, 29696, 11776, 20992, 13312, 23552, 16384, 28672, 10752, 14336, 11264, 19456, 17408,
-  29696, 20992, 23552, 21504, 28672, 22528, 38912,
+constexpr uint32_t shared_bytes_23133247[] = {
+  10240, 13824, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040, 15360, 27648, 10240, 13824, 10240, 18432, 15360,
+  27648, 20480, 23040, 20480, 27648, 20480, 36864,
 };
 constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
@@ -293,9 +292,9 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_9dad54a0[] = 
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
 };
-constexpr uint32_t shared_bytes_84a40a7f[] = {
-  6656, 9728, 8704, 14848, 14848, 25088, 6656, 11776, 8192, 14336, 11264, 19456, 6656, 9728, 8704, 14848, 14848, 25088,
-  12800, 14336, 13312, 19456, 17408, 29696,
+constexpr uint32_t shared_bytes_d40581a6[] = {
+  6144, 9216, 7680, 13824, 12800, 23040, 6400, 11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040,
+  12288, 13824, 12288, 18432, 15360, 27648,
 };
 constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
   {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
@@ -306,28 +305,28 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8b4f2780[] = 
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
 };
-constexpr uint32_t shared_bytes_bec90905[] = {
-  4096, 7168, 5632, 9728, 8704, 14848, 5888, 10496, 6656, 11776, 8192, 14336, 4096, 7168, 5632, 9728, 8704, 14848, 6656,
-  11776, 8192, 14336, 11264, 19456,
+constexpr uint32_t shared_bytes_ea197f48[] = {
+  3840, 6912, 5120, 9216, 7680, 13824, 5760, 10368, 6400, 11520, 7680, 13824, 3840, 6912, 5120, 9216, 7680, 13824, 6400,
+  11520, 7680, 13824, 10240, 18432,
 };
 enum Interface : uint16_t {
-  uses_491af79e,
-  uses_e556bd13,
-  uses_f95678c8,
+  uses_3a5342ca,
+  uses_5b3d32dd,
+  uses_fead46ad,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_5c4eb0e0, workgroup_5ca40bd7, shared_bytes_1642d520, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_491af79e
-  {&binds_5c4eb0e0, workgroup_5ca40bd7, shared_bytes_84a40a7f, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_e556bd13
-  {&binds_5c4eb0e0, workgroup_5ca40bd7, shared_bytes_bec90905, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_f95678c8
+  {&binds_5c4eb0e0, workgroup_5ca40bd7, shared_bytes_23133247, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_3a5342ca
+  {&binds_5c4eb0e0, workgroup_5ca40bd7, shared_bytes_d40581a6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_5b3d32dd
+  {&binds_5c4eb0e0, workgroup_5ca40bd7, shared_bytes_ea197f48, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_fead46ad
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_real_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_491af79e},
-    {"conv_real_coopmat.m16n8k16.f32", {16, 8, 16, f32}, uses_e556bd13},
-    {"conv_real_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_f95678c8},
+    {"conv_real_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_3a5342ca},
+    {"conv_real_coopmat.m16n8k16.f32", {16, 8, 16, f32}, uses_5b3d32dd},
+    {"conv_real_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_fead46ad},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

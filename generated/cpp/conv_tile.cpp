@@ -190,6 +190,16 @@ constexpr uint32_t kSpecializations[] = {
   8, 16, 128,
 };
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
+  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -278,6 +288,39 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_d4c255cb[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
+};
+constexpr BlockField problem_buffer_5326cc2f[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 236}};
+constexpr SpecializationSlot slots_3522eecc[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},
+};
+constexpr InterfaceInfo binds_c98b38d9 = {
+    .bindings = bindings_d4c255cb,
+    .problem_buffer = problem_buffer_5326cc2f,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_3522eecc,
+};
+constexpr uint32_t workgroup_eef95ca1[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}};
+constexpr uint32_t shared_bytes_eb953bf2[] = {2880, 3712, 5760};
+constexpr BindingInfo bindings_3a6c8539[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
+};
+constexpr InterfaceInfo binds_d68b186b = {
+    .bindings = bindings_3a6c8539,
+    .problem_buffer = problem_buffer_5326cc2f,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_3522eecc,
+};
 constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -289,77 +332,46 @@ constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(7, Operand::residual, Access::read),
   table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_5326cc2f[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 236}};
-constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_d5210b96 = {
+constexpr InterfaceInfo binds_7e38c21e = {
     .bindings = bindings_af1073eb,
     .problem_buffer = problem_buffer_5326cc2f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_ec888001,
-};
-constexpr uint32_t workgroup_eef95ca1[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}};
-constexpr uint32_t shared_bytes_eb953bf2[] = {2880, 3712, 5760};
-constexpr BindingInfo bindings_3a6c8539[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(8),
-};
-constexpr InterfaceInfo binds_ef3ed71a = {
-    .bindings = bindings_3a6c8539,
-    .problem_buffer = problem_buffer_5326cc2f,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_ec888001,
-};
-constexpr BindingInfo bindings_d4c255cb[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(8),
-};
-constexpr InterfaceInfo binds_affa48f7 = {
-    .bindings = bindings_d4c255cb,
-    .problem_buffer = problem_buffer_5326cc2f,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_ec888001,
+    .specialization = slots_3522eecc,
 };
 constexpr uint32_t shared_bytes_fe6cce36[] = {1856, 2688, 3712};
 enum Interface : uint16_t {
-  uses_1669cbe8,
-  uses_1fb92930,
-  uses_3795ed2b,
-  uses_47c98025,
-  uses_4f89fe02,
-  uses_7585b636,
-  uses_84d85d1b,
-  uses_97290cde,
-  uses_b17ae815,
-  uses_bbe3b25c,
-  uses_c0f7253f,
-  uses_cbb82bf0,
-  uses_e658d93a,
-  uses_e733cd56,
-  uses_fc4c4bbe,
+  uses_0954034d,
+  uses_16538c4a,
+  uses_1f2e9f38,
+  uses_21284fba,
+  uses_2a948fb7,
+  uses_32215432,
+  uses_633927fe,
+  uses_728a1686,
+  uses_76408cdd,
+  uses_7d37a4e3,
+  uses_8b7e73e7,
+  uses_aeff6953,
+  uses_bdad8d62,
+  uses_c4ff1f01,
+  uses_c5f3d0a7,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_d5210b96, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_1669cbe8
-  {&binds_ef3ed71a, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_1fb92930
-  {&binds_affa48f7, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_3795ed2b
-  {&binds_d5210b96, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit)},  // uses_47c98025
-  {&binds_affa48f7, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_4f89fe02
-  {&binds_d5210b96, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_7585b636
-  {&binds_d5210b96, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_84d85d1b
-  {&binds_ef3ed71a, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_97290cde
-  {&binds_affa48f7, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_16bit)},  // uses_b17ae815
-  {&binds_d5210b96, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_bbe3b25c
-  {&binds_d5210b96, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_c0f7253f
-  {&binds_affa48f7, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_cbb82bf0
-  {&binds_affa48f7, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_e658d93a
-  {&binds_affa48f7, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_e733cd56
-  {&binds_ef3ed71a, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_fc4c4bbe
+  {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_0954034d
+  {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_16bit)},  // uses_16538c4a
+  {&binds_d68b186b, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_1f2e9f38
+  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_21284fba
+  {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_2a948fb7
+  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_32215432
+  {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_633927fe
+  {&binds_d68b186b, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_728a1686
+  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_76408cdd
+  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_7d37a4e3
+  {&binds_d68b186b, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_8b7e73e7
+  {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_aeff6953
+  {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_bdad8d62
+  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_c4ff1f01
+  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit)},  // uses_c5f3d0a7
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -367,96 +379,96 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.forward.packed_4c.strided.f16.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, f16, 4, 4, Staging::shared, Dot::packed, 32}, uses_e733cd56},
-    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::packed, 32}, uses_4f89fe02},
-    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b17ae815},
-    {"conv_tile.forward.packed_4c.strided.f32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, f32, 4, 4, Staging::shared, Dot::packed, 32}, uses_cbb82bf0},
-    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::packed, 32}, uses_e658d93a},
-    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_3795ed2b},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_97290cde},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_fc4c4bbe},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1fb92930},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_bbe3b25c},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_84d85d1b},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_47c98025},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_97290cde},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_fc4c4bbe},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1fb92930},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_97290cde},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_fc4c4bbe},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1fb92930},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.forward.strided.strided.i32.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_97290cde},
-    {"conv_tile.forward.strided.strided.i32.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_fc4c4bbe},
-    {"conv_tile.forward.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1fb92930},
-    {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_bbe3b25c},
-    {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_84d85d1b},
-    {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_47c98025},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.transposed.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_97290cde},
-    {"conv_tile.transposed.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_fc4c4bbe},
-    {"conv_tile.transposed.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1fb92930},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_bbe3b25c},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_84d85d1b},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_47c98025},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.transposed.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_97290cde},
-    {"conv_tile.transposed.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_fc4c4bbe},
-    {"conv_tile.transposed.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1fb92930},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.transposed.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_97290cde},
-    {"conv_tile.transposed.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_fc4c4bbe},
-    {"conv_tile.transposed.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1fb92930},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7585b636},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c0f7253f},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1669cbe8},
-    {"conv_tile.transposed.strided.strided.i32.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_97290cde},
-    {"conv_tile.transposed.strided.strided.i32.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_fc4c4bbe},
-    {"conv_tile.transposed.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1fb92930},
-    {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_bbe3b25c},
-    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_84d85d1b},
-    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_47c98025},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, f16, 4, 4, Staging::shared, Dot::packed, 32}, uses_bdad8d62},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::packed, 32}, uses_0954034d},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::scalar, 32}, uses_16538c4a},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, f32, 4, 4, Staging::shared, Dot::packed, 32}, uses_633927fe},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::packed, 32}, uses_2a948fb7},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_aeff6953},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_c4ff1f01},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_21284fba},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c5f3d0a7},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.forward.strided.strided.i32.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
+    {"conv_tile.forward.strided.strided.i32.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
+    {"conv_tile.forward.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
+    {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_c4ff1f01},
+    {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_21284fba},
+    {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c5f3d0a7},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
+    {"conv_tile.transposed.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
+    {"conv_tile.transposed.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_c4ff1f01},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_21284fba},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c5f3d0a7},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
+    {"conv_tile.transposed.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
+    {"conv_tile.transposed.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
+    {"conv_tile.transposed.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
+    {"conv_tile.transposed.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
+    {"conv_tile.transposed.strided.strided.i32.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
+    {"conv_tile.transposed.strided.strided.i32.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
+    {"conv_tile.transposed.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
+    {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_c4ff1f01},
+    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_21284fba},
+    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c5f3d0a7},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -476,6 +488,8 @@ constinit const OperatorInfo op = {
     .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 6,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

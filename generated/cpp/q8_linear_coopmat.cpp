@@ -276,6 +276,16 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 256, 8, 2, 128,
 };
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
+  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -427,12 +437,14 @@ constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(5, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_17588858[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 80}};
-constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_b79182c3 = {
+constexpr SpecializationSlot slots_9c1b40ff[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11},
+};
+constexpr InterfaceInfo binds_1d8f9083 = {
     .bindings = bindings_591d2940,
     .push_constants = push_constants_17588858,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_b3010a22,
+    .specialization = slots_9c1b40ff,
 };
 constexpr CooperativeMatrixShape matrices_5469e68b[] = {
   {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
@@ -472,16 +484,31 @@ constexpr uint32_t shared_bytes_fd99aa3a[] = {
   19200, 13184, 23424, 16128, 28416, 23424, 41856, 3584, 6144, 4224, 7296, 7168, 12288, 5504, 9600, 8448, 14592, 8064,
   14208, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424,
 };
-constexpr BindingInfo bindings_b9f8727a[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
+constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
+  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr InterfaceInfo binds_fba97f61 = {
-    .bindings = bindings_b9f8727a,
-    .push_constants = push_constants_17588858,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_b3010a22,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f1502767[] = {
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+};
+constexpr uint32_t shared_bytes_7a72ff8f[] = {
+  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 12416, 21120, 13056, 22272, 24832,
+  42240, 14336, 24576, 26112, 44544, 16896, 29184, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184,
+  16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008,
+  19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592,
+  14336, 24576, 11008, 19200, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416,
 };
 constexpr CooperativeMatrixShape matrices_7e21445b[] = {
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
@@ -502,6 +529,24 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_dde5d919[] = 
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
 };
+constexpr uint32_t shared_bytes_b5f83792[] = {
+  11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 13056, 22272, 14336, 24576, 26112,
+  44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400,
+  26368, 46848, 22016, 24576, 22016, 29184, 28672, 49152, 22016, 38400, 33792, 58368, 32256, 56832, 21248, 21248, 21248,
+  28416, 22016, 38400, 26368, 46848, 32256, 56832, 46848, 83712, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200,
+  16896, 29184, 16128, 28416, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848,
+};
+constexpr BindingInfo bindings_b9f8727a[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+};
+constexpr InterfaceInfo binds_0df72d50 = {
+    .bindings = bindings_b9f8727a,
+    .push_constants = push_constants_17588858,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_9c1b40ff,
+};
 constexpr uint32_t shared_bytes_b3ad15dc[] = {
   10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 11520, 20736, 12800, 23040, 23040,
   41472, 15360, 27648, 25600, 46080, 20480, 36864, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864,
@@ -509,12 +554,40 @@ constexpr uint32_t shared_bytes_b3ad15dc[] = {
   27648, 20480, 36864, 25600, 46080, 30720, 55296, 46080, 82944, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432,
   15360, 27648, 15360, 27648, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080,
 };
-constexpr uint32_t shared_bytes_b5f83792[] = {
-  11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 13056, 22272, 14336, 24576, 26112,
-  44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400,
-  26368, 46848, 22016, 24576, 22016, 29184, 28672, 49152, 22016, 38400, 33792, 58368, 32256, 56832, 21248, 21248, 21248,
-  28416, 22016, 38400, 26368, 46848, 32256, 56832, 46848, 83712, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200,
-  16896, 29184, 16128, 28416, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848,
+constexpr BindingInfo bindings_5385249c[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::buffer(6, Operand::table, Access::read),
+  table::buffer(7, Operand::residual, Access::read),
+};
+constexpr InterfaceInfo binds_7d99530a = {
+    .bindings = bindings_5385249c,
+    .push_constants = push_constants_17588858,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_9c1b40ff,
+};
+constexpr CooperativeMatrixShape matrices_d998070d[] = {
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b74b54f6[] = {
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
 };
 constexpr CooperativeMatrixShape matrices_54df1ece[] = {
   {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
@@ -542,51 +615,6 @@ constexpr uint32_t shared_bytes_b5bf9e60[] = {
   23424, 16128, 28416, 23424, 41856, 26368, 46848, 43904, 78720, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208,
   11008, 19200, 13184, 23424, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 23424, 41856,
 };
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b74b54f6[] = {
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-};
-constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
-  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f1502767[] = {
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-};
-constexpr uint32_t shared_bytes_c3236e5f[] = {
-  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648, 10880, 19584, 11520, 20736, 21760,
-  39168, 12800, 23040, 23040, 41472, 15360, 27648, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648,
-  15360, 27648, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 25600, 46080, 20480, 36864, 10240, 13824, 10240,
-  18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824,
-  12800, 23040, 10240, 18432, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648,
-};
 constexpr uint32_t shared_bytes_0b02eab5[] = {
   3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 12800, 23040, 5760, 10368, 6400, 11520, 11520, 20736,
   7680, 13824, 12800, 23040, 10240, 18432, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 12800, 23040,
@@ -594,56 +622,12 @@ constexpr uint32_t shared_bytes_0b02eab5[] = {
   18432, 12800, 23040, 15360, 27648, 23040, 41472, 3200, 5760, 3840, 6912, 6400, 11520, 5120, 9216, 7680, 13824, 7680,
   13824, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 12800, 23040,
 };
-constexpr BindingInfo bindings_5385249c[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::buffer(6, Operand::table, Access::read),
-  table::buffer(7, Operand::residual, Access::read),
-};
-constexpr InterfaceInfo binds_0d5c045f = {
-    .bindings = bindings_5385249c,
-    .push_constants = push_constants_17588858,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_b3010a22,
-};
-constexpr uint32_t shared_bytes_28a90afd[] = {
-  4352, 7424, 5632, 9728, 8704, 14848, 8192, 14336, 11264, 19456, 13312, 23552, 6784, 11392, 7424, 12544, 13568, 22784,
-  8704, 14848, 14848, 25088, 11264, 19456, 4352, 7424, 5632, 9728, 8704, 14848, 8192, 14336, 11264, 19456, 13312, 23552,
-  7424, 12544, 8704, 14848, 14848, 25088, 11264, 19456, 17408, 29696, 16384, 28672, 6656, 9728, 8192, 14336, 11264,
-  19456, 13312, 23552, 16384, 28672, 23552, 41984, 3712, 6272, 4352, 7424, 7424, 12544, 5632, 9728, 8704, 14848, 8192,
-  14336, 4352, 7424, 5632, 9728, 8704, 14848, 8192, 14336, 11264, 19456, 13312, 23552,
-};
-constexpr uint32_t shared_bytes_88553e8f[] = {
-  11264, 14848, 11264, 19456, 17408, 29696, 16384, 28672, 22528, 38912, 26624, 47104, 13568, 22784, 14848, 25088, 27136,
-  45568, 17408, 29696, 29696, 50176, 22528, 38912, 11264, 14848, 11264, 19456, 17408, 29696, 16384, 28672, 22528, 38912,
-  26624, 47104, 22528, 25088, 22528, 29696, 29696, 50176, 22528, 38912, 34816, 59392, 32768, 57344, 21504, 21504, 21504,
-  28672, 22528, 38912, 26624, 47104, 32768, 57344, 47104, 83968, 7424, 12544, 8704, 14848, 14848, 25088, 11264, 19456,
-  17408, 29696, 16384, 28672, 11264, 14848, 11264, 19456, 17408, 29696, 16384, 28672, 22528, 38912, 26624, 47104,
-};
-constexpr uint32_t shared_bytes_9dd1009b[] = {
-  7424, 12544, 8704, 14848, 14848, 25088, 11264, 19456, 17408, 29696, 16384, 28672, 12928, 21632, 13568, 22784, 25856,
-  43264, 14848, 25088, 27136, 45568, 17408, 29696, 7424, 12544, 8704, 14848, 14848, 25088, 11264, 19456, 17408, 29696,
-  16384, 28672, 13568, 22784, 14848, 25088, 27136, 45568, 17408, 29696, 29696, 50176, 22528, 38912, 11264, 14848, 11264,
-  19456, 17408, 29696, 16384, 28672, 22528, 38912, 26624, 47104, 6784, 11392, 7424, 12544, 13568, 22784, 8704, 14848,
-  14848, 25088, 11264, 19456, 7424, 12544, 8704, 14848, 14848, 25088, 11264, 19456, 17408, 29696, 16384, 28672,
-};
-constexpr uint32_t shared_bytes_eac6d88f[] = {
-  6656, 9728, 8192, 14336, 11264, 19456, 13312, 23552, 16384, 28672, 23552, 41984, 7424, 12544, 8704, 14848, 14848,
-  25088, 11264, 19456, 17408, 29696, 16384, 28672, 6656, 9728, 8192, 14336, 11264, 19456, 13312, 23552, 16384, 28672,
-  23552, 41984, 13312, 14848, 13312, 19456, 17408, 29696, 16384, 28672, 22528, 38912, 26624, 47104, 12800, 14336, 13312,
-  23552, 16384, 28672, 23552, 41984, 26624, 47104, 44032, 78848, 4352, 7424, 5632, 9728, 8704, 14848, 8192, 14336,
-  11264, 19456, 13312, 23552, 6656, 9728, 8192, 14336, 11264, 19456, 13312, 23552, 16384, 28672, 23552, 41984,
-};
-constexpr uint32_t shared_bytes_7a72ff8f[] = {
-  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 12416, 21120, 13056, 22272, 24832,
-  42240, 14336, 24576, 26112, 44544, 16896, 29184, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184,
-  16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008,
-  19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592,
-  14336, 24576, 11008, 19200, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416,
+constexpr uint32_t shared_bytes_c3236e5f[] = {
+  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648, 10880, 19584, 11520, 20736, 21760,
+  39168, 12800, 23040, 23040, 41472, 15360, 27648, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648,
+  15360, 27648, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 25600, 46080, 20480, 36864, 10240, 13824, 10240,
+  18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824,
+  12800, 23040, 10240, 18432, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648,
 };
 constexpr uint32_t shared_bytes_ae186338[] = {
   6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 23040, 41472, 6400, 11520, 7680, 13824, 12800,
@@ -653,48 +637,48 @@ constexpr uint32_t shared_bytes_ae186338[] = {
   10240, 18432, 12800, 23040, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 23040, 41472,
 };
 enum Interface : uint16_t {
-  uses_0283452d,
-  uses_11ba2ae9,
-  uses_15203d54,
-  uses_25b2e14a,
-  uses_34a83349,
-  uses_49605ac3,
-  uses_4c48493f,
-  uses_68dbbaee,
-  uses_77e80aef,
-  uses_7e2e8530,
-  uses_7fa01bd7,
-  uses_805b62f8,
-  uses_982ebab2,
-  uses_a99eddd1,
-  uses_b4602899,
-  uses_c93857d8,
-  uses_d5559a16,
-  uses_ecaea930,
-  uses_fa70b48e,
-  uses_fdbb3c20,
+  uses_0fd7bc10,
+  uses_1ea7cef5,
+  uses_23c61848,
+  uses_26a459cb,
+  uses_2a9be10c,
+  uses_34669298,
+  uses_3468a2dd,
+  uses_365d286a,
+  uses_58747a32,
+  uses_6f009128,
+  uses_75ea1a79,
+  uses_806895e6,
+  uses_8d9a6b39,
+  uses_9e7073ff,
+  uses_a43e6e24,
+  uses_b2ef356b,
+  uses_c729ed20,
+  uses_dad075cb,
+  uses_fbb7f5ad,
+  uses_fc8a1e4c,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_fd99aa3a, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_0283452d
-  {&binds_fba97f61, workgroup_89e9f61d, shared_bytes_b3ad15dc, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_11ba2ae9
-  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_15203d54
-  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_b5bf9e60, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_25b2e14a
-  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_34a83349
-  {&binds_fba97f61, workgroup_89e9f61d, shared_bytes_c3236e5f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_49605ac3
-  {&binds_fba97f61, workgroup_89e9f61d, shared_bytes_0b02eab5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_4c48493f
-  {&binds_0d5c045f, workgroup_89e9f61d, shared_bytes_28a90afd, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_68dbbaee
-  {&binds_fba97f61, workgroup_89e9f61d, shared_bytes_b3ad15dc, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_77e80aef
-  {&binds_0d5c045f, workgroup_89e9f61d, shared_bytes_88553e8f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_7e2e8530
-  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_fd99aa3a, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_7fa01bd7
-  {&binds_0d5c045f, workgroup_89e9f61d, shared_bytes_9dd1009b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_805b62f8
-  {&binds_0d5c045f, workgroup_89e9f61d, shared_bytes_eac6d88f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_982ebab2
-  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_a99eddd1
-  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_b5bf9e60, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_b4602899
-  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_c93857d8
-  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_7a72ff8f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_d5559a16
-  {&binds_fba97f61, workgroup_89e9f61d, shared_bytes_ae186338, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_ecaea930
-  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_7a72ff8f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_fa70b48e
-  {&binds_0d5c045f, workgroup_89e9f61d, shared_bytes_88553e8f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_fdbb3c20
+  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_fd99aa3a, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_0fd7bc10
+  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_7a72ff8f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_1ea7cef5
+  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_23c61848
+  {&binds_0df72d50, workgroup_89e9f61d, shared_bytes_b3ad15dc, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_26a459cb
+  {&binds_7d99530a, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_2a9be10c
+  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_b5bf9e60, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_34669298
+  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_3468a2dd
+  {&binds_7d99530a, workgroup_89e9f61d, shared_bytes_fd99aa3a, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_365d286a
+  {&binds_7d99530a, workgroup_89e9f61d, shared_bytes_b5bf9e60, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_58747a32
+  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_fd99aa3a, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_6f009128
+  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_75ea1a79
+  {&binds_0df72d50, workgroup_89e9f61d, shared_bytes_0b02eab5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_806895e6
+  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_b5bf9e60, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_8d9a6b39
+  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_7a72ff8f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_9e7073ff
+  {&binds_0df72d50, workgroup_89e9f61d, shared_bytes_c3236e5f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_a43e6e24
+  {&binds_7d99530a, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_b2ef356b
+  {&binds_0df72d50, workgroup_89e9f61d, shared_bytes_ae186338, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_c729ed20
+  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_dad075cb
+  {&binds_0df72d50, workgroup_89e9f61d, shared_bytes_b3ad15dc, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_fbb7f5ad
+  {&binds_7d99530a, workgroup_89e9f61d, shared_bytes_7a72ff8f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_fc8a1e4c
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -702,91 +686,91 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true}, uses_34a83349},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true}, uses_c93857d8},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_7e2e8530},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true}, uses_34a83349},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false}, uses_34a83349},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true}, uses_c93857d8},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false}, uses_c93857d8},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_7e2e8530},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_7e2e8530},
-    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true}, uses_34a83349},
-    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false}, uses_34a83349},
-    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true}, uses_c93857d8},
-    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false}, uses_c93857d8},
-    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true}, uses_77e80aef},
-    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false}, uses_77e80aef},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_7e2e8530},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_7e2e8530},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true}, uses_15203d54},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true}, uses_a99eddd1},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_fdbb3c20},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true}, uses_15203d54},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false}, uses_15203d54},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true}, uses_a99eddd1},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false}, uses_a99eddd1},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_fdbb3c20},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_fdbb3c20},
-    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true}, uses_15203d54},
-    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false}, uses_15203d54},
-    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true}, uses_a99eddd1},
-    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false}, uses_a99eddd1},
-    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true}, uses_11ba2ae9},
-    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false}, uses_11ba2ae9},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_fdbb3c20},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_fdbb3c20},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true}, uses_25b2e14a},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true}, uses_b4602899},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_982ebab2},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true}, uses_25b2e14a},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false}, uses_25b2e14a},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true}, uses_b4602899},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false}, uses_b4602899},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_982ebab2},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_982ebab2},
-    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true}, uses_25b2e14a},
-    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false}, uses_25b2e14a},
-    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true}, uses_b4602899},
-    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false}, uses_b4602899},
-    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true}, uses_ecaea930},
-    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false}, uses_ecaea930},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_982ebab2},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_982ebab2},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true}, uses_fa70b48e},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true}, uses_d5559a16},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_805b62f8},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true}, uses_fa70b48e},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false}, uses_fa70b48e},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true}, uses_d5559a16},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false}, uses_d5559a16},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_805b62f8},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_805b62f8},
-    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true}, uses_fa70b48e},
-    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false}, uses_fa70b48e},
-    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true}, uses_d5559a16},
-    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false}, uses_d5559a16},
-    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true}, uses_49605ac3},
-    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false}, uses_49605ac3},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_805b62f8},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_805b62f8},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true}, uses_7fa01bd7},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true}, uses_0283452d},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_68dbbaee},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true}, uses_7fa01bd7},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false}, uses_7fa01bd7},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true}, uses_0283452d},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false}, uses_0283452d},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_68dbbaee},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_68dbbaee},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_7fa01bd7},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false}, uses_7fa01bd7},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_0283452d},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false}, uses_0283452d},
-    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_4c48493f},
-    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false}, uses_4c48493f},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_68dbbaee},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_68dbbaee},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true}, uses_75ea1a79},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true}, uses_3468a2dd},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_2a9be10c},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true}, uses_75ea1a79},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false}, uses_75ea1a79},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true}, uses_3468a2dd},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false}, uses_3468a2dd},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_2a9be10c},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_2a9be10c},
+    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true}, uses_75ea1a79},
+    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false}, uses_75ea1a79},
+    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true}, uses_3468a2dd},
+    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false}, uses_3468a2dd},
+    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true}, uses_fbb7f5ad},
+    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false}, uses_fbb7f5ad},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_2a9be10c},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_2a9be10c},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true}, uses_23c61848},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true}, uses_dad075cb},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_b2ef356b},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true}, uses_23c61848},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false}, uses_23c61848},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true}, uses_dad075cb},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false}, uses_dad075cb},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_b2ef356b},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_b2ef356b},
+    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true}, uses_23c61848},
+    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false}, uses_23c61848},
+    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true}, uses_dad075cb},
+    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false}, uses_dad075cb},
+    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true}, uses_26a459cb},
+    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false}, uses_26a459cb},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_b2ef356b},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_b2ef356b},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true}, uses_8d9a6b39},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true}, uses_34669298},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_58747a32},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true}, uses_8d9a6b39},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false}, uses_8d9a6b39},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true}, uses_34669298},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false}, uses_34669298},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_58747a32},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_58747a32},
+    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true}, uses_8d9a6b39},
+    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false}, uses_8d9a6b39},
+    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true}, uses_34669298},
+    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false}, uses_34669298},
+    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true}, uses_c729ed20},
+    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false}, uses_c729ed20},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_58747a32},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_58747a32},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true}, uses_9e7073ff},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true}, uses_1ea7cef5},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_fc8a1e4c},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true}, uses_9e7073ff},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false}, uses_9e7073ff},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true}, uses_1ea7cef5},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false}, uses_1ea7cef5},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_fc8a1e4c},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_fc8a1e4c},
+    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true}, uses_9e7073ff},
+    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false}, uses_9e7073ff},
+    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true}, uses_1ea7cef5},
+    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false}, uses_1ea7cef5},
+    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true}, uses_a43e6e24},
+    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false}, uses_a43e6e24},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_fc8a1e4c},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_fc8a1e4c},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true}, uses_0fd7bc10},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true}, uses_6f009128},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_365d286a},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true}, uses_0fd7bc10},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false}, uses_0fd7bc10},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true}, uses_6f009128},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false}, uses_6f009128},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_365d286a},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_365d286a},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_0fd7bc10},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false}, uses_0fd7bc10},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_6f009128},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false}, uses_6f009128},
+    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_806895e6},
+    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false}, uses_806895e6},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_365d286a},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_365d286a},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -806,6 +790,8 @@ constinit const OperatorInfo op = {
     .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 6,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

@@ -102,6 +102,16 @@ int first_failing(const SelectionScope& scope) {
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {128};
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
+  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -154,12 +164,12 @@ constexpr BindingInfo bindings_8055db57[] = {
   table::buffer(6, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_cbbde46b[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 76}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_b51d39de = {
+constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
+constexpr InterfaceInfo binds_2866f893 = {
     .bindings = bindings_8055db57,
     .push_constants = push_constants_cbbde46b,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_37943515,
+    .specialization = slots_f597f04b,
 };
 constexpr uint32_t workgroup_a365b6ab[][3] = {{128, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
@@ -172,21 +182,21 @@ constexpr BindingInfo bindings_67552040[] = {
   table::buffer(5, Operand::bias, Access::read),
   table::buffer(6, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_96132147 = {
+constexpr InterfaceInfo binds_3313620c = {
     .bindings = bindings_67552040,
     .push_constants = push_constants_cbbde46b,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_37943515,
+    .specialization = slots_f597f04b,
 };
 enum Interface : uint16_t {
-  uses_b5afa849,
-  uses_de76db8f,
-  uses_ecec4d76,
+  uses_1e033c8e,
+  uses_4bd61884,
+  uses_57e75a54,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_b51d39de, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_b5afa849
-  {&binds_b51d39de, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_de76db8f
-  {&binds_96132147, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_ecec4d76
+  {&binds_2866f893, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_1e033c8e
+  {&binds_3313620c, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_4bd61884
+  {&binds_2866f893, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_57e75a54
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -194,11 +204,11 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_finish.f16.strided", {f16, strided}, uses_b5afa849},
-    {"q8_linear_finish.f32.strided", {f32, strided}, uses_de76db8f},
-    {"q8_linear_finish.i8.packed_4h4w", {i8, packed_4h4w}, uses_ecec4d76},
-    {"q8_linear_finish.i8.packed_4w", {i8, packed_4w}, uses_ecec4d76},
-    {"q8_linear_finish.i8.strided", {i8, strided}, uses_ecec4d76},
+    {"q8_linear_finish.f16.strided", {f16, strided}, uses_1e033c8e},
+    {"q8_linear_finish.f32.strided", {f32, strided}, uses_57e75a54},
+    {"q8_linear_finish.i8.packed_4h4w", {i8, packed_4h4w}, uses_4bd61884},
+    {"q8_linear_finish.i8.packed_4w", {i8, packed_4w}, uses_4bd61884},
+    {"q8_linear_finish.i8.strided", {i8, strided}, uses_4bd61884},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -217,6 +227,8 @@ constinit const OperatorInfo op = {
     .conditions = kConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 6,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

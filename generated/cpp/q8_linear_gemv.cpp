@@ -177,6 +177,16 @@ constexpr uint32_t kSpecializations[] = {
   64, 16, 4,
 };
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
+  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -255,6 +265,40 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_591d2940[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+};
+constexpr BlockField push_constants_316f5cdd[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 72}};
+constexpr SpecializationSlot slots_3522eecc[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},
+};
+constexpr InterfaceInfo binds_db2074eb = {
+    .bindings = bindings_591d2940,
+    .push_constants = push_constants_316f5cdd,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_3522eecc,
+};
+constexpr uint32_t workgroup_d702571f[][3] = {
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
+};
+constexpr uint32_t shared_bytes_d52ff2b5[] = {
+  8192, 8192, 8192, 16384, 16384, 16384, 4096, 4096, 4096, 16384, 16384, 16384, 4096, 4096, 4096,
+};
+constexpr uint32_t shared_bytes_2c84f0ba[] = {
+  1024, 1024, 1024, 2048, 2048, 2048, 512, 512, 512, 2048, 2048, 2048, 512, 512, 512,
+};
+constexpr uint32_t shared_bytes_3d8e9a79[] = {
+  512, 512, 512, 1024, 1024, 1024, 256, 256, 256, 1024, 1024, 1024, 256, 256, 256,
+};
+constexpr uint32_t shared_bytes_2177d27c[] = {
+  4096, 4096, 4096, 8192, 8192, 8192, 2048, 2048, 2048, 8192, 8192, 8192, 2048, 2048, 2048,
+};
 constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -265,101 +309,69 @@ constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(6, Operand::table, Access::read),
   table::buffer(7, Operand::residual, Access::read),
 };
-constexpr BlockField push_constants_316f5cdd[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 72}};
-constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_9022fee8 = {
+constexpr InterfaceInfo binds_bde0215a = {
     .bindings = bindings_5385249c,
     .push_constants = push_constants_316f5cdd,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_ec888001,
-};
-constexpr uint32_t workgroup_d702571f[][3] = {
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
-};
-constexpr uint32_t shared_bytes_2177d27c[] = {
-  4096, 4096, 4096, 8192, 8192, 8192, 2048, 2048, 2048, 8192, 8192, 8192, 2048, 2048, 2048,
-};
-constexpr BindingInfo bindings_591d2940[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-};
-constexpr InterfaceInfo binds_69fef2a9 = {
-    .bindings = bindings_591d2940,
-    .push_constants = push_constants_316f5cdd,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_ec888001,
+    .specialization = slots_3522eecc,
 };
 constexpr uint32_t shared_bytes_175c35f7[] = {
   2048, 2048, 2048, 4096, 4096, 4096, 1024, 1024, 1024, 4096, 4096, 4096, 1024, 1024, 1024,
-};
-constexpr uint32_t shared_bytes_d52ff2b5[] = {
-  8192, 8192, 8192, 16384, 16384, 16384, 4096, 4096, 4096, 16384, 16384, 16384, 4096, 4096, 4096,
-};
-constexpr uint32_t shared_bytes_3d8e9a79[] = {
-  512, 512, 512, 1024, 1024, 1024, 256, 256, 256, 1024, 1024, 1024, 256, 256, 256,
-};
-constexpr uint32_t shared_bytes_2c84f0ba[] = {
-  1024, 1024, 1024, 2048, 2048, 2048, 512, 512, 512, 2048, 2048, 2048, 512, 512, 512,
 };
 constexpr uint32_t shared_bytes_12e6c472[] = {
   16384, 16384, 16384, 32768, 32768, 32768, 8192, 8192, 8192, 32768, 32768, 32768, 8192, 8192, 8192,
 };
 enum Interface : uint16_t {
-  uses_09e2538e,
-  uses_1cf5e650,
-  uses_1fc3e724,
-  uses_246e2153,
-  uses_3914b38d,
-  uses_4058ee92,
-  uses_40b007cf,
-  uses_65139bf5,
-  uses_6b49b2e3,
-  uses_82928f4d,
-  uses_850f410c,
-  uses_8a0b576b,
-  uses_8e775ed9,
-  uses_a4430fdd,
-  uses_ab48c2ba,
-  uses_adcae7db,
-  uses_c19ea3aa,
-  uses_c4345f78,
-  uses_cb80fa48,
-  uses_cea33768,
-  uses_d2b65de7,
-  uses_d67e695b,
-  uses_ef408a65,
-  uses_f34fde98,
+  uses_0b51896c,
+  uses_1e9b2698,
+  uses_47c7c4ba,
+  uses_4aa0f006,
+  uses_4e1e1dda,
+  uses_4eee61e6,
+  uses_5f49bf0b,
+  uses_656fef26,
+  uses_6e2e4b13,
+  uses_78b7644d,
+  uses_927bfe52,
+  uses_a2d27621,
+  uses_abc6b756,
+  uses_aecd6a0b,
+  uses_b6534c88,
+  uses_bc9b7e51,
+  uses_c0554ec2,
+  uses_c4e237e3,
+  uses_d2c5d42f,
+  uses_dc43759b,
+  uses_decd8887,
+  uses_e0715195,
+  uses_e37cbd7e,
+  uses_f730b5fc,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_9022fee8, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit)},  // uses_09e2538e
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_1cf5e650
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_1fc3e724
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_246e2153
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_3914b38d
-  {&binds_9022fee8, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_4058ee92
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_d52ff2b5},  // uses_40b007cf
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_65139bf5
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_6b49b2e3
-  {&binds_9022fee8, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_82928f4d
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_175c35f7},  // uses_850f410c
-  {&binds_9022fee8, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_8bit)},  // uses_8a0b576b
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_16bit)},  // uses_8e775ed9
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_a4430fdd
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_16bit)},  // uses_ab48c2ba
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_2177d27c},  // uses_adcae7db
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_16bit)},  // uses_c19ea3aa
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c4345f78
-  {&binds_9022fee8, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_cb80fa48
-  {&binds_9022fee8, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit)},  // uses_cea33768
-  {&binds_9022fee8, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_8bit)},  // uses_d2b65de7
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_16bit)},  // uses_d67e695b
-  {&binds_9022fee8, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_ef408a65
-  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_12e6c472},  // uses_f34fde98
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_16bit)},  // uses_0b51896c
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_1e9b2698
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_47c7c4ba
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_4aa0f006
+  {&binds_bde0215a, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_4e1e1dda
+  {&binds_bde0215a, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_4eee61e6
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_16bit)},  // uses_5f49bf0b
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_656fef26
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_d52ff2b5},  // uses_6e2e4b13
+  {&binds_bde0215a, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit)},  // uses_78b7644d
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_16bit)},  // uses_927bfe52
+  {&binds_bde0215a, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit)},  // uses_a2d27621
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_abc6b756
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_aecd6a0b
+  {&binds_bde0215a, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_8bit)},  // uses_b6534c88
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_bc9b7e51
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_175c35f7},  // uses_c0554ec2
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c4e237e3
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_12e6c472},  // uses_d2c5d42f
+  {&binds_bde0215a, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_8bit)},  // uses_dc43759b
+  {&binds_bde0215a, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_decd8887
+  {&binds_bde0215a, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_e0715195
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_2177d27c},  // uses_e37cbd7e
+  {&binds_db2074eb, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_16bit)},  // uses_f730b5fc
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -367,126 +379,126 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_8e775ed9},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_65139bf5},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_d67e695b},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_a4430fdd},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_c19ea3aa},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_3914b38d},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_ab48c2ba},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_246e2153},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_850f410c},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_c4345f78},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_adcae7db},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_6b49b2e3},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_40b007cf},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_1fc3e724},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_f34fde98},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_1cf5e650},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::shared, Dot::scalar}, uses_cea33768},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::subgroup, Dot::packed}, uses_ef408a65},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::shared, Dot::scalar}, uses_09e2538e},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::subgroup, Dot::packed}, uses_82928f4d},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::shared, Dot::scalar}, uses_8a0b576b},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::subgroup, Dot::packed}, uses_4058ee92},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::shared, Dot::scalar}, uses_d2b65de7},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::subgroup, Dot::packed}, uses_cb80fa48},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_8e775ed9},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_65139bf5},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_d67e695b},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_a4430fdd},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_c19ea3aa},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_3914b38d},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_ab48c2ba},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_246e2153},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_8e775ed9},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_65139bf5},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_d67e695b},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_a4430fdd},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_c19ea3aa},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_3914b38d},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_ab48c2ba},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_246e2153},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_850f410c},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_c4345f78},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_adcae7db},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_6b49b2e3},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_40b007cf},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_1fc3e724},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_f34fde98},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_1cf5e650},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_850f410c},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_c4345f78},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_adcae7db},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_6b49b2e3},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_40b007cf},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_1fc3e724},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_f34fde98},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_1cf5e650},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, true, 1, Reduce::shared, Dot::scalar}, uses_cea33768},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, true, 1, Reduce::subgroup, Dot::packed}, uses_ef408a65},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, true, 2, Reduce::shared, Dot::scalar}, uses_09e2538e},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, true, 2, Reduce::subgroup, Dot::packed}, uses_82928f4d},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, true, 4, Reduce::shared, Dot::scalar}, uses_8a0b576b},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, true, 4, Reduce::subgroup, Dot::packed}, uses_4058ee92},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, true, 8, Reduce::shared, Dot::scalar}, uses_d2b65de7},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, true, 8, Reduce::subgroup, Dot::packed}, uses_cb80fa48},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, false, 1, Reduce::shared, Dot::scalar}, uses_cea33768},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, false, 1, Reduce::subgroup, Dot::packed}, uses_ef408a65},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, false, 2, Reduce::shared, Dot::scalar}, uses_09e2538e},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, false, 2, Reduce::subgroup, Dot::packed}, uses_82928f4d},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, false, 4, Reduce::shared, Dot::scalar}, uses_8a0b576b},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, false, 4, Reduce::subgroup, Dot::packed}, uses_4058ee92},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, false, 8, Reduce::shared, Dot::scalar}, uses_d2b65de7},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, false, 8, Reduce::subgroup, Dot::packed}, uses_cb80fa48},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.shared.scalar", {strided, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_8e775ed9},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.subgroup.packed", {strided, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_65139bf5},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.shared.scalar", {strided, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_d67e695b},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.subgroup.packed", {strided, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_a4430fdd},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.shared.scalar", {strided, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_c19ea3aa},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.subgroup.packed", {strided, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_3914b38d},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.shared.scalar", {strided, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_ab48c2ba},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.subgroup.packed", {strided, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_246e2153},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.shared.scalar", {strided, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_8e775ed9},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.subgroup.packed", {strided, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_65139bf5},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.shared.scalar", {strided, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_d67e695b},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.subgroup.packed", {strided, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_a4430fdd},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.shared.scalar", {strided, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_c19ea3aa},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.subgroup.packed", {strided, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_3914b38d},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.shared.scalar", {strided, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_ab48c2ba},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.subgroup.packed", {strided, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_246e2153},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.shared.scalar", {strided, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_850f410c},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.subgroup.packed", {strided, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_c4345f78},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.shared.scalar", {strided, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_adcae7db},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.subgroup.packed", {strided, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_6b49b2e3},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.shared.scalar", {strided, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_40b007cf},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.subgroup.packed", {strided, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_1fc3e724},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.shared.scalar", {strided, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_f34fde98},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.subgroup.packed", {strided, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_1cf5e650},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.shared.scalar", {strided, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_850f410c},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.subgroup.packed", {strided, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_c4345f78},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.shared.scalar", {strided, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_adcae7db},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.subgroup.packed", {strided, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_6b49b2e3},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.shared.scalar", {strided, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_40b007cf},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.subgroup.packed", {strided, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_1fc3e724},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.shared.scalar", {strided, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_f34fde98},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.subgroup.packed", {strided, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_1cf5e650},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.shared.scalar", {strided, i8, strided, true, 1, Reduce::shared, Dot::scalar}, uses_cea33768},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.subgroup.packed", {strided, i8, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_ef408a65},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.shared.scalar", {strided, i8, strided, true, 2, Reduce::shared, Dot::scalar}, uses_09e2538e},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.subgroup.packed", {strided, i8, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_82928f4d},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.shared.scalar", {strided, i8, strided, true, 4, Reduce::shared, Dot::scalar}, uses_8a0b576b},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.subgroup.packed", {strided, i8, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4058ee92},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.shared.scalar", {strided, i8, strided, true, 8, Reduce::shared, Dot::scalar}, uses_d2b65de7},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.subgroup.packed", {strided, i8, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_cb80fa48},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.shared.scalar", {strided, i8, strided, false, 1, Reduce::shared, Dot::scalar}, uses_cea33768},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.subgroup.packed", {strided, i8, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_ef408a65},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.shared.scalar", {strided, i8, strided, false, 2, Reduce::shared, Dot::scalar}, uses_09e2538e},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.subgroup.packed", {strided, i8, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_82928f4d},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.shared.scalar", {strided, i8, strided, false, 4, Reduce::shared, Dot::scalar}, uses_8a0b576b},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.subgroup.packed", {strided, i8, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_4058ee92},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.shared.scalar", {strided, i8, strided, false, 8, Reduce::shared, Dot::scalar}, uses_d2b65de7},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.subgroup.packed", {strided, i8, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_cb80fa48},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_5f49bf0b},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_47c7c4ba},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_f730b5fc},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_aecd6a0b},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_0b51896c},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_656fef26},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_927bfe52},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_c4e237e3},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_c0554ec2},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_bc9b7e51},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_e37cbd7e},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_1e9b2698},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_6e2e4b13},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_abc6b756},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_d2c5d42f},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_4aa0f006},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::shared, Dot::scalar}, uses_a2d27621},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::subgroup, Dot::packed}, uses_decd8887},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::shared, Dot::scalar}, uses_78b7644d},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::subgroup, Dot::packed}, uses_e0715195},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::shared, Dot::scalar}, uses_b6534c88},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::subgroup, Dot::packed}, uses_4eee61e6},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::shared, Dot::scalar}, uses_dc43759b},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::subgroup, Dot::packed}, uses_4e1e1dda},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_5f49bf0b},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_47c7c4ba},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_f730b5fc},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_aecd6a0b},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_0b51896c},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_656fef26},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_927bfe52},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_c4e237e3},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_5f49bf0b},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_47c7c4ba},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_f730b5fc},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_aecd6a0b},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_0b51896c},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_656fef26},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_927bfe52},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_c4e237e3},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_c0554ec2},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_bc9b7e51},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_e37cbd7e},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_1e9b2698},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_6e2e4b13},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_abc6b756},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_d2c5d42f},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_4aa0f006},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_c0554ec2},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_bc9b7e51},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_e37cbd7e},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_1e9b2698},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_6e2e4b13},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_abc6b756},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_d2c5d42f},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_4aa0f006},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, true, 1, Reduce::shared, Dot::scalar}, uses_a2d27621},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, true, 1, Reduce::subgroup, Dot::packed}, uses_decd8887},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, true, 2, Reduce::shared, Dot::scalar}, uses_78b7644d},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, true, 2, Reduce::subgroup, Dot::packed}, uses_e0715195},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, true, 4, Reduce::shared, Dot::scalar}, uses_b6534c88},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, true, 4, Reduce::subgroup, Dot::packed}, uses_4eee61e6},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, true, 8, Reduce::shared, Dot::scalar}, uses_dc43759b},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, true, 8, Reduce::subgroup, Dot::packed}, uses_4e1e1dda},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, false, 1, Reduce::shared, Dot::scalar}, uses_a2d27621},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, false, 1, Reduce::subgroup, Dot::packed}, uses_decd8887},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, false, 2, Reduce::shared, Dot::scalar}, uses_78b7644d},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, false, 2, Reduce::subgroup, Dot::packed}, uses_e0715195},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, false, 4, Reduce::shared, Dot::scalar}, uses_b6534c88},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, false, 4, Reduce::subgroup, Dot::packed}, uses_4eee61e6},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, false, 8, Reduce::shared, Dot::scalar}, uses_dc43759b},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, false, 8, Reduce::subgroup, Dot::packed}, uses_4e1e1dda},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.shared.scalar", {strided, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_5f49bf0b},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.subgroup.packed", {strided, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_47c7c4ba},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.shared.scalar", {strided, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_f730b5fc},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.subgroup.packed", {strided, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_aecd6a0b},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.shared.scalar", {strided, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_0b51896c},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.subgroup.packed", {strided, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_656fef26},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.shared.scalar", {strided, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_927bfe52},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.subgroup.packed", {strided, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_c4e237e3},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.shared.scalar", {strided, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_5f49bf0b},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.subgroup.packed", {strided, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_47c7c4ba},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.shared.scalar", {strided, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_f730b5fc},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.subgroup.packed", {strided, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_aecd6a0b},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.shared.scalar", {strided, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_0b51896c},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.subgroup.packed", {strided, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_656fef26},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.shared.scalar", {strided, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_927bfe52},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.subgroup.packed", {strided, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_c4e237e3},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.shared.scalar", {strided, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_c0554ec2},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.subgroup.packed", {strided, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_bc9b7e51},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.shared.scalar", {strided, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_e37cbd7e},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.subgroup.packed", {strided, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_1e9b2698},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.shared.scalar", {strided, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_6e2e4b13},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.subgroup.packed", {strided, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_abc6b756},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.shared.scalar", {strided, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_d2c5d42f},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.subgroup.packed", {strided, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_4aa0f006},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.shared.scalar", {strided, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_c0554ec2},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.subgroup.packed", {strided, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_bc9b7e51},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.shared.scalar", {strided, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_e37cbd7e},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.subgroup.packed", {strided, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_1e9b2698},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.shared.scalar", {strided, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_6e2e4b13},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.subgroup.packed", {strided, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_abc6b756},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.shared.scalar", {strided, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_d2c5d42f},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.subgroup.packed", {strided, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_4aa0f006},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.shared.scalar", {strided, i8, strided, true, 1, Reduce::shared, Dot::scalar}, uses_a2d27621},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.subgroup.packed", {strided, i8, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_decd8887},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.shared.scalar", {strided, i8, strided, true, 2, Reduce::shared, Dot::scalar}, uses_78b7644d},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.subgroup.packed", {strided, i8, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_e0715195},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.shared.scalar", {strided, i8, strided, true, 4, Reduce::shared, Dot::scalar}, uses_b6534c88},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.subgroup.packed", {strided, i8, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4eee61e6},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.shared.scalar", {strided, i8, strided, true, 8, Reduce::shared, Dot::scalar}, uses_dc43759b},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.subgroup.packed", {strided, i8, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_4e1e1dda},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.shared.scalar", {strided, i8, strided, false, 1, Reduce::shared, Dot::scalar}, uses_a2d27621},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.subgroup.packed", {strided, i8, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_decd8887},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.shared.scalar", {strided, i8, strided, false, 2, Reduce::shared, Dot::scalar}, uses_78b7644d},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.subgroup.packed", {strided, i8, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_e0715195},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.shared.scalar", {strided, i8, strided, false, 4, Reduce::shared, Dot::scalar}, uses_b6534c88},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.subgroup.packed", {strided, i8, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_4eee61e6},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.shared.scalar", {strided, i8, strided, false, 8, Reduce::shared, Dot::scalar}, uses_dc43759b},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.subgroup.packed", {strided, i8, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_4e1e1dda},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -506,6 +518,8 @@ constinit const OperatorInfo op = {
     .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 6,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

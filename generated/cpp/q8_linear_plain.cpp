@@ -113,6 +113,16 @@ int first_failing(const SelectionScope& scope) {
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64};
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
+  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -161,24 +171,6 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_591d2940[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-};
-constexpr BlockField push_constants_316f5cdd[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 72}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_acfd47fb = {
-    .bindings = bindings_591d2940,
-    .push_constants = push_constants_316f5cdd,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_37943515,
-};
-constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
-constexpr uint32_t shared_bytes_bb241055[] = {0};
 constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -189,21 +181,39 @@ constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(6, Operand::table, Access::read),
   table::buffer(7, Operand::residual, Access::read),
 };
-constexpr InterfaceInfo binds_fb6f92c3 = {
+constexpr BlockField push_constants_316f5cdd[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 72}};
+constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
+constexpr InterfaceInfo binds_ccf19eca = {
     .bindings = bindings_5385249c,
     .push_constants = push_constants_316f5cdd,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_37943515,
+    .specialization = slots_f597f04b,
+};
+constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
+constexpr BindingInfo bindings_591d2940[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+};
+constexpr InterfaceInfo binds_e5a96bfa = {
+    .bindings = bindings_591d2940,
+    .push_constants = push_constants_316f5cdd,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_f597f04b,
 };
 enum Interface : uint16_t {
-  uses_018c4e26,
-  uses_466b481d,
-  uses_ef03153b,
+  uses_6b797d6d,
+  uses_ce8afc71,
+  uses_cf2fd736,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_acfd47fb, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_018c4e26
-  {&binds_acfd47fb, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_466b481d
-  {&binds_fb6f92c3, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_ef03153b
+  {&binds_ccf19eca, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_6b797d6d
+  {&binds_e5a96bfa, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_ce8afc71
+  {&binds_e5a96bfa, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_cf2fd736
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -211,21 +221,21 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_plain.packed_4h4w.f16.strided.is_aligned", {packed_4h4w, f16, strided, true}, uses_018c4e26},
-    {"q8_linear_plain.packed_4h4w.f32.strided.is_aligned", {packed_4h4w, f32, strided, true}, uses_466b481d},
-    {"q8_linear_plain.packed_4h4w.i8.packed_4h4w.is_aligned", {packed_4h4w, i8, packed_4h4w, true}, uses_ef03153b},
-    {"q8_linear_plain.packed_4w.f16.strided.is_aligned", {packed_4w, f16, strided, true}, uses_018c4e26},
-    {"q8_linear_plain.packed_4w.f16.strided.not_is_aligned", {packed_4w, f16, strided, false}, uses_018c4e26},
-    {"q8_linear_plain.packed_4w.f32.strided.is_aligned", {packed_4w, f32, strided, true}, uses_466b481d},
-    {"q8_linear_plain.packed_4w.f32.strided.not_is_aligned", {packed_4w, f32, strided, false}, uses_466b481d},
-    {"q8_linear_plain.packed_4w.i8.packed_4w.is_aligned", {packed_4w, i8, packed_4w, true}, uses_ef03153b},
-    {"q8_linear_plain.packed_4w.i8.packed_4w.not_is_aligned", {packed_4w, i8, packed_4w, false}, uses_ef03153b},
-    {"q8_linear_plain.strided.f16.strided.is_aligned", {strided, f16, strided, true}, uses_018c4e26},
-    {"q8_linear_plain.strided.f16.strided.not_is_aligned", {strided, f16, strided, false}, uses_018c4e26},
-    {"q8_linear_plain.strided.f32.strided.is_aligned", {strided, f32, strided, true}, uses_466b481d},
-    {"q8_linear_plain.strided.f32.strided.not_is_aligned", {strided, f32, strided, false}, uses_466b481d},
-    {"q8_linear_plain.strided.i8.strided.is_aligned", {strided, i8, strided, true}, uses_ef03153b},
-    {"q8_linear_plain.strided.i8.strided.not_is_aligned", {strided, i8, strided, false}, uses_ef03153b},
+    {"q8_linear_plain.packed_4h4w.f16.strided.is_aligned", {packed_4h4w, f16, strided, true}, uses_cf2fd736},
+    {"q8_linear_plain.packed_4h4w.f32.strided.is_aligned", {packed_4h4w, f32, strided, true}, uses_ce8afc71},
+    {"q8_linear_plain.packed_4h4w.i8.packed_4h4w.is_aligned", {packed_4h4w, i8, packed_4h4w, true}, uses_6b797d6d},
+    {"q8_linear_plain.packed_4w.f16.strided.is_aligned", {packed_4w, f16, strided, true}, uses_cf2fd736},
+    {"q8_linear_plain.packed_4w.f16.strided.not_is_aligned", {packed_4w, f16, strided, false}, uses_cf2fd736},
+    {"q8_linear_plain.packed_4w.f32.strided.is_aligned", {packed_4w, f32, strided, true}, uses_ce8afc71},
+    {"q8_linear_plain.packed_4w.f32.strided.not_is_aligned", {packed_4w, f32, strided, false}, uses_ce8afc71},
+    {"q8_linear_plain.packed_4w.i8.packed_4w.is_aligned", {packed_4w, i8, packed_4w, true}, uses_6b797d6d},
+    {"q8_linear_plain.packed_4w.i8.packed_4w.not_is_aligned", {packed_4w, i8, packed_4w, false}, uses_6b797d6d},
+    {"q8_linear_plain.strided.f16.strided.is_aligned", {strided, f16, strided, true}, uses_cf2fd736},
+    {"q8_linear_plain.strided.f16.strided.not_is_aligned", {strided, f16, strided, false}, uses_cf2fd736},
+    {"q8_linear_plain.strided.f32.strided.is_aligned", {strided, f32, strided, true}, uses_ce8afc71},
+    {"q8_linear_plain.strided.f32.strided.not_is_aligned", {strided, f32, strided, false}, uses_ce8afc71},
+    {"q8_linear_plain.strided.i8.strided.is_aligned", {strided, i8, strided, true}, uses_6b797d6d},
+    {"q8_linear_plain.strided.i8.strided.not_is_aligned", {strided, i8, strided, false}, uses_6b797d6d},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -244,6 +254,8 @@ constinit const OperatorInfo op = {
     .conditions = kConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 6,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

@@ -164,6 +164,16 @@ constexpr uint32_t kSpecializations[] = {
   16, 16, 256,
 };
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.k) <= 128 ? 1 : 0;
+  values[1] = Integer(problem.k) <= 514 ? 1 : 0;
+  values[2] = Integer(problem.k) <= 65793 ? 1 : 0;
+  values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
+  values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
+  values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -252,23 +262,20 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_5385249c[] = {
+constexpr BindingInfo bindings_b9f8727a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
-  table::buffer(6, Operand::table, Access::read),
-  table::buffer(7, Operand::residual, Access::read),
 };
 constexpr BlockField push_constants_17588858[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 80}};
-constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_bbcf69da = {
-    .bindings = bindings_5385249c,
+constexpr SpecializationSlot slots_3522eecc[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},
+};
+constexpr InterfaceInfo binds_57c349fe = {
+    .bindings = bindings_b9f8727a,
     .push_constants = push_constants_17588858,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_ec888001,
+    .specialization = slots_3522eecc,
 };
 constexpr uint32_t workgroup_c0dc2270[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_0f5e1119[] = {1600, 2176, 3200, 4352};
@@ -280,67 +287,72 @@ constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_3fad2825 = {
+constexpr InterfaceInfo binds_51226dd8 = {
     .bindings = bindings_591d2940,
     .push_constants = push_constants_17588858,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_ec888001,
-};
-constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
-constexpr uint32_t shared_bytes_a6a2dd29[] = {3200, 4352, 6400, 8704};
-constexpr BindingInfo bindings_b9f8727a[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-};
-constexpr InterfaceInfo binds_9ed32bfc = {
-    .bindings = bindings_b9f8727a,
-    .push_constants = push_constants_17588858,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_ec888001,
+    .specialization = slots_3522eecc,
 };
 constexpr uint32_t shared_bytes_259350c1[] = {2624, 3200, 5248, 6400};
+constexpr uint32_t shared_bytes_a6a2dd29[] = {3200, 4352, 6400, 8704};
+constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr BindingInfo bindings_5385249c[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::buffer(6, Operand::table, Access::read),
+  table::buffer(7, Operand::residual, Access::read),
+};
+constexpr InterfaceInfo binds_a62fae60 = {
+    .bindings = bindings_5385249c,
+    .push_constants = push_constants_17588858,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_3522eecc,
+};
 enum Interface : uint16_t {
-  uses_0591e8de,
-  uses_092e2400,
-  uses_1b4d24f8,
-  uses_2a4d58db,
-  uses_40062f67,
-  uses_4604a9b1,
-  uses_4bb026cc,
-  uses_51b23e3c,
-  uses_525e374b,
-  uses_624f0e52,
-  uses_7ca4b619,
-  uses_7ddefbda,
-  uses_86c8f04a,
-  uses_93d76e2d,
-  uses_a9931034,
-  uses_b3cc843b,
-  uses_c02ebf57,
-  uses_dbac6e4b,
-  uses_e24767e0,
+  uses_0427aabc,
+  uses_07e2abbd,
+  uses_0c484684,
+  uses_0e077d20,
+  uses_172bd3ae,
+  uses_4ba65710,
+  uses_5c014d4c,
+  uses_5c91270b,
+  uses_655522e1,
+  uses_70280a11,
+  uses_735bad12,
+  uses_7e0f5b00,
+  uses_9617df3e,
+  uses_9b8ad8fb,
+  uses_b079a581,
+  uses_b9c6efa8,
+  uses_d2c12045,
+  uses_fb1b4b1d,
+  uses_fc493597,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_bbcf69da, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_0591e8de
-  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_092e2400
-  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_1b4d24f8
-  {&binds_bbcf69da, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_2a4d58db
-  {&binds_bbcf69da, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_40062f67
-  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_4604a9b1
-  {&binds_9ed32bfc, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_4bb026cc
-  {&binds_9ed32bfc, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_51b23e3c
-  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_525e374b
-  {&binds_9ed32bfc, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_624f0e52
-  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_7ca4b619
-  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::integer_dot_product)},  // uses_7ddefbda
-  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_86c8f04a
-  {&binds_bbcf69da, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit)},  // uses_93d76e2d
-  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_a9931034
-  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_b3cc843b
-  {&binds_bbcf69da, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_c02ebf57
-  {&binds_9ed32bfc, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_dbac6e4b
-  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit)},  // uses_e24767e0
+  {&binds_57c349fe, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_0427aabc
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_07e2abbd
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_0c484684
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::integer_dot_product)},  // uses_0e077d20
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_172bd3ae
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_4ba65710
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_5c014d4c
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_5c91270b
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit)},  // uses_655522e1
+  {&binds_57c349fe, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_70280a11
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_735bad12
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_7e0f5b00
+  {&binds_57c349fe, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_9617df3e
+  {&binds_57c349fe, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_9b8ad8fb
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_b079a581
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_b9c6efa8
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_d2c12045
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_fb1b4b1d
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit)},  // uses_fc493597
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -348,104 +360,104 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_092e2400},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_b3cc843b},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_e24767e0},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_7ca4b619},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_1b4d24f8},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_a9931034},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_525e374b},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_4604a9b1},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_0591e8de},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_c02ebf57},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_93d76e2d},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_40062f67},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_092e2400},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_b3cc843b},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_e24767e0},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_7ca4b619},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_092e2400},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_b3cc843b},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_e24767e0},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_7ca4b619},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_1b4d24f8},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.shared.packed.step32", {packed_4w, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_a9931034},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4w, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_525e374b},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m8n8.shared.packed.step32", {packed_4w, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_4604a9b1},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, f32, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, f32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_1b4d24f8},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, f32, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, f32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_a9931034},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, f32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_525e374b},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, f32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_4604a9b1},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.direct.packed.step32", {packed_4w, i8, packed_4w, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.shared.packed.step32", {packed_4w, i8, packed_4w, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_0591e8de},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.direct.packed.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.packed.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_c02ebf57},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.scalar.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_93d76e2d},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m8n8.shared.packed.step32", {packed_4w, i8, packed_4w, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_40062f67},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, i8, packed_4w, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, i8, packed_4w, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_0591e8de},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_c02ebf57},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_93d76e2d},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, i8, packed_4w, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_40062f67},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_092e2400},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_b3cc843b},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_e24767e0},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_7ca4b619},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_092e2400},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_b3cc843b},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_e24767e0},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_7ca4b619},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.direct.packed.step32", {strided, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.shared.packed.step32", {strided, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_1b4d24f8},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.direct.packed.step32", {strided, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.shared.packed.step32", {strided, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_a9931034},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.shared.scalar.step32", {strided, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_525e374b},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m8n8.shared.packed.step32", {strided, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_4604a9b1},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, f32, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, f32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_1b4d24f8},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, f32, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, f32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_a9931034},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, f32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_525e374b},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, f32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_4604a9b1},
-    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n4.shared.packed.step32", {strided, i32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_51b23e3c},
-    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n8.shared.packed.step32", {strided, i32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_4bb026cc},
-    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n8.shared.scalar.step32", {strided, i32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_dbac6e4b},
-    {"q8_linear_tile.strided.i32.strided.is_aligned.m8n8.shared.packed.step32", {strided, i32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_624f0e52},
-    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, i32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_51b23e3c},
-    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, i32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_4bb026cc},
-    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, i32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_dbac6e4b},
-    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, i32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_624f0e52},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.direct.packed.step32", {strided, i8, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.shared.packed.step32", {strided, i8, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_0591e8de},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.direct.packed.step32", {strided, i8, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.packed.step32", {strided, i8, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_c02ebf57},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.scalar.step32", {strided, i8, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_93d76e2d},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m8n8.shared.packed.step32", {strided, i8, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_40062f67},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, i8, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, i8, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_0591e8de},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, i8, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, i8, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_c02ebf57},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, i8, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_93d76e2d},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, i8, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_40062f67},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_735bad12},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_07e2abbd},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_fc493597},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_0c484684},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_0e077d20},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_4ba65710},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_0e077d20},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_172bd3ae},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b9c6efa8},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_5c91270b},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_d2c12045},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_7e0f5b00},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_d2c12045},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_b079a581},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_655522e1},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_fb1b4b1d},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_735bad12},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_07e2abbd},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_fc493597},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_0c484684},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_735bad12},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_07e2abbd},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_fc493597},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_0c484684},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_0e077d20},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_4ba65710},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_0e077d20},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.shared.packed.step32", {packed_4w, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_172bd3ae},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4w, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b9c6efa8},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m8n8.shared.packed.step32", {packed_4w, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_5c91270b},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, f32, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_0e077d20},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, f32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_4ba65710},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, f32, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_0e077d20},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, f32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_172bd3ae},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, f32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b9c6efa8},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, f32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_5c91270b},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.direct.packed.step32", {packed_4w, i8, packed_4w, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_d2c12045},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.shared.packed.step32", {packed_4w, i8, packed_4w, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_7e0f5b00},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.direct.packed.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_d2c12045},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.packed.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_b079a581},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.scalar.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_655522e1},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m8n8.shared.packed.step32", {packed_4w, i8, packed_4w, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_fb1b4b1d},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, i8, packed_4w, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_d2c12045},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, i8, packed_4w, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_7e0f5b00},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_d2c12045},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_b079a581},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_655522e1},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, i8, packed_4w, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_fb1b4b1d},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_735bad12},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_07e2abbd},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_fc493597},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_0c484684},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_735bad12},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_07e2abbd},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_fc493597},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_0c484684},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.direct.packed.step32", {strided, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_0e077d20},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.shared.packed.step32", {strided, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_4ba65710},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.direct.packed.step32", {strided, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_0e077d20},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.shared.packed.step32", {strided, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_172bd3ae},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.shared.scalar.step32", {strided, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b9c6efa8},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m8n8.shared.packed.step32", {strided, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_5c91270b},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, f32, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_0e077d20},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, f32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_4ba65710},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, f32, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_0e077d20},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, f32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_172bd3ae},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, f32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b9c6efa8},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, f32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_5c91270b},
+    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n4.shared.packed.step32", {strided, i32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_0427aabc},
+    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n8.shared.packed.step32", {strided, i32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_9b8ad8fb},
+    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n8.shared.scalar.step32", {strided, i32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_70280a11},
+    {"q8_linear_tile.strided.i32.strided.is_aligned.m8n8.shared.packed.step32", {strided, i32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_9617df3e},
+    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, i32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_0427aabc},
+    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, i32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_9b8ad8fb},
+    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, i32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_70280a11},
+    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, i32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_9617df3e},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.direct.packed.step32", {strided, i8, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_d2c12045},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.shared.packed.step32", {strided, i8, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_7e0f5b00},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.direct.packed.step32", {strided, i8, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_d2c12045},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.packed.step32", {strided, i8, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_b079a581},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.scalar.step32", {strided, i8, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_655522e1},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m8n8.shared.packed.step32", {strided, i8, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_fb1b4b1d},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, i8, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_d2c12045},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, i8, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_7e0f5b00},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, i8, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_d2c12045},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, i8, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_b079a581},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, i8, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_655522e1},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, i8, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_fb1b4b1d},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -465,6 +477,8 @@ constinit const OperatorInfo op = {
     .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 6,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

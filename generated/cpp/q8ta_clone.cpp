@@ -102,12 +102,18 @@ struct CostTerms {
   Integer flat;
   Real term2;
   Integer workgroup;
+  Integer term3;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const Integer layers = choose((parameters.input_layout == Layout::packed_4h4w
+      && Integer(packed(parameters.output_layout)) == 2)
+      || (parameters.output_layout == Layout::packed_4h4w && Integer(packed(parameters.input_layout)) == 2), Integer(4),
+      Integer(1));
   return {.term1 = 1 - Integer(parameters.flat), .flat = parameters.flat,
-      .term2 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
+      .term2 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup,
+      .term3 = 2 * layers};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
@@ -120,7 +126,7 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Real bytes_moved = kernel.term1 * Integer(problem.boxes) * 1024 * Real(1.25)
         + Integer(kernel.flat) * Integer(problem.flat_blocks) * 16;
     const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / problem_term1 + kernel.term2;
-    *to++ = Real(device.launch_us) + 2 * bytes_moved / Real(device.bytes_per_us) + launching;
+    *to++ = Real(device.launch_us) + kernel.term3 * bytes_moved / Real(device.bytes_per_us) + launching;
   }
 }
 

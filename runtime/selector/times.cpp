@@ -32,10 +32,9 @@ void KernelTimes::add(std::shared_ptr<const Rows> rows, std::string before) {
     std::shared_ptr<const Rows> first, second;  // which keep the ids alive
     Rows rows;
   };
-  const auto spelled = [](const Rows& rows, std::string_view before) {
-    Rows all = rows;
-    if (before.empty()) return all;
-    for (auto& [id, time] : all) time.said = std::string(before).append(time.said.view());
+  const auto spelled = [](Rows all, std::string_view all_say) {
+    if (all_say.empty()) return all;
+    for (auto& [id, time] : all) time.said = std::string(all_say).append(time.said.view());
     return all;
   };
   auto joined = std::make_shared<Joined>(Joined{rows_, rows, {}});
