@@ -314,16 +314,24 @@ inline constexpr std::array<SharedTerms, sizeof...(find)> kSharedTerms = {
                   find(scope, {static_cast<const Terms*>(terms), count}, static_cast<SharedOf<find>*>(shared));
                 }}...};
 
+// Of shared terms by their types: clang 14 does not expand functions and numbers together.
+template <typename... Shared>
+struct SharedTypes {};
+
+template <auto costs_of, typename Terms, typename... Shared, size_t... i>
+void costs_with(const SelectionScope& scope, std::span<const Terms> terms, const CostedKernels& kernels, Real* costs,
+                SharedTypes<Shared...>, std::index_sequence<i...>) {
+  costs_of(scope, terms, kernels.places, static_cast<const Shared*>(kernels.shared[i])..., costs);
+}
+
 template <typename Terms, auto costs_of, auto... find_shared>
 void costs(const SelectionScope& scope, const CostedKernels& kernels, Real* costs) {
   const std::span terms(static_cast<const Terms*>(kernels.terms), kernels.count);
   if constexpr (sizeof...(find_shared) == 0) {
     costs_of(scope, terms, costs);
   } else {
-    [&]<size_t... i>(std::index_sequence<i...>) {
-      costs_of(scope, terms, kernels.places, static_cast<const SharedOf<find_shared>*>(kernels.shared[i])..., costs);
-    }
-    (std::index_sequence_for<SharedOf<find_shared>...>());
+    costs_with<costs_of>(scope, terms, kernels, costs, SharedTypes<SharedOf<find_shared>...>(),
+                         std::index_sequence_for<SharedOf<find_shared>...>());
   }
 }
 

@@ -19,6 +19,7 @@ using dispatch::Pipelines;
 using testing::Count;
 using testing::ExecutorTest;
 using testing::kit;
+using testing::of;
 using testing::TemporaryFolder;
 
 class PipelinesTest : public ExecutorTest {
