@@ -161,6 +161,7 @@ std::string to_text(const Expression& expression);
 
 // A C++ expression whose type is bool, qgen::Integer or qgen::Real. `print_symbol` says how a name is read ("p.width":
 // any arithmetic type, it is wrapped here); `print_word` how a word is spelled where it meets a symbol ("DType::f32").
+// They are asked in the order of the text.
 struct CppPrinter {
   std::function<std::string(const Symbol&)> print_symbol;
   std::function<std::string(const Symbol& compared_with, std::string_view word)> print_word;

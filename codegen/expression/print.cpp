@@ -8,6 +8,7 @@
 // operand of one of these types: an integer literal beside it may stand bare, a real literal may not, since Integer *
 // 0.5 would choose Integer's operator and truncate.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cassert>
@@ -150,6 +151,15 @@ class CppWriter {
     return read;
   }
 
+  // Operands come as a list, since its elements are made in their order, arguments of a function in any: what the
+  // printer is asked for, it is asked for as the text reads.
+  static std::string infix(std::string_view op, const std::vector<std::string>& operands) {
+    return fmt::format("{}", fmt::join(operands, fmt::format(" {} ", op)));
+  }
+  static std::string call(std::string_view function, const std::vector<std::string>& arguments) {
+    return fmt::format("{}({})", function, fmt::join(arguments, ", "));
+  }
+
   // One of two operands: a literal may stand bare if the other is none.
   std::string operand(const Node& node, const Node& other, Binding least) const {
     if (node.op == Op::literal) return literal(node, other.op != Op::literal);
@@ -163,10 +173,10 @@ class CppWriter {
     const Node& right = *node.operands[1];
     const OpRow& op = row(node.op);
     if (op.binding <= Binding::conjunction) {
-      return fmt::format("{} {} {}", logical_operand(left, node.op), op.cpp, logical_operand(right, node.op));
+      return infix(op.cpp, {logical_operand(left, node.op), logical_operand(right, node.op)});
     }
     const Binding least = op.binding == Binding::comparison ? Binding::sum : op.binding;
-    return fmt::format("{} {} {}", operand(left, right, least), op.cpp, operand(right, left, tighter(op.binding)));
+    return infix(op.cpp, {operand(left, right, least), operand(right, left, tighter(op.binding))});
   }
 
   // `a && b || c` is right and warned about: under the one operator, the other is wrapped.
@@ -176,15 +186,14 @@ class CppWriter {
   }
 
   std::string function(const Node& node) const {
-    return fmt::format("{}({}, {})", row(node.op).cpp,
-                       operand(*node.operands[0], *node.operands[1], Binding::disjunction),
-                       operand(*node.operands[1], *node.operands[0], Binding::disjunction));
+    return call(row(node.op).cpp, {operand(*node.operands[0], *node.operands[1], Binding::disjunction),
+                                   operand(*node.operands[1], *node.operands[0], Binding::disjunction)});
   }
 
   std::string choice(const Node& node) const {
-    return fmt::format("{}({}, {}, {})", row(node.op).cpp, print(*node.operands[0]),
-                       operand(*node.operands[1], *node.operands[2], Binding::disjunction),
-                       operand(*node.operands[2], *node.operands[1], Binding::disjunction));
+    return call(row(node.op).cpp,
+                {print(*node.operands[0]), operand(*node.operands[1], *node.operands[2], Binding::disjunction),
+                 operand(*node.operands[2], *node.operands[1], Binding::disjunction)});
   }
 
   // Of a dtype or a layout. A word of its own is no enumerator's name here, so its fact is printed; and so are those of
@@ -209,9 +218,10 @@ class CppWriter {
     const Node& value = *node.operands[0];
     std::string text;
     for (const auto& item : std::span(node.operands).subspan(1)) {
-      const std::string one = value.type == Type::word ? same_word(value, *item, true)
-                                                       : fmt::format("{} == {}", operand(value, *item, Binding::sum),
-                                                                     operand(*item, value, Binding::sum));
+      const std::string one =
+          value.type == Type::word
+              ? same_word(value, *item, true)
+              : infix("==", {operand(value, *item, Binding::sum), operand(*item, value, Binding::sum)});
       text += fmt::format("{}{}", text.empty() ? "" : " || ", one);
     }
     return text;
@@ -222,7 +232,7 @@ class CppWriter {
     if (left.op == Op::word && right.op == Op::word) return (left.name == right.name) == is_equal ? "true" : "false";
     if (left.op == Op::word) return same_word(right, left, is_equal);
     if (right.op == Op::symbol) return same_symbol(left, right, is_equal);
-    return fmt::format("{} {} {}", symbol(left), sign, printer_.print_word(symbol_of(left), right.name));
+    return infix(sign, {symbol(left), printer_.print_word(symbol_of(left), right.name)});
   }
 
   // Two parameters may be two enums in C++: they are equal if both hold the same one of the words they share.
@@ -236,9 +246,9 @@ class CppWriter {
       const std::string of_a = printer_.print_word(a, word);
       const std::string of_b = printer_.print_word(b, word);
       is_one_type &= of_a == of_b;
-      shared.push_back(fmt::format("{} == {} && {} == {}", symbol(left), of_a, symbol(right), of_b));
+      shared.push_back(infix("&&", {infix("==", {symbol(left), of_a}), infix("==", {symbol(right), of_b})}));
     }
-    if (is_one_type) return fmt::format("{} {} {}", symbol(left), is_equal ? "==" : "!=", symbol(right));
+    if (is_one_type) return infix(is_equal ? "==" : "!=", {symbol(left), symbol(right)});
     return fmt::format("{}({})", is_equal ? "" : "!",
                        shared.size() == 1 ? shared[0] : fmt::format("({})", fmt::join(shared, ") || (")));
   }

@@ -101,14 +101,14 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Integer matrix_k;
-  Integer matrix_n;
   Integer matrix_m;
+  Integer matrix_n;
+  Integer matrix_k;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {.matrix_k = specialization.matrix_k, .matrix_n = specialization.matrix_n,
-      .matrix_m = specialization.matrix_m};
+  return {.matrix_m = specialization.matrix_m, .matrix_n = specialization.matrix_n,
+      .matrix_k = specialization.matrix_k};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {

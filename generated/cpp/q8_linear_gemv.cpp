@@ -229,8 +229,8 @@ Fit fit_of(const SelectionScope& scope) {
 struct CostTerms {
   Real term1;
   Real term2;
-  Integer unroll;
   Integer group_team;
+  Integer unroll;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -240,8 +240,8 @@ CostTerms cost_terms(const SelectionScope& scope) {
   return {.term1 = Real(16.0) * Integer(specialization.group_team),
       .term2 = Integer(parameters.rows)
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
-      + choose(device.is_cpu, Real(fit.cpu_weight_ops), 0), .unroll = specialization.unroll,
-      .group_team = specialization.group_team};
+      + choose(device.is_cpu, Real(fit.cpu_weight_ops), 0), .group_team = specialization.group_team,
+      .unroll = specialization.unroll};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {

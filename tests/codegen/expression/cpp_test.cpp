@@ -131,5 +131,16 @@ TEST(Expression, IsTheSameInCpp) {
   }
 }
 
+// Whatever order this compiler computes arguments in: what is generated is the same of every compiler.
+TEST(Cpp, AsksForSymbolsInTheOrderOfTheText) {
+  const Scope scope = scope_for_tests();
+  const auto parsed = parse("choose(transposed or vec == 1, min(numel, width) * workgroup, eps + numel)", {}, scope);
+  ASSERT_TRUE(parsed);
+  std::vector<std::string> asked;
+  const auto note = [&](const Symbol& symbol) { return asked.emplace_back(symbol.name); };
+  (void)to_cpp(*parsed, scope, {note, print_word});
+  EXPECT_EQ(asked, (std::vector<std::string>{"transposed", "vec", "numel", "width", "workgroup", "eps", "numel"}));
+}
+
 }  // namespace
 }  // namespace qgen::expression

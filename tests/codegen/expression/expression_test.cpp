@@ -253,9 +253,9 @@ TEST(PartsOf, AreTheLargest) {
   Scope scope = scope_for_tests();
   scope.define("halves", *parse("numel / 2", {}, scope));
   const auto texts = [&](std::string_view text, auto is_wanted) {
-    std::vector<std::string> texts;
-    for (const Expression& part : parts_of(*parse(text, {}, scope), is_wanted)) texts.push_back(to_text(part));
-    return texts;
+    std::vector<std::string> parts;
+    for (const Expression& part : parts_of(*parse(text, {}, scope), is_wanted)) parts.push_back(to_text(part));
+    return parts;
   };
   const std::string_view text = "ceil_div(halves + width % 3, vec) * 4 + halves";
   EXPECT_EQ(texts(text, is_division), (std::vector<std::string>{"ceil_div(numel / 2 + width % 3, vec)", "numel / 2"}));
