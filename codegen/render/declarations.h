@@ -65,9 +65,4 @@ std::set<size_t> names_used(const Declaration& declaration, const spec::Spec& sp
 std::string print(const Declaration& declaration, const spec::Spec& spec,
                   std::span<const expression::Value> environment);
 
-// "layout(constant_id = 0) const uint workgroup = 64u;"
-std::string constant_declaration(const spec::Spec& spec, size_t id);
-// Where the spec declares it.
-SourceLocation place_of_declaration(const spec::Spec& spec, size_t id);
-
 }  // namespace qgen::render

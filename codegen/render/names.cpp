@@ -28,11 +28,6 @@ Symbol symbol_of(const spec::Axis& axis, std::string kind) {
   return {axis.name.value, axis.type, spec::words_of(axis), axis.name.where, std::move(kind)};
 }
 
-std::string constant_name(const spec::Spec& spec, size_t id) {
-  const size_t chosen = spec.specialization.size();
-  return id < chosen ? spec::glsl_name(spec.specialization[id]) : spec.constants[id - chosen].name.value;
-}
-
 }  // namespace
 
 Names names_of(const spec::Spec& spec) {
@@ -77,6 +72,17 @@ size_t place_of_parameter(const spec::Spec& spec, std::string_view name) {
 
 size_t place_of_constant(const spec::Spec& spec, size_t index) { return spec.parameters.size() + index; }
 
+DeclaredConstant declared_constant(const spec::Spec& spec, size_t id) {
+  const size_t chosen = spec.specialization.size();
+  if (id < chosen) {
+    const spec::Axis& axis = spec.specialization[id];
+    return {{spec::glsl_name(axis), axis.name.where}, "uint", expression::to_text(axis.values.front().value) + "u"};
+  }
+  const spec::PipelineConstant& constant = spec.constants[id - chosen];
+  if (constant.value->type() == expression::Type::boolean) return {constant.name, "bool", "false"};
+  return {constant.name, "uint", "0u"};
+}
+
 Names with_loop_variable(const Names& names, Symbol variable) {
   Names inner = names;
   add(inner, std::move(variable), Role::loop_variable, 0);
@@ -90,7 +96,7 @@ std::vector<expression::Value> environment_of(const Names& names, const spec::Sp
     const size_t index = names.role_index[i];
     switch (names.roles[i]) {
       case Role::parameter: values[i] = variant.values[index]; break;
-      case Role::specialization: values[i] = constant_name(spec, index); break;
+      case Role::specialization: values[i] = declared_constant(spec, index).name.value; break;
       case Role::operand: values[i] = spec.operands[index].name.value; break;
       case Role::problem_field:
       case Role::device_number:

@@ -33,6 +33,14 @@ Names names_of(const spec::Spec& spec);
 size_t place_of_parameter(const spec::Spec& spec, std::string_view name);
 size_t place_of_constant(const spec::Spec& spec, size_t index);  // by its id
 
+// A specialization constant as GLSL declares it: "layout(constant_id = 0) const uint workgroup = 64u;".
+struct DeclaredConstant {
+  spec::Located<std::string> name;  // in GLSL; where the spec names it
+  std::string_view type;
+  std::string initial;  // the value of a pipeline that is given none
+};
+DeclaredConstant declared_constant(const spec::Spec& spec, size_t id);
+
 // The same with a loop's variable.
 Names with_loop_variable(const Names& names, expression::Symbol variable);
 

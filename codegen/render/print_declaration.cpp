@@ -202,22 +202,4 @@ std::string print(const Declaration& declaration, const spec::Spec& spec, std::s
   return std::visit(Printer(spec, environment), declaration);
 }
 
-std::string constant_declaration(const spec::Spec& spec, size_t id) {
-  const size_t chosen = spec.specialization.size();
-  if (id < chosen) {
-    const spec::Axis& axis = spec.specialization[id];
-    return fmt::format("layout(constant_id = {}) const uint {} = {}u;", id, spec::glsl_name(axis),
-                       expression::to_text(axis.values.front().value));
-  }
-  const spec::PipelineConstant& constant = spec.constants[id - chosen];
-  const bool is_flag = constant.value->type() == expression::Type::boolean;
-  return fmt::format("layout(constant_id = {}) const {} {} = {};", id, is_flag ? "bool" : "uint", constant.name.value,
-                     is_flag ? "false" : "0u");
-}
-
-SourceLocation place_of_declaration(const spec::Spec& spec, size_t id) {
-  const size_t chosen = spec.specialization.size();
-  return id < chosen ? spec.specialization[id].name.where : spec.constants[id - chosen].name.where;
-}
-
 }  // namespace qgen::render

@@ -190,9 +190,11 @@ class Renderer {
       offset = std::min(rendered_.text.find('\n', offset), rendered_.text.size() - 1) + 1;
     std::string declarations;
     std::vector<LineOrigin> origins;
-    for (const size_t constant : body_.constants) {
-      declarations += constant_declaration(spec_, constant) + "\n";
-      origins.push_back({spec_file, place_of_declaration(spec_, constant).line});
+    for (const size_t id : body_.constants) {
+      const DeclaredConstant constant = declared_constant(spec_, id);
+      declarations += fmt::format("layout(constant_id = {}) const {} {} = {};\n", id, constant.type,
+                                  constant.name.value, constant.initial);
+      origins.push_back({spec_file, constant.name.where.line});
     }
     rendered_.text.insert(offset, declarations);
     rendered_.origins.insert(rendered_.origins.begin() + static_cast<ptrdiff_t>(line), origins.begin(), origins.end());

@@ -49,18 +49,6 @@ Done check_runs_here(const KernelInfo& kernel, const InterfaceInfo& interface, c
   return std::monostate{};
 }
 
-const InterfaceInfo& interface_of(const PipelineSource& source) {
-  return source.op->interfaces[source.kernel->interface];
-}
-
-// One for each constant that the module has.
-std::vector<uint32_t> values_of(const PipelineSource& source) {
-  const std::vector<uint32_t> all = specialization_values(*source.op, source.specialization, source.problem);
-  std::vector<uint32_t> values;
-  for (const SpecializationSlot& slot : interface_of(source).specialization) values.push_back(all[slot.index]);
-  return values;
-}
-
 }  // namespace
 
 VkDescriptorType descriptor_type_of(BindingKind kind) {
@@ -107,19 +95,23 @@ Pipelines::~Pipelines() {
 }
 
 Pipelines::Key Pipelines::key_of(const PipelineSource& source) const {
-  return {library_.digest(*source.kernel), &interface_of(source), values_of(source)};
+  Key key{library_.digest(*source.kernel), &source.op->interface_of(*source.kernel), {}};
+  const std::vector<uint32_t> all = specialization_values(*source.op, source.specialization, source.problem);
+  for (const SpecializationSlot& slot : key.interface->specialization) key.values.push_back(all[slot.index]);
+  return key;
 }
 
 Expected<const Pipeline*> Pipelines::get(const PipelineSource& source) {
   const std::lock_guard lock(mutex_);
-  const InterfaceInfo& interface = interface_of(source);
   Key key = key_of(source);
   if (const auto known = pipelines_.find(key); known != pipelines_.end()) return &known->second;
 
-  if (const Done runs = check_runs_here(*source.kernel, interface, device_->profile); !runs) return runs.error();
-  const auto layout = layout_of(interface);
+  if (const Done runs = check_runs_here(*source.kernel, *key.interface, device_->profile); !runs) {
+    return runs.error();
+  }
+  const auto layout = layout_of(*key.interface);
   if (!layout) return layout.error();
-  const auto pipeline = make(source, *layout);
+  const auto pipeline = make(source, key, *layout);
   if (!pipeline) return pipeline.error();
   has_unsaved_pipelines_ = true;
   return &pipelines_.emplace(std::move(key), *pipeline).first->second;
@@ -140,13 +132,14 @@ void Pipelines::make_all(std::span<const PipelineSource> sources, const OnMade& 
   };
   std::map<Key, PipelineSource> missing;
   for (const PipelineSource& source : sources) {
-    if (!pipelines_.contains(key_of(source))) missing.emplace(key_of(source), source);
+    if (Key key = key_of(source); !pipelines_.contains(key)) missing.emplace(std::move(key), source);
   }
   std::vector<Job> jobs;
-  for (auto& [key, source] : missing) {
-    const InterfaceInfo& interface = interface_of(source);
-    const auto layout = layout_of(interface);
-    if (layout && check_runs_here(*source.kernel, interface, device_->profile)) jobs.push_back({key, source, *layout});
+  for (const auto& [key, source] : missing) {
+    const auto layout = layout_of(*key.interface);
+    if (layout && check_runs_here(*source.kernel, *key.interface, device_->profile)) {
+      jobs.push_back({key, source, *layout});
+    }
   }
 
   std::atomic<size_t> next = 0;
@@ -154,7 +147,7 @@ void Pipelines::make_all(std::span<const PipelineSource> sources, const OnMade& 
   size_t done = 0;
   const auto work = [&] {
     for (size_t i = next++; i < jobs.size(); i = next++) {
-      const auto pipeline = make(jobs[i].source, jobs[i].layout);
+      const auto pipeline = make(jobs[i].source, jobs[i].key, jobs[i].layout);
       const std::lock_guard one_at_a_time(made);
       if (pipeline) pipelines_.emplace(jobs[i].key, *pipeline);
       if (on_made) on_made(++done, jobs.size());
@@ -197,9 +190,9 @@ Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface)
   return layout;
 }
 
-Expected<Pipeline> Pipelines::make(const PipelineSource& source, const Layout& layout) const {
+Expected<Pipeline> Pipelines::make(const PipelineSource& source, const Key& key, const Layout& layout) const {
   const KernelInfo& kernel = *source.kernel;
-  const InterfaceInfo& interface = interface_of(source);
+  const InterfaceInfo& interface = *key.interface;
   const auto words = library_.blob().module(kernel.module);
   if (!words) return words.error();
 
@@ -210,14 +203,13 @@ Expected<Pipeline> Pipelines::make(const PipelineSource& source, const Layout& l
   VkResult result = device_->vk.vkCreateShaderModule(device_->device, &module_info, nullptr, &module);
   if (result != VK_SUCCESS) return vulkan::error_of(result, fmt::format("loading kernel '{}'", kernel.id));
 
-  const std::vector<uint32_t> values = values_of(source);
   std::vector<VkSpecializationMapEntry> entries;
   for (const SpecializationSlot& slot : interface.specialization) {
     const auto offset = static_cast<uint32_t>(entries.size() * sizeof(uint32_t));
     entries.push_back({slot.constant_id, offset, sizeof(uint32_t)});
   }
   const VkSpecializationInfo constants{static_cast<uint32_t>(entries.size()), entries.data(),
-                                       values.size() * sizeof(uint32_t), values.data()};
+                                       key.values.size() * sizeof(uint32_t), key.values.data()};
 
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
   if (device_->has_pipeline_statistics) info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;

@@ -13,7 +13,6 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "runtime/device/handles.h"
@@ -79,12 +78,17 @@ class Pipelines {
     VkDescriptorSetLayout set = VK_NULL_HANDLE;
     VkPipelineLayout pipeline = VK_NULL_HANDLE;
   };
-  using Key = std::tuple<uint64_t, const InterfaceInfo*, std::vector<uint32_t>>;
+  struct Key {
+    uint64_t module;  // its digest
+    const InterfaceInfo* interface;
+    std::vector<uint32_t> values;  // of the constants that the module has
+    auto operator<=>(const Key&) const = default;
+  };
 
   Key key_of(const PipelineSource& source) const;
   Expected<Layout> layout_of(const InterfaceInfo& interface);
   // Safe from many threads.
-  Expected<Pipeline> make(const PipelineSource& source, const Layout& layout) const;
+  Expected<Pipeline> make(const PipelineSource& source, const Key& key, const Layout& layout) const;
 
   std::shared_ptr<const Device::Handles> device_;
   KernelLibrary library_;

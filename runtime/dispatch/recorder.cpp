@@ -21,8 +21,6 @@ namespace {
 
 constexpr uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
-const InterfaceInfo& interface_of(const Launch& launch) { return launch.op->interfaces[launch.kernel->interface]; }
-
 OperandForm form_of(const Launch& launch, const BindingInfo& binding) {
   return launch.op->form(launch.kernel->parameters, binding.operand);
 }
@@ -150,7 +148,7 @@ Done Recorder::plan(const Work& work, const Launch& launch, std::span<const Regi
   if (!pipeline) return pipeline.error();
   dispatch.pipeline = *pipeline;
 
-  const InterfaceInfo& interface = interface_of(launch);
+  const InterfaceInfo& interface = launch.op->interface_of(*launch.kernel);
   for (const BindingInfo& binding : interface.bindings) {
     const auto resource = bind(work, launch, binding, scratch);
     if (!resource) return resource.error();
@@ -248,7 +246,7 @@ Expected<BoundResource> Recorder::bind_absent(const Launch& launch, const Bindin
 }
 
 BoundResource Recorder::bind_block(const Launch& launch, const BindingInfo& binding) {
-  const InterfaceInfo& interface = interface_of(launch);
+  const InterfaceInfo& interface = launch.op->interface_of(*launch.kernel);
   const auto block = gather_block(interface.problem_buffer, interface.problem_buffer_bytes, launch.problem);
   const uint64_t offset = round_up(blocks_.size(), kTensorAlignment);
   blocks_.resize(offset);

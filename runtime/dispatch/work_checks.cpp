@@ -41,7 +41,7 @@ std::string fault_of(const Launch& launch, const Choice& choice, const KernelLib
   if (launch.operands.size() != op.operands.size()) {
     return fmt::format("has {} operands, and '{}' takes {}", launch.operands.size(), op.name, op.operands.size());
   }
-  const InterfaceInfo& interface = op.interfaces[launch.kernel->interface];
+  const InterfaceInfo& interface = op.interface_of(*launch.kernel);
   if (!fits(interface.push_constants, launch.problem.size()) ||
       !fits(interface.problem_buffer, launch.problem.size())) {
     return fmt::format("has a problem of {} bytes, which is not that of '{}'", launch.problem.size(), op.name);
@@ -142,7 +142,7 @@ Done check_operand(const Work& work, size_t index) {
 std::vector<bool> written_operands(const Choice& choice, size_t count) {
   std::vector<bool> is_written(count);
   for (const Launch& launch : choice.launches) {
-    for (const BindingInfo& binding : launch.op->interfaces[launch.kernel->interface].bindings) {
+    for (const BindingInfo& binding : launch.op->interface_of(*launch.kernel).bindings) {
       if (binding.operand == kProblemOperand || binding.access == Access::read) continue;
       const OperandSource source = launch.operands[binding.operand];
       if (!source.is_scratch && source.index != kAbsent) is_written[source.index] = true;

@@ -82,7 +82,7 @@ class Collector {
 
   static Kernel kernel_of(const Launch& launch, std::vector<uint32_t> values, uint32_t module) {
     const OperatorInfo& op = *launch.op;
-    const InterfaceInfo& interface = op.interfaces[launch.kernel->interface];
+    const InterfaceInfo& interface = op.interface_of(*launch.kernel);
     Kernel kernel{.id = std::string(launch.kernel->id),
                   .bindings = {interface.bindings.begin(), interface.bindings.end()},
                   .push_constants = {interface.push_constants.begin(), interface.push_constants.end()},

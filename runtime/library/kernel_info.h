@@ -289,6 +289,7 @@ struct OperatorInfo {
   constexpr const uint32_t* specialization(size_t row) const {
     return specializations.data() + row * specialization_names.size();
   }
+  constexpr const InterfaceInfo& interface_of(const KernelInfo& kernel) const { return interfaces[kernel.interface]; }
 };
 
 struct SignatureInfo;  // signature_info.h

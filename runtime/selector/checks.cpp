@@ -78,7 +78,7 @@ std::optional<Refusal> check_module(const DeviceProfile& device, const Interface
 }
 
 std::optional<Refusal> check_device(const Request& request, const KernelInfo& kernel, size_t row) {
-  if (const auto refusal = check_limits(*request.device, interface_of(request, kernel), row)) return refusal;
+  if (const auto refusal = check_limits(*request.device, request.op->interface_of(kernel), row)) return refusal;
   if (request.op->device_conditions.empty()) return std::nullopt;
   const int failing = request.op->first_failing_device(scope_of(request, kernel, row));
   if (failing == kAllHold) return std::nullopt;

@@ -23,7 +23,7 @@ std::optional<double> cost_of_kernel(const ChoiceParts::Kernel& choice, const Re
   for (size_t i = 0; i < request.operands.size(); ++i) {
     if (check_operand(request, i, request.op->form(kernel.parameters, i))) return std::nullopt;
   }
-  if (check_module(*request.device, interface_of(request, kernel))) return std::nullopt;
+  if (check_module(*request.device, request.op->interface_of(kernel))) return std::nullopt;
   if (check_device(request, kernel, choice.row) || check_problem(request, kernel, choice.row)) return std::nullopt;
   return cost_of(*request.op, scope_of(request, kernel, choice.row));
 }

@@ -95,7 +95,7 @@ void fit_kernel(const Request& request, const Filter& filter, const KernelInfo& 
   for (size_t i = 0; i < request.operands.size() && !refusal; ++i) {
     refusal = check_operand(request, i, request.op->form(kernel.parameters, i));
   }
-  if (!refusal) refusal = check_module(*request.device, interface_of(request, kernel));
+  if (!refusal) refusal = check_module(*request.device, request.op->interface_of(kernel));
   if (!refusal) return fit_rows(request, filter, kernel, fitting);
   if (!filter.reasons) return;
   fitting.rejections.push_back(

@@ -108,7 +108,7 @@ std::vector<SameForms> groups_of(const FamilyKey& family, const DeviceProfile& d
   std::vector<SameForms> groups;
   for (const KernelInfo& kernel : op.kernels) {
     if (family.takes && !family.takes(kernel.parameters)) continue;
-    if (selector::check_module(device, selector::interface_of(nothing, kernel))) continue;
+    if (selector::check_module(device, op.interface_of(kernel))) continue;
     auto forms = forms_of(op, kernel);
     auto group = std::ranges::find(groups, forms, &SameForms::forms);
     if (group == groups.end()) group = groups.insert(group, {std::move(forms), {}, {}, {}});

@@ -14,10 +14,6 @@ namespace qgen::selector {
 
 // ---- facts ----------------------------------------------------------------------------------------------------------
 
-const InterfaceInfo& interface_of(const Request& request, const KernelInfo& kernel) {
-  return request.op->interfaces[kernel.interface];
-}
-
 SelectionScope scope_of(const Request& request, const KernelInfo& kernel, size_t row) {
   return {request.problem, kernel.parameters, request.op->specialization(row), &request.device->numbers};
 }
@@ -112,7 +108,7 @@ std::string subgroup_text(const DeviceProfile& device) {
 std::string sentence(const Request& request, const KernelInfo& kernel, size_t row, const Refusal& refusal) {
   const OperatorInfo& op = *request.op;
   const DeviceProfile& device = *request.device;
-  const InterfaceInfo& interface = interface_of(request, kernel);
+  const InterfaceInfo& interface = request.op->interface_of(kernel);
   switch (refusal.cause) {
     case Cause::form:
       return fmt::format("takes {} as {}, given {}", op.operands[refusal.index].name,

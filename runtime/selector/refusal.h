@@ -44,7 +44,6 @@ std::string sentence(const Request& request, const KernelInfo& kernel, size_t ro
 
 // ---- what checks compare and sentences tell -------------------------------------------------------------------------
 
-const InterfaceInfo& interface_of(const Request& request, const KernelInfo& kernel);
 SelectionScope scope_of(const Request& request, const KernelInfo& kernel, size_t row);
 
 bool takes(const OperandForm& form, const OperandDesc& desc);

@@ -282,48 +282,63 @@ std::string difference(const Problem& from, const Problem& problem) {
   return text;
 }
 
-// What was asked before, by words_of() the problems.
-class Answers {
+// A device that asked: which tables count for it, the most trusted first, and what it was told, by words_of() the
+// problems.
+class Asking {
  public:
-  std::shared_ptr<const KernelTimes> find(const DeviceProfile& device, const std::string& words) {
+  struct Related {
+    Relation relation;
+    std::shared_ptr<const Table> table;
+  };
+  Asking(const DeviceProfile& device, std::span<const std::shared_ptr<const Table>> tables) : device_(device) {
+    for (const Relation wanted : {Relation::same, Relation::model, Relation::architecture}) {
+      for (const auto& table : tables) {
+        if (relation_of(table->device, device) == wanted) related_.push_back({wanted, table});
+      }
+    }
+  }
+
+  bool is(const DeviceProfile& device) const {
+    return relation_of(device_, device) == Relation::same && device_.architecture == device.architecture;
+  }
+  const std::vector<Related>& related() const { return related_; }
+
+  std::shared_ptr<const KernelTimes> find(const std::string& words) const {
     const std::shared_lock lock(mutex_);
-    const auto on_device = of(device);
-    if (on_device == devices_.end()) return nullptr;
-    const auto answer = on_device->by_words.find(words);
-    return answer == on_device->by_words.end() ? nullptr : answer->second;
+    const auto answer = answers_.find(words);
+    return answer == answers_.end() ? nullptr : answer->second;
   }
-  void keep(const DeviceProfile& device, std::string words, std::shared_ptr<const KernelTimes> answer) {
+  void keep(std::string words, std::shared_ptr<const KernelTimes> answer) {
     const std::unique_lock lock(mutex_);
-    auto on_device = of(device);
-    if (on_device == devices_.end()) on_device = devices_.insert(on_device, {device, {}});
-    if (on_device->by_words.size() >= kMostAnswers) on_device->by_words.clear();
-    on_device->by_words.insert_or_assign(std::move(words), std::move(answer));
-  }
-  void forget() {
-    const std::unique_lock lock(mutex_);
-    devices_.clear();
+    if (answers_.size() >= kMostAnswers) answers_.clear();
+    answers_.insert_or_assign(std::move(words), std::move(answer));
   }
 
  private:
-  struct OnDevice {
-    DeviceProfile device;
-    std::unordered_map<std::string, std::shared_ptr<const KernelTimes>> by_words;
-  };
-  std::vector<OnDevice>::iterator of(const DeviceProfile& device) {
-    return std::ranges::find_if(devices_, [&](const OnDevice& asked) {
-      return relation_of(asked.device, device) == Relation::same && asked.device.architecture == device.architecture;
-    });
-  }
-  std::shared_mutex mutex_;
-  std::vector<OnDevice> devices_;
+  DeviceProfile device_;
+  std::vector<Related> related_;
+  mutable std::shared_mutex mutex_;  // of answers_
+  std::unordered_map<std::string, std::shared_ptr<const KernelTimes>> answers_;
 };
 
 }  // namespace
 
 struct TimeBook::State {
   const KernelLibrary* library;
-  Answers answers;
   std::vector<std::shared_ptr<const Table>> tables;
+  std::shared_mutex mutex;  // of asked
+  std::vector<std::unique_ptr<Asking>> asked;
+
+  Asking& of(const DeviceProfile& device) {
+    const auto is_it = [&](const auto& asking) { return asking->is(device); };
+    {
+      const std::shared_lock lock(mutex);
+      if (const auto known = std::ranges::find_if(asked, is_it); known != asked.end()) return **known;
+    }
+    const std::unique_lock lock(mutex);
+    if (const auto known = std::ranges::find_if(asked, is_it); known != asked.end()) return **known;
+    return *asked.emplace_back(std::make_unique<Asking>(device, tables));
+  }
 
   // `beside`: another that was parsed, null: none.
   void parse(Measured& measured, const Measured* beside = nullptr) const {
@@ -498,25 +513,24 @@ size_t TimeBook::add(const DeviceProfile& device, std::span<const TimedKernel> r
   }
   table->finish();
   if (count > 0) state_->tables.push_back(std::move(table));
-  state_->answers.forget();
+  state_->asked.clear();
   return count;
 }
 
 std::shared_ptr<const KernelTimes> TimeBook::of(const Problem& problem, const DeviceProfile& device) const {
   static const auto kNothing = std::make_shared<const KernelTimes>();
-  const auto is_related = [&](const auto& table) { return relation_of(table->device, device) != Relation::none; };
-  if (!problem.op || std::ranges::none_of(state_->tables, is_related)) return kNothing;
+  if (!problem.op || state_->tables.empty()) return kNothing;
+  Asking& asking = state_->of(device);
+  if (asking.related().empty()) return kNothing;
   std::string words = words_of(problem);
-  if (auto answer = state_->answers.find(device, words)) return answer;
+  if (auto answer = asking.find(words)) return answer;
   std::string key;
   KernelTimes times;
-  for (const Relation wanted : {Relation::same, Relation::model, Relation::architecture}) {
-    for (const auto& table : state_->tables) {
-      if (relation_of(table->device, device) == wanted) state_->add_times(table, device, wanted, key, problem, times);
-    }
+  for (const auto& [relation, table] : asking.related()) {
+    state_->add_times(table, device, relation, key, problem, times);
   }
   auto answer = std::make_shared<const KernelTimes>(std::move(times));
-  state_->answers.keep(device, std::move(words), answer);
+  asking.keep(std::move(words), answer);
   return answer;
 }
 

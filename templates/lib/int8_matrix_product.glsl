@@ -7,7 +7,7 @@
 //   load_input(i, row, vector, end)      sixteen bytes of a row of x, which is the i-th that this invocation fetches
 //   load_weight(column, vector, end)     of a row of w
 //   next_step()                          called between the loads of two steps, of which an invocation has one vector
-//   is_output(row, column), Columns, load_columns(), put_columns(), tile_columns_at(), store_outputs()      of the outputs
+//   is_output(row, column), Columns, load_columns(), put_columns(), tile_columns_at(), store_outputs()   of the outputs
 //
 // and what lies outside of x and w, or from vector `end` on, counts as zero.
 const uint kSpan = ${step};

@@ -29,7 +29,8 @@ const uint kShortReciprocal = 0x7e000000u;  // 2^125
 // Whether short_outputs() serves: sums fit an int, no real output is NaN, and a subnormal one comes to less than a
 // half, flushed or not. It takes both, what the layer says and what a column says.
 bool layer_is_short() {
-  return ${sums_are_ints} && !${with_hardswish} && problem.rounded_inverse_scale > 0.0 && floatBitsToUint(problem.rounded_inverse_scale) <= kShortReciprocal;
+  return ${sums_are_ints} && !${with_hardswish} && problem.rounded_inverse_scale > 0.0 &&
+         floatBitsToUint(problem.rounded_inverse_scale) <= kShortReciprocal;
 }
 bool column_is_short(float scale, float bias) { return is_finite(scale) && is_finite(bias); }
 

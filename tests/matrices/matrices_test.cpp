@@ -60,7 +60,7 @@ TEST(Matrices, RecordsAreOneChoiceInIds) {
 TEST(Matrices, ModulesNeedTheShapeOfTheirVariant) {
   for (const KernelInfo& kernel : product::op.kernels) {
     const product::Parameters& parameters = product::parameters(kernel);
-    const auto shapes = product::op.interfaces[kernel.interface].cooperative_matrices[0];
+    const auto shapes = product::op.interface_of(kernel).cooperative_matrices[0];
     const auto wanted = shape_of(static_cast<uint16_t>(parameters.shape_m), static_cast<uint16_t>(parameters.shape_n),
                                  static_cast<uint16_t>(parameters.shape_k));
     ASSERT_EQ(shapes.size(), 1U) << kernel.id;
@@ -69,7 +69,7 @@ TEST(Matrices, ModulesNeedTheShapeOfTheirVariant) {
 }
 
 TEST(Matrices, ShapesFollowTheConstants) {
-  const auto& interface = late::op.interfaces[late::kernel(late::Variant::unroll2).interface];
+  const auto& interface = late::op.interface_of(late::kernel(late::Variant::unroll2));
   for (size_t row = 0; row < late::op.specialization_count(); ++row) {
     const uint32_t* values = late::op.specialization(row);
     const auto wanted =
@@ -81,7 +81,7 @@ TEST(Matrices, ShapesFollowTheConstants) {
 
 TEST(Matrices, SharedMemoryFollowsTheConstants) {
   const KernelInfo& kernel = product::kernel(product::Variant::m16n16k32_unroll2);
-  const auto& interface = product::op.interfaces[kernel.interface];
+  const auto& interface = product::op.interface_of(kernel);
   for (size_t row = 0; row < product::op.specialization_count(); ++row) {
     const uint32_t* values = product::op.specialization(row);
     EXPECT_EQ(interface.shared_bytes[row], 16 * 32 * 2 * (values[0] + values[1]))
@@ -162,7 +162,7 @@ class MatricesOnDevice : public DeviceTest, public ::testing::WithParamInterface
   // A device may also take multiples of a shape that it lists; llvmpipe compiles those for a minute.
   static bool is_listed(const Choice& choice) {
     const Launch& launch = choice.launches.front();
-    const auto& rows = launch.op->interfaces[launch.kernel->interface].cooperative_matrices;
+    const auto& rows = launch.op->interface_of(*launch.kernel).cooperative_matrices;
     return std::ranges::count(device().profile().cooperative_matrices, rows[launch.specialization].front()) != 0;
   }
 };

@@ -663,16 +663,15 @@ TEST(GeneratedCode, TablesDescribeTheKernels) {
   EXPECT_EQ(kernel.id, "scale.f32.buffer.exact.vec4.fused");
   EXPECT_EQ(generated::scale::parameters(kernel).vec, 4u);
   EXPECT_EQ(kernel.module, 4u) << "two modules of row_sum_partial stand before those of scale";
-  EXPECT_EQ(op.interfaces[op.kernels[0].interface].needs,
-            bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit));
-  EXPECT_EQ(op.interfaces[kernel.interface].needs, 0u);
+  EXPECT_EQ(op.interface_of(op.kernels[0]).needs, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit));
+  EXPECT_EQ(op.interface_of(kernel).needs, 0u);
   EXPECT_EQ(op.specialization_count(), 4u);
   EXPECT_EQ(op.specialization(1)[1], 2u);
-  EXPECT_EQ(op.interfaces[kernel.interface].workgroup[2][0], 128u);
+  EXPECT_EQ(op.interface_of(kernel).workgroup[2][0], 128u);
   const OperandForm output = op.form(kernel.parameters, 2);
   EXPECT_EQ(output.dtype, DType::f32);
   EXPECT_EQ(output.layouts, 1u);
-  const auto& fields = op.interfaces[kernel.interface].push_constants;
+  const auto& fields = op.interface_of(kernel).push_constants;
   ASSERT_EQ(fields.size(), 2u) << "numel and alpha are neighbours in both";
   EXPECT_EQ(fields[0].size_bytes, 8);
   EXPECT_EQ(fields[1].offset, 16);
