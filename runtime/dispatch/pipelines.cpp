@@ -124,12 +124,26 @@ Expected<std::vector<Statistic>> Pipelines::statistics(const PipelineSource& sou
 }
 
 void Pipelines::make_all(std::span<const PipelineSource> sources, const OnMade& on_made) {
-  const std::lock_guard lock(mutex_);
-  struct Job {
-    Key key;
-    PipelineSource source;
-    Layout layout;
+  const std::vector<Job> jobs = jobs_of(sources);
+  std::atomic<size_t> next = 0;
+  std::mutex told;
+  size_t done = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < jobs.size(); i = next++) {
+      if (const auto pipeline = make(jobs[i].source, jobs[i].key, jobs[i].layout)) keep(jobs[i].key, *pipeline);
+      const std::lock_guard one_at_a_time(told);
+      if (on_made) on_made(++done, jobs.size());
+    }
   };
+  std::vector<std::jthread> others;
+  const size_t threads = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()), jobs.size());
+  for (size_t i = 1; i < threads; ++i) others.emplace_back(work);
+  work();
+  others.clear();  // waits
+}
+
+std::vector<Pipelines::Job> Pipelines::jobs_of(std::span<const PipelineSource> sources) {
+  const std::lock_guard lock(mutex_);
   std::map<Key, PipelineSource> missing;
   for (const PipelineSource& source : sources) {
     if (Key key = key_of(source); !pipelines_.contains(key)) missing.emplace(std::move(key), source);
@@ -141,24 +155,16 @@ void Pipelines::make_all(std::span<const PipelineSource> sources, const OnMade& 
       jobs.push_back({key, source, *layout});
     }
   }
+  return jobs;
+}
 
-  std::atomic<size_t> next = 0;
-  std::mutex made;
-  size_t done = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < jobs.size(); i = next++) {
-      const auto pipeline = make(jobs[i].source, jobs[i].key, jobs[i].layout);
-      const std::lock_guard one_at_a_time(made);
-      if (pipeline) pipelines_.emplace(jobs[i].key, *pipeline);
-      if (on_made) on_made(++done, jobs.size());
-    }
-  };
-  std::vector<std::jthread> others;
-  const size_t threads = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()), jobs.size());
-  for (size_t i = 1; i < threads; ++i) others.emplace_back(work);
-  work();
-  others.clear();  // waits
-  if (!jobs.empty()) has_unsaved_pipelines_ = true;
+// Two threads may have made the same one.
+void Pipelines::keep(const Key& key, const Pipeline& pipeline) {
+  const std::lock_guard lock(mutex_);
+  if (!pipelines_.emplace(key, pipeline).second) {
+    device_->vk.vkDestroyPipeline(device_->device, pipeline.handle, nullptr);
+  }
+  has_unsaved_pipelines_ = true;
 }
 
 Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface) {

@@ -70,7 +70,10 @@ class Pipelines {
     const std::lock_guard lock(mutex_);
     return has_unsaved_pipelines_;
   }
-  size_t count() const { return pipelines_.size(); }
+  size_t count() const {
+    const std::lock_guard lock(mutex_);
+    return pipelines_.size();
+  }
   bool was_cache_read() const { return was_cache_read_; }  // from a file that was whole and ours
 
  private:
@@ -84,9 +87,16 @@ class Pipelines {
     std::vector<uint32_t> values;  // of the constants that the module has
     auto operator<=>(const Key&) const = default;
   };
+  struct Job {
+    Key key;
+    PipelineSource source;
+    Layout layout;
+  };
 
   Key key_of(const PipelineSource& source) const;
   Expected<Layout> layout_of(const InterfaceInfo& interface);
+  std::vector<Job> jobs_of(std::span<const PipelineSource> sources);  // those that are not there
+  void keep(const Key& key, const Pipeline& pipeline);
   // Safe from many threads.
   Expected<Pipeline> make(const PipelineSource& source, const Key& key, const Layout& layout) const;
 

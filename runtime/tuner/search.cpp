@@ -209,15 +209,25 @@ class Search {
     const double end_s = laboratory_.elapsed_s() + each_s_;
     if (end_s >= std::max(budget_s_, options_.share.most_s)) return std::monostate{};
     const auto hopes = expected_best(first_count());
-    return hopes.empty() ? Done(std::monostate{}) : measure(ids_of(hopes), kShort);
+    if (hopes.empty()) return std::monostate{};
+    expect_behind(hopes);
+    return measure(ids_of(hopes), kShort);
   }
 
   // As many of them as fit; whether any did.
   Expected<bool> measure_batch(std::vector<Hope*> hopes) {
     while (!hopes.empty() && !fits(hopes.size())) hopes.pop_back();
     if (hopes.empty()) return false;
+    expect_behind(hopes);
     if (Done measured = measure(ids_of(hopes), kShort); !measured) return measured.error();
     return true;
+  }
+
+  void expect_behind(const std::vector<Hope*>& hopes) {
+    if (!laboratory_.expect || !fits(hopes.size() + options_.batch)) return;
+    auto next = by_expectation([&](const Hope& hope) { return std::ranges::find(hopes, &hope) == hopes.end(); });
+    next.resize(std::min(next.size(), options_.batch));
+    laboratory_.expect(ids_of(next));
   }
 
   static std::vector<std::string> ids_of(const std::vector<Hope*>& hopes) {

@@ -39,6 +39,8 @@ struct Laboratory {
                                                                       uint32_t replays, double best_us)>
       measure;
   std::function<double()> elapsed_s;  // of the budget
+  // What will be asked for after the next measure(), if its times bring no surprise: there may be time to compile it.
+  std::function<void(std::vector<std::string> ids)> expect = {};
 };
 
 enum class Strategy : uint8_t { automatic, exhaustive, halving };

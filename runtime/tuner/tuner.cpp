@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "common/date.h"
 #include "runtime/tuner/verifier.h"
@@ -68,6 +69,7 @@ Done Tuner::start() {
   if (!worker) return worker.error();
   worker_ = *std::move(worker);
   compiled_.clear();
+  is_ahead_ = false;
   return std::monostate{};
 }
 
@@ -76,6 +78,10 @@ Expected<Tuner::Opened> Tuner::open(const runner::Task& task) {
   if (!reply.answer) {  // the next problem may do better, with another worker
     worker_.reset();
     if (Done counted = count_death(); !counted) return counted.error();
+    if (std::exchange(is_ahead_, false)) {  // it may have died of what it compiled for the one before
+      if (Done started = start(); !started) return started.error();
+      return open(task);
+    }
     return Error{Error::Kind::unsupported, fmt::format("the worker could not open the problem: {}", reply.end), ""};
   }
   const Json& answer = *reply.answer;
@@ -109,8 +115,12 @@ Expected<Reply> Tuner::ask(const Json& command, const std::function<void(const J
   Reply reply = worker_->ask(command, on_line);
   if (reply.answer && reply.answer->contains("error")) return told(*reply.answer);
   if (reply.answer) return reply;
+  const bool was_ahead = std::exchange(is_ahead_, false);
   if (Done again = reopen(); !again) return again.error();
-  return reply;
+  if (!was_ahead) return reply;
+  // What it was asked for may not be to blame: once more, and nothing beside it.
+  looks_ahead_ = false;
+  return ask(command, on_line);
 }
 
 // ---- candidates -----------------------------------------------------------------------------------------------------
@@ -131,12 +141,23 @@ Done Tuner::compile(const std::vector<std::string>& ids) {
   if (!reply) return reply.error();
   if (reply->answer) {
     compiled_.insert(ids.begin(), ids.end());
+    is_ahead_ = false;
     return std::monostate{};
   }
   if (ids.size() == 1) return drop(ids.front(), fmt::format("compiling it: {}", reply->end), true);
   for (const std::string& id : ids) {
     if (Done done = compile({id}); !done) return done;
   }
+  return std::monostate{};
+}
+
+// Those that are expected next, while the others are verified and timed.
+Done Tuner::compile_ahead() {
+  std::erase_if(expected_, [&](const std::string& id) { return dropped_.contains(id) || compiled_.contains(id); });
+  if (!looks_ahead_ || expected_.empty()) return std::monostate{};
+  const auto reply = ask({{"do", "compile ahead"}, {"ids", expected_}}, {});
+  if (!reply) return reply.error();
+  is_ahead_ = reply->answer != nullptr;
   return std::monostate{};
 }
 
@@ -217,6 +238,7 @@ Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> asked, uint
   if (!to_compile.empty()) {
     if (Done done = compile(to_compile); !done) return done.error();
   }
+  if (Done done = compile_ahead(); !done) return done.error();
   // Compiling may take far longer than it did for the candidates before: then the rest of these has to wait.
   if (seconds_since(began_) > share_.budget_s) ids = ids.first(has_measured_ ? 0 : 1);
   const auto to_verify = chosen([&](const std::string& id) { return !verified_.contains(id); });
@@ -296,6 +318,8 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
   statistics_.clear();
   dropped_.clear();
   has_measured_ = false;
+  expected_.clear();
+  looks_ahead_ = true;
   const double budget_s = budget_of(options_.search.strategy, share.budget_s);
   share_ = {(1 - kOfRepeats) * budget_s, std::max(budget_s, share.most_s), share.candidate_s};
   tell("open", 0, 0, command_of(task));
@@ -315,7 +339,8 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
 
   const Laboratory laboratory{.measure = [&](std::span<const std::string> ids, uint32_t replays,
                                              double best_us) { return measure(ids, replays, best_us); },
-                              .elapsed_s = [&] { return seconds_since(began_); }};
+                              .elapsed_s = [&] { return seconds_since(began_); },
+                              .expect = [&](std::vector<std::string> ids) { expected_ = std::move(ids); }};
   SearchOptions how = options_.search;
   how.share = share_;
   auto found = find_best(opened_.candidates, known_times(), laboratory, how);

@@ -92,6 +92,7 @@ class Tuner {
 
   Expected<Spreads> measure(std::span<const std::string> asked, uint32_t replays, double best_us);
   Done compile(const std::vector<std::string>& ids);
+  Done compile_ahead();
   Done verify(std::vector<std::string> ids);
   using Times = std::map<std::string, measure::Spread>;
   Done time(const std::vector<std::string>& ids, uint32_t replays, double best_us, Times& times);
@@ -113,6 +114,9 @@ class Tuner {
   std::chrono::steady_clock::time_point began_;
   Share share_;  // of the search
   bool has_measured_ = false;
+  std::vector<std::string> expected_;  // candidates, of the next measure() but one
+  bool is_ahead_ = false;              // the worker compiles what it was not yet asked to measure
+  bool looks_ahead_ = true;
   std::set<std::string, std::less<>> verified_, compiled_, by_relatives_;
   std::map<std::string, std::string, std::less<>> dropped_;
   std::map<std::string, std::string, std::less<>> statistics_;  // TunedRow's

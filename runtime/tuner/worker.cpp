@@ -11,6 +11,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "registry.h"
 #include "runtime/measure/timing.h"
@@ -51,6 +52,7 @@ class Worker {
  private:
   Done open(const Json& command);
   Done compile(const Ids& ids);
+  Done compile_ahead(const Ids& ids);
   Done verify(const Ids& ids, const std::set<std::string>& without, Verifier::Time until);
   Done repeat(const Ids& ids, uint32_t times, Verifier::Time until);
   Done time(const Ids& ids, const measure::TimingOptions& how);
@@ -70,6 +72,7 @@ class Worker {
   std::optional<Context> shipped_;
   measure::SteadyClock clock_;
   std::optional<OpenProblem> problem_;
+  std::jthread ahead_;  // which compiles
 };
 
 Done Worker::open_device() {
@@ -192,8 +195,26 @@ Expected<std::vector<Choice>> Worker::chosen(const Ids& ids) const {
 Done Worker::compile(const Ids& ids) {
   const auto choices = chosen(ids);
   if (!choices) return choices.error();
+  if (ahead_.joinable()) ahead_.join();
   for (const std::string& id : ids) at("compile", id);
   context_->executor.make_pipelines(*choices, [](size_t made, size_t all) { say({{"of", {made, all}}}); });
+  say(Json::object());
+  return std::monostate{};
+}
+
+// One thread begins the others: executors make pipelines on all cores.
+Done Worker::compile_ahead(const Ids& ids) {
+  auto choices = chosen(ids);
+  if (!choices) return choices.error();
+  if (ahead_.joinable()) ahead_.join();
+  if (!context_->profile.numbers.is_cpu || options_.is_ahead_on_cpu) {
+    ahead_ = std::jthread([this, choices = *std::move(choices)] {
+      for (const Choice& choice : choices) {
+        if (options_.on_candidate) options_.on_candidate("compile ahead", choice.id);
+      }
+      context_->executor.make_pipelines(choices, {});
+    });
+  }
   say(Json::object());
   return std::monostate{};
 }
@@ -253,6 +274,7 @@ Done Worker::obey(const Json& command) {
   if (what == "open") return open(command);
   const Ids ids = command.at("ids");
   if (what == "compile") return compile(ids);
+  if (what == "compile ahead") return compile_ahead(ids);
   if (what == "verify") return verify(ids, command.at("without"), end_of(command));
   if (what == "repeat") return repeat(ids, command.at("times"), end_of(command));
   if (what == "time") {

@@ -9,6 +9,7 @@
 //   -> {"problem": "q8ta_linear m=...", "device": {...},
 //       "candidates": [{"id": ..., "digest": ..., "cost_us": ...}, ...]}
 //   {"do": "compile", "ids": [...]}         -> {"of": [made, all]} ... {}
+//   {"do": "compile ahead", "ids": [...]}   -> {} at once; where the device is no CPU, they are compiled meanwhile
 //   {"do": "verify", "ids": [...], "without": [...], "within_s": 12.5}
 //   -> {"at": id} {"id": ..., "fault": "", "is_proven": true, "is_by_relatives": false} ... {}     (verifier.h)
 //   {"do": "time", "ids": [...], "replays": 60, "is_cold": false, "best_us": 12.5}
@@ -32,6 +33,7 @@ struct WorkerOptions {
   std::string device;         // as Device::open() takes it
   uint64_t hang_ms = 10'000;  // a submission that takes longer is a hang
   VerifierOptions verifier;
+  bool is_ahead_on_cpu = false;  // compiles ahead even there, where it takes from what is timed: for tests
   // Called before a candidate is compiled, verified or timed: where tests crash and hang. May be empty.
   std::function<void(std::string_view stage, std::string_view id)> on_candidate;
 };

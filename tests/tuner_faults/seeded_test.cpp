@@ -178,6 +178,20 @@ TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
   EXPECT_EQ(dropped.size(), 20u * 3u + 5u);
 }
 
+// Dies while others are verified and timed, whom nobody blames; nor the one that it died of, which runs.
+TEST_F(FaultsTest, BlamesNobodyForWhatIsCompiledBeside) {
+  const WorkerOptions how{.is_ahead_on_cpu = true, .on_candidate = [](std::string_view stage, std::string_view) {
+                            if (stage == "compile ahead") ::_exit(9);
+                          }};
+  Tuner tuner(*store_, {.worker = {.work = [how] { return run_worker(kLibrary, how); }},
+                        .search = {.strategy = Strategy::exhaustive}});
+  const auto report = tuner.tune(kTask, {});
+  ASSERT_TRUE(report) << to_text(report.error());
+  EXPECT_EQ(report->found.ranked.size(), 2u * 3u);
+  EXPECT_EQ(report->dropped.size(), 20u * 3u);
+  for (const Dropped& dropped : report->dropped) EXPECT_THAT(dropped.reason, Not(HasSubstr("code 9")));
+}
+
 // Two kernels of a template that are wrong in the same elements do not judge those that are right.
 TEST_F(FaultsTest, BelievesNoTwoOfOneTemplate) {
   const auto report = tuned_without_reference({"judged", {.shapes = {"input=8192:i32"}}}, 0);

@@ -53,7 +53,8 @@ class FakeLaboratory {
   Laboratory laboratory() {
     return {
         .measure = [this](std::span<const std::string> ids, uint32_t replays, double) { return measure(ids, replays); },
-        .elapsed_s = [this] { return elapsed_s_; }};
+        .elapsed_s = [this] { return elapsed_s_; },
+        .expect = [this](std::vector<std::string> ids) { expected.push_back(std::move(ids)); }};
   }
   Expected<std::vector<std::optional<measure::Spread>>> measure(std::span<const std::string> ids, uint32_t replays) {
     std::vector<std::optional<measure::Spread>> spreads;
@@ -69,6 +70,7 @@ class FakeLaboratory {
   }
 
   std::vector<std::string> asked;
+  std::vector<std::vector<std::string>> expected;  // before each batch
 
  private:
   std::map<std::string, double> times_;
@@ -126,6 +128,20 @@ TEST(Search, MeasuresEveryCandidateIfExhaustive) {
   EXPECT_TRUE(found->is_exhaustive);
   EXPECT_EQ(found->ranked.size(), space.candidates.size());
   EXPECT_EQ(found->ranked.front().us.median, least(space.times));
+}
+
+TEST(Search, ExpectsMostOfWhatItAsksForNext) {
+  const Space space;
+  FakeLaboratory fake(space.times, 0.2);
+  ASSERT_TRUE(find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::exhaustive}));
+  size_t asked = 4, expected = 0;  // behind the first batch
+  for (const std::vector<std::string>& ids : fake.expected) {
+    const std::span next = std::span(fake.asked).subspan(asked, ids.size());
+    for (const std::string& id : ids) expected += std::ranges::count(next, id);
+    asked += ids.size();
+  }
+  EXPECT_GE(asked, space.candidates.size()) << "the rest is the last stage";
+  EXPECT_GE(2 * expected, space.candidates.size());
 }
 
 // What a candidate is expected to take holds until one was measured: a batch that would not end in time is smaller.
