@@ -407,18 +407,131 @@ class EverySmallProblem : public testing::KernelTest {
       }
     }
   }
+  // A few of them, with all pairs of layouts: 640 problems forward and 1040 transposed.
+  void expect_right_between_all_layouts(std::string_view op, const std::vector<Side>& sides) {
+    constexpr size_t kStep = 61, kPairs = 16;
+    for (const Channels& channels : kChannels) {
+      for (size_t i = 0; i < sides.size(); i += kStep) {
+        const ConvCase c =
+            case_of(sides[(i + kStep / 2) % sides.size()], sides[i], channels, op.ends_with("transposed"));
+        SCOPED_TRACE(text_of(c));
+        for (size_t pair = 0; pair < kPairs && !HasFailure(); ++pair)
+          expect_reference(op, asked(op, c, pair), kEveryVariantAsAsked);
+      }
+    }
+  }
 };
 
 TEST_F(EverySmallProblem, Forward) { expect_right("q8ta_conv2d", forward_sides()); }
+TEST_F(EverySmallProblem, ForwardBetweenAllLayouts) {
+  expect_right_between_all_layouts("q8ta_conv2d", forward_sides());
+}
 // Groups alone, which every kernel of a weight of int8 has its own way with.
 TEST_F(EverySmallProblem, ForwardOfReals) {
   constexpr Channels kGroups[] = {{1, 1, 4}, {1, 2, 2}, {3, 2, 2}};
   expect_right("conv2d_q8csw", forward_sides(), kGroups);
 }
 TEST_F(EverySmallProblem, Transposed) { expect_right("q8ta_conv2d_transposed", transposed_sides()); }
+TEST_F(EverySmallProblem, TransposedBetweenAllLayouts) {
+  expect_right_between_all_layouts("q8ta_conv2d_transposed", transposed_sides());
+}
 TEST_F(EverySmallProblem, TransposedOfReals) {
   constexpr Channels kKinds[] = {{3, 5, 1}, {4, 2, 2}};
   expect_right("conv2d_transposed", transposed_sides(), kKinds);
+}
+
+// ---- random problems ------------------------------------------------------------------------------------------------
+
+int64_t one_of(std::initializer_list<int64_t> numbers, Random& random) {
+  return *(numbers.begin() + random.integer(0, std::ssize(numbers) - 1));
+}
+
+// A side with a place for its window; of a transposed convolution, one that gives pixels.
+Side random_side(bool is_transposed, Random& random) {
+  Side side{.pixels = random.integer(1, 9),
+            .taps = random.integer(1, 4),
+            .stride = random.integer(1, 3),
+            .dilation = random.integer(1, 3)};
+  const int64_t reach = side.dilation * (side.taps - 1) + 1;
+  side.before = random.integer(0, is_transposed ? reach - 1 : reach);
+  side.after = random.integer(0, is_transposed ? reach - 1 - side.before : reach);
+  if (is_transposed) side.output_padding = random.integer(0, std::max(side.stride, side.dilation) - 1);
+  else side.pixels = std::max(side.pixels, reach - side.before - side.after);
+  return side;
+}
+
+// One group, depthwise with any multiplier, or several groups.
+Channels random_channels(Random& random) {
+  switch (random.integer(0, 2)) {
+    case 0: return {one_of({1, 3, 4, 6, 16, 30, 32, 48}, random), one_of({1, 4, 5, 16, 20, 36}, random), 1};
+    case 1: return {1, random.integer(1, 3), one_of({2, 4, 5, 8, 16}, random)};
+    default: return {one_of({2, 3, 4, 8, 16}, random), one_of({1, 3, 4, 8}, random), random.integer(2, 4)};
+  }
+}
+
+ConvCase random_case(bool is_transposed, Random& random) {
+  const Side y = random_side(is_transposed, random), x = random_side(is_transposed, random);
+  ConvCase c = case_of(y, x, random_channels(random), is_transposed);
+  c.input[0] = random.integer(0, 3);
+  constexpr const char* kActivations[] = {"none", "relu", "relu6", "hardswish"};
+  c.activation = kActivations[random.integer(0, 3)];
+  c.has_bias = random.integer(0, 3) > 0;
+  return c;
+}
+
+// In int8 between any two layouts, with any zero points, and with a residual or without.
+Request random_layer(std::string_view op, const ConvCase& c, Random& random) {
+  Request request = op == "q8ta_conv2d" ? forward(c) : transposed(c);
+  for (const char* name : {"input_zero_point", "output_zero_point"})
+    request.attributes[name] = random.integer(-128, 127);
+  if (random.integer(0, 2) == 0)
+    testing::add_residual(request, reference::find(op)(*complete(*find_operator(op), request)).at("output").shape);
+  request.places = places_of(static_cast<size_t>(random.integer(0, 15)));
+  request.places["residual"] = request.places["output"];
+  return request;
+}
+
+Request in_random_dtype(Request request, Random& random) {
+  if (random.integer(0, 1) == 0) return request;
+  for (auto& [name, tensor] : request.inputs)
+    if (name == "input" || (name == "weight" && tensor.dtype == DType::f32))
+      tensor = random.reals(DType::f16, Shape(tensor.shape), -3, 3);
+  return request;
+}
+
+class RandomConvTest : public testing::KernelTest {
+ protected:
+  // Every kernel that applies to what `made` makes of so many seeds.
+  template <typename Made>
+  void expect_right(std::string_view op, uint32_t seeds, Made made) {
+    for (uint32_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
+      Random random(seed);
+      const ConvCase c = random_case(op.ends_with("transposed"), random);
+      SCOPED_TRACE(
+          fmt::format("{}, seed {}: {}, {}{}", op, seed, text_of(c), c.activation, c.has_bias ? ", bias" : ""));
+      expect_reference(op, made(c, random), kEveryVariantAsAsked);
+    }
+  }
+};
+
+TEST_F(RandomConvTest, InInt8) {
+  for (const std::string_view op : {"q8ta_conv2d", "q8ta_conv2d_transposed"})
+    expect_right(op, 100, [&](const ConvCase& c, Random& random) { return random_layer(op, c, random); });
+}
+
+TEST_F(RandomConvTest, OfReals) {
+  expect_right("conv2d_q8ta_q8csw", 40, [](const ConvCase& c, Random& r) { return in_random_dtype(of_reals(c), r); });
+  expect_right("conv2d_q8csw", 40, [](const ConvCase& c, Random& r) { return in_random_dtype(of_real_sums(c), r); });
+  expect_right("q8ta_conv2d_dequantize", 40, [](const ConvCase& c, Random& r) {
+    Request request = left_real(forward(c));
+    request.attributes["output_dtype"] = std::string(r.integer(0, 1) == 0 ? "f32" : "f16");
+    request.places["input"] = {Storage::buffer, r.integer(0, 1) == 0 ? Layout::strided : Layout::packed_4c};
+    return request;
+  });
+  expect_right("conv2d", 40,
+               [](const ConvCase& c, Random& r) { return in_random_dtype(with_real_weight(forward(c)), r); });
+  expect_right("conv2d_transposed", 40,
+               [](const ConvCase& c, Random& r) { return in_random_dtype(with_real_weight(transposed(c)), r); });
 }
 
 // ---- slices of k ----------------------------------------------------------------------------------------------------
