@@ -516,21 +516,21 @@ class RandomConvTest : public testing::KernelTest {
 
 TEST_F(RandomConvTest, InInt8) {
   for (const std::string_view op : {"q8ta_conv2d", "q8ta_conv2d_transposed"})
-    expect_right(op, 100, [&](const ConvCase& c, Random& random) { return random_layer(op, c, random); });
+    expect_right(op, 60, [&](const ConvCase& c, Random& random) { return random_layer(op, c, random); });
 }
 
 TEST_F(RandomConvTest, OfReals) {
-  expect_right("conv2d_q8ta_q8csw", 40, [](const ConvCase& c, Random& r) { return in_random_dtype(of_reals(c), r); });
-  expect_right("conv2d_q8csw", 40, [](const ConvCase& c, Random& r) { return in_random_dtype(of_real_sums(c), r); });
-  expect_right("q8ta_conv2d_dequantize", 40, [](const ConvCase& c, Random& r) {
+  expect_right("conv2d_q8ta_q8csw", 20, [](const ConvCase& c, Random& r) { return in_random_dtype(of_reals(c), r); });
+  expect_right("conv2d_q8csw", 20, [](const ConvCase& c, Random& r) { return in_random_dtype(of_real_sums(c), r); });
+  expect_right("q8ta_conv2d_dequantize", 20, [](const ConvCase& c, Random& r) {
     Request request = left_real(forward(c));
     request.attributes["output_dtype"] = std::string(r.integer(0, 1) == 0 ? "f32" : "f16");
     request.places["input"] = {Storage::buffer, r.integer(0, 1) == 0 ? Layout::strided : Layout::packed_4c};
     return request;
   });
-  expect_right("conv2d", 40,
+  expect_right("conv2d", 20,
                [](const ConvCase& c, Random& r) { return in_random_dtype(with_real_weight(forward(c)), r); });
-  expect_right("conv2d_transposed", 40,
+  expect_right("conv2d_transposed", 20,
                [](const ConvCase& c, Random& r) { return in_random_dtype(with_real_weight(transposed(c)), r); });
 }
 
