@@ -11,7 +11,7 @@ namespace {
 
 // Windows are square, and padding lies on all sides; what a transposed one adds at the end is in `output_padding`.
 struct Convolution {
-  int images, channels, outputs, height, width, taps, stride, padding, groups = 1, output_padding = 0;
+  int images, channels, outputs, height, width, taps, stride, padding, groups = 1, output_padding = 0, dilation = 1;
 };
 
 // Those of ExecuTorch's own benchmarks: for images, of one tap, and depthwise.
@@ -43,22 +43,32 @@ constexpr Convolution kSmallConvolutions[] = {
     {1, 64, 64, 32, 32, 3, 2, 2, 64}, {1, 64, 64, 32, 32, 3, 2, 1, 64}, {1, 80, 80, 16, 16, 3, 1, 1, 80},
     {1, 16, 16, 57, 33, 3, 1, 1, 16}, {1, 32, 32, 64, 64, 5, 1, 2, 32}, {1, 96, 96, 64, 64, 5, 2, 2, 96}};
 
+// Those that ExecuTorch tests and times of reals with a weight of int8.
+constexpr Convolution kConvolutionsOfReals[] = {
+    {1, 3, 32, 64, 64, 3, 2, 1},           {1, 16, 32, 32, 32, 3, 1, 1},         {1, 32, 64, 16, 16, 3, 1, 1},
+    {1, 32, 1, 55, 55, 3, 1, 1},           {1, 32, 64, 32, 32, 3, 2, 1},         {1, 16, 32, 28, 28, 5, 1, 2},
+    {1, 32, 64, 14, 14, 7, 1, 3},          {1, 32, 32, 32, 32, 3, 1, 1, 4},      {1, 64, 64, 16, 16, 3, 1, 1, 8},
+    {1, 128, 256, 128, 128, 1, 1, 1},      {1, 64, 128, 128, 128, 3, 1, 1},      {1, 1024, 128, 128, 128, 1, 1, 0},
+    {1, 16, 32, 32, 32, 3, 1, 2, 1, 0, 2}, {1, 32, 64, 16, 16, 3, 1, 3, 1, 0, 3}};
+
 constexpr Convolution kTransposed[] = {{1, 128, 64, 32, 32, 3, 2, 1, 1, 1}, {1, 256, 128, 16, 16, 4, 2, 1},
                                        {1, 32, 16, 8, 8, 3, 2, 1, 1, 1},    {1, 64, 32, 4, 4, 3, 2, 1, 1, 1},
                                        {1, 32, 16, 8, 8, 4, 2, 1},          {1, 16, 16, 8, 8, 3, 1, 1},
                                        {1, 64, 32, 8, 8, 3, 2, 1, 2, 1},    {1, 128, 64, 16, 16, 4, 2, 1}};
 
-// As 1x64x128x128.64.3x3s1p1, and of groups .g64 behind it.
+// As 1x64x128x128.64.3x3s1p1, and of groups .g64 behind it, of a dilation .d2.
 std::string text(const Convolution& c) {
   const std::string groups = c.groups > 1 ? fmt::format(".g{}", c.groups) : "";
-  return fmt::format("{}x{}x{}x{}.{}.{}x{}s{}p{}{}", c.images, c.channels, c.height, c.width, c.outputs, c.taps, c.taps,
-                     c.stride, c.padding, groups);
+  const std::string dilation = c.dilation > 1 ? fmt::format(".d{}", c.dilation) : "";
+  return fmt::format("{}x{}x{}x{}.{}.{}x{}s{}p{}{}{}", c.images, c.channels, c.height, c.width, c.outputs, c.taps,
+                     c.taps, c.stride, c.padding, groups, dilation);
 }
 
 Texts attributes_of(const Convolution& c, Texts attributes) {
   for (const auto& [name, value] : {std::pair{"stride", c.stride}, {"padding", c.padding}, {"groups", c.groups}})
     attributes.push_back(fmt::format("{}={}", name, value));
   if (c.output_padding > 0) attributes.push_back(fmt::format("output_padding={}", c.output_padding));
+  if (c.dilation > 1) attributes.push_back(fmt::format("dilation={}", c.dilation));
   return attributes;
 }
 
@@ -74,7 +84,8 @@ Row convolution(std::string op, const Convolution& c, int rows, int columns, dou
 }
 
 double places_of(const Convolution& c) {
-  const auto along = [&](int side) { return (side + 2 * c.padding - c.taps) / c.stride + 1; };
+  const int reach = c.dilation * (c.taps - 1) + 1;
+  const auto along = [&](int side) { return (side + 2 * c.padding - reach) / c.stride + 1; };
   return 1.0 * c.images * along(c.height) * along(c.width);
 }
 
@@ -146,6 +157,7 @@ void add_convolutions(std::vector<Row>& rows) {
     add_forward(rows, c, "packed_4c");
     for (const std::string_view dtype : {"f32", "f16"}) add_forward_of_reals(rows, c, dtype);
   }
+  for (const Convolution& c : kConvolutionsOfReals) add_forward_of_reals(rows, c, "f32");
   for (const Convolution& c : kTransposed) {
     for (const std::string_view dtype : {"f32", "f16"}) add_transposed_of_reals(rows, c, dtype);
   }

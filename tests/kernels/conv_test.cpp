@@ -112,6 +112,11 @@ class ConvTest : public testing::KernelTest {
     expect_reference("conv2d_q8csw", of_real_sums(c), options);
     expect_reference("conv2d", with_real_weight(forward(c)), options);
   }
+  // By hand what the reference gives, and by the reference what every kernel gives in every layout.
+  void expect_by_hand(std::string_view op, const Request& request, const HostTensor& expected) {
+    EXPECT_EQ(reference::find(op)(*complete(*find_operator(op), request)).at("output").data, expected.data);
+    expect_reference(op, request, kEveryVariant);
+  }
 };
 
 // clang-format off
@@ -402,18 +407,131 @@ class EverySmallProblem : public testing::KernelTest {
       }
     }
   }
+  // A few of them, with all pairs of layouts: 640 problems forward and 1040 transposed.
+  void expect_right_between_all_layouts(std::string_view op, const std::vector<Side>& sides) {
+    constexpr size_t kStep = 61, kPairs = 16;
+    for (const Channels& channels : kChannels) {
+      for (size_t i = 0; i < sides.size(); i += kStep) {
+        const ConvCase c =
+            case_of(sides[(i + kStep / 2) % sides.size()], sides[i], channels, op.ends_with("transposed"));
+        SCOPED_TRACE(text_of(c));
+        for (size_t pair = 0; pair < kPairs && !HasFailure(); ++pair)
+          expect_reference(op, asked(op, c, pair), kEveryVariantAsAsked);
+      }
+    }
+  }
 };
 
 TEST_F(EverySmallProblem, Forward) { expect_right("q8ta_conv2d", forward_sides()); }
+TEST_F(EverySmallProblem, ForwardBetweenAllLayouts) {
+  expect_right_between_all_layouts("q8ta_conv2d", forward_sides());
+}
 // Groups alone, which every kernel of a weight of int8 has its own way with.
 TEST_F(EverySmallProblem, ForwardOfReals) {
   constexpr Channels kGroups[] = {{1, 1, 4}, {1, 2, 2}, {3, 2, 2}};
   expect_right("conv2d_q8csw", forward_sides(), kGroups);
 }
 TEST_F(EverySmallProblem, Transposed) { expect_right("q8ta_conv2d_transposed", transposed_sides()); }
+TEST_F(EverySmallProblem, TransposedBetweenAllLayouts) {
+  expect_right_between_all_layouts("q8ta_conv2d_transposed", transposed_sides());
+}
 TEST_F(EverySmallProblem, TransposedOfReals) {
   constexpr Channels kKinds[] = {{3, 5, 1}, {4, 2, 2}};
   expect_right("conv2d_transposed", transposed_sides(), kKinds);
+}
+
+// ---- random problems ------------------------------------------------------------------------------------------------
+
+int64_t one_of(std::initializer_list<int64_t> numbers, Random& random) {
+  return *(numbers.begin() + random.integer(0, std::ssize(numbers) - 1));
+}
+
+// A side with a place for its window; of a transposed convolution, one that gives pixels.
+Side random_side(bool is_transposed, Random& random) {
+  Side side{.pixels = random.integer(1, 9),
+            .taps = random.integer(1, 4),
+            .stride = random.integer(1, 3),
+            .dilation = random.integer(1, 3)};
+  const int64_t reach = side.dilation * (side.taps - 1) + 1;
+  side.before = random.integer(0, is_transposed ? reach - 1 : reach);
+  side.after = random.integer(0, is_transposed ? reach - 1 - side.before : reach);
+  if (is_transposed) side.output_padding = random.integer(0, std::max(side.stride, side.dilation) - 1);
+  else side.pixels = std::max(side.pixels, reach - side.before - side.after);
+  return side;
+}
+
+// One group, depthwise with any multiplier, or several groups.
+Channels random_channels(Random& random) {
+  switch (random.integer(0, 2)) {
+    case 0: return {one_of({1, 3, 4, 6, 16, 30, 32, 48}, random), one_of({1, 4, 5, 16, 20, 36}, random), 1};
+    case 1: return {1, random.integer(1, 3), one_of({2, 4, 5, 8, 16}, random)};
+    default: return {one_of({2, 3, 4, 8, 16}, random), one_of({1, 3, 4, 8}, random), random.integer(2, 4)};
+  }
+}
+
+ConvCase random_case(bool is_transposed, Random& random) {
+  const Side y = random_side(is_transposed, random), x = random_side(is_transposed, random);
+  ConvCase c = case_of(y, x, random_channels(random), is_transposed);
+  c.input[0] = random.integer(0, 3);
+  constexpr const char* kActivations[] = {"none", "relu", "relu6", "hardswish"};
+  c.activation = kActivations[random.integer(0, 3)];
+  c.has_bias = random.integer(0, 3) > 0;
+  return c;
+}
+
+// In int8 between any two layouts, with any zero points, and with a residual or without.
+Request random_layer(std::string_view op, const ConvCase& c, Random& random) {
+  Request request = op == "q8ta_conv2d" ? forward(c) : transposed(c);
+  for (const char* name : {"input_zero_point", "output_zero_point"})
+    request.attributes[name] = random.integer(-128, 127);
+  if (random.integer(0, 2) == 0)
+    testing::add_residual(request, reference::find(op)(*complete(*find_operator(op), request)).at("output").shape);
+  request.places = places_of(static_cast<size_t>(random.integer(0, 15)));
+  request.places["residual"] = request.places["output"];
+  return request;
+}
+
+Request in_random_dtype(Request request, Random& random) {
+  if (random.integer(0, 1) == 0) return request;
+  for (auto& [name, tensor] : request.inputs)
+    if (name == "input" || (name == "weight" && tensor.dtype == DType::f32))
+      tensor = random.reals(DType::f16, Shape(tensor.shape), -3, 3);
+  return request;
+}
+
+class RandomConvTest : public testing::KernelTest {
+ protected:
+  // Every kernel that applies to what `made` makes of so many seeds.
+  template <typename Made>
+  void expect_right(std::string_view op, uint32_t seeds, Made made) {
+    for (uint32_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
+      Random random(seed);
+      const ConvCase c = random_case(op.ends_with("transposed"), random);
+      SCOPED_TRACE(
+          fmt::format("{}, seed {}: {}, {}{}", op, seed, text_of(c), c.activation, c.has_bias ? ", bias" : ""));
+      expect_reference(op, made(c, random), kEveryVariantAsAsked);
+    }
+  }
+};
+
+TEST_F(RandomConvTest, InInt8) {
+  for (const std::string_view op : {"q8ta_conv2d", "q8ta_conv2d_transposed"})
+    expect_right(op, 60, [&](const ConvCase& c, Random& random) { return random_layer(op, c, random); });
+}
+
+TEST_F(RandomConvTest, OfReals) {
+  expect_right("conv2d_q8ta_q8csw", 20, [](const ConvCase& c, Random& r) { return in_random_dtype(of_reals(c), r); });
+  expect_right("conv2d_q8csw", 20, [](const ConvCase& c, Random& r) { return in_random_dtype(of_real_sums(c), r); });
+  expect_right("q8ta_conv2d_dequantize", 20, [](const ConvCase& c, Random& r) {
+    Request request = left_real(forward(c));
+    request.attributes["output_dtype"] = std::string(r.integer(0, 1) == 0 ? "f32" : "f16");
+    request.places["input"] = {Storage::buffer, r.integer(0, 1) == 0 ? Layout::strided : Layout::packed_4c};
+    return request;
+  });
+  expect_right("conv2d", 20,
+               [](const ConvCase& c, Random& r) { return in_random_dtype(with_real_weight(forward(c)), r); });
+  expect_right("conv2d_transposed", 20,
+               [](const ConvCase& c, Random& r) { return in_random_dtype(with_real_weight(transposed(c)), r); });
 }
 
 // ---- slices of k ----------------------------------------------------------------------------------------------------
@@ -482,6 +600,109 @@ TEST_F(ConvTest, SumsExactlyUpToTheLongestK) {
   }
 }
 
+// ---- defects, by their numbers in the register of the system that qgen replaces -------------------------------------
+
+// A weight too large for an image had no kernel. Here it lies in a buffer, whatever its sides.
+TEST_F(ConvTest, A2_WeightsOfAnySides) {
+  expect_right({{1, 8, 1, 2}, {16400, 8, 1, 1}}, kEveryVariantAsAsked);
+  expect_right({{1, 4100, 2, 2}, {3, 4100, 2, 2}}, kEveryVariantAsAsked);
+  expect_transposed_right({{1, 4100, 1, 1}, {4100, 3, 2, 2}}, kEveryVariantAsAsked);
+}
+
+// Sides stayed those of the first call. Here each call says its own, and shares the weight.
+TEST_F(ConvTest, A3_SidesMayChangeFromCallToCall) {
+  Context on_device = context();
+  Executor& executor = on_device.executor;
+  Request request = forward({{1, 16, 5, 6}, {10, 16, 3, 3}, {2}, {1}});
+  request.attributes["output_scale"] = 0.05;
+  auto weight = Weight::create(request.inputs.at("weight"), {});
+  const auto scales = executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
+  const auto bias = executor.upload(request.inputs.at("bias"), Storage::buffer);
+  ASSERT_TRUE(weight && scales && bias);
+  const Q8taConv2dAttributes attributes{.stride = Numbers{2},
+                                        .padding = Numbers{1},
+                                        .input_scale = 0.02,
+                                        .input_zero_point = -7,
+                                        .output_scale = 0.05,
+                                        .output_zero_point = 5};
+  for (const Shape& shape : {Shape{1, 16, 5, 6}, {3, 16, 20, 9}, {1, 16, 1, 1}, {1, 16, 6, 5}, {1, 16, 5, 6}}) {
+    request.inputs["input"] = Random(static_cast<uint32_t>(element_count(shape))).integers(DType::i8, shape, -128, 127);
+    const auto x = executor.upload(request.inputs.at("input"), Storage::buffer);
+    ASSERT_TRUE(x);
+    const auto made =
+        q8ta_conv2d(on_device, {.input = *x, .weight = *weight, .weight_scales = *scales, .bias = &*bias}, attributes);
+    ASSERT_TRUE(made) << to_text(made.error());
+    const auto expected = reference::find("q8ta_conv2d")(*complete(*find_operator("q8ta_conv2d"), request));
+    EXPECT_EQ(executor.download(*made)->data, expected.at("output").data) << to_text(shape);
+  }
+}
+
+// One tap with stride 1 was a linear layer of pixels, whatever the groups.
+TEST_F(ConvTest, A6_GroupsOfOneTapAreNotPointwise) {
+  for (const ConvCase& c :
+       {ConvCase{{1, 16, 5, 5}, {8, 8, 1, 1}, {1}, {0}, {1}, 2}, {{2, 32, 1, 1}, {32, 16, 1, 1}, {1}, {0}, {1}, 2}}) {
+    expect_right(c, kEveryVariant);
+    expect_right_of_reals(c, kEveryVariantAsAsked);
+  }
+}
+
+// A call in which outputs are the sums themselves.
+Request in_units(Request request) {
+  for (const char* name : {"input_scale", "output_scale"}) request.attributes[name] = 1.0;
+  for (const char* name : {"input_zero_point", "output_zero_point"}) request.attributes[name] = int64_t{0};
+  HostTensor& scales = request.inputs["weight_scales"];
+  scales = tensor_of(DType::f32, Shape(scales.shape), {1});
+  return request;
+}
+
+// A row of the weight in the order of [KH, KW, C] was read as one of [C, KH, KW]. Here output o reads the o-th element
+// of [C, KH, KW] alone, so that the image comes out as it lies.
+TEST_F(ConvTest, A16_WeightsKeepTheirOrder) {
+  for (const int64_t channels : {3, 16}) {
+    const int64_t count = channels * 2 * 3;
+    Request request =
+        in_units(forward({{1, channels, 2, 3}, {count, channels, 2, 3}, {1}, {0}, {1}, 1, "none", false}));
+    HostTensor &image = request.inputs["input"], &weight = request.inputs["weight"];
+    weight = zeros(DType::i8, Shape(weight.shape));
+    for (int64_t i = 0; i < count; ++i) {
+      set_element(image, i, static_cast<double>(i + 1));
+      set_element(weight, i * count + i, 1);
+    }
+    expect_by_hand("q8ta_conv2d", request, image);
+  }
+}
+
+// The scales of the first group served all. Here each output is a sum of four ones, times the scale of its channel.
+TEST_F(ConvTest, A17_EachGroupOfATransposedConvolutionHasItsScales) {
+  Request request = in_units(transposed({{1, 8, 2, 2}, {8, 4, 2, 2}, {2}, {0}, {1}, 2, "none", false}));
+  for (const char* name : {"input", "weight"})
+    request.inputs[name] = tensor_of(DType::i8, Shape(request.inputs[name].shape), {1});
+  request.inputs["weight_scales"] = tensor_of(DType::f32, {8}, {1, 2, 3, 4, 5, 6, 7, 8});
+  HostTensor expected = zeros(DType::i8, {1, 8, 4, 4});
+  for (int64_t i = 0; i < 8 * 16; ++i) set_element(expected, i, static_cast<double>(4 * (i / 16 + 1)));
+  expect_by_hand("q8ta_conv2d_transposed", request, expected);
+}
+
+// Work items lay along fixed axes, and a remark promised others for other layouts. Here they are numbered, channels
+// first, in every layout; any axis may be the long one.
+TEST_F(ConvTest, A18_AnyAxisMayBeTheLongOneInEveryLayout) {
+  for (const ConvCase& c : {ConvCase{{1, 4, 3, 301}, {5, 4, 3, 3}, {1}, {1}},
+                            {{1, 4, 301, 3}, {5, 4, 3, 3}, {1}, {1}},
+                            {{1, 4, 2, 3}, {301, 4, 3, 3}, {1}, {1}},
+                            {{70, 4, 2, 3}, {5, 4, 1, 2}}}) {
+    expect_right(c, kEveryVariant);
+  }
+}
+
+// How a half was rounded was left to the device.
+TEST_F(ConvTest, A22_TiesGoToEven) {
+  Request request = in_units(forward({{1, 16, 1, 8}, {4, 16, 1, 1}, {1}, {0}, {1}, 1, "none", false}));
+  request.attributes["output_scale"] = 2.0;
+  request.inputs["input"] = tensor_of(DType::i8, {1, 16, 1, 8}, {1, 3, 5, 7, -1, -3, -5, -7});
+  request.inputs["weight"] = tensor_of(DType::i8, {4, 16, 1, 1}, {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  expect_by_hand("q8ta_conv2d", request, tensor_of(DType::i8, {1, 4, 1, 8}, {0, 2, 2, 4, 0, -2, -2, -4}));
+}
+
 // ---- refusals -------------------------------------------------------------------------------------------------------
 
 std::string refusal_of(std::string_view op, Request request) {
@@ -513,6 +734,13 @@ TEST(ConvRefusals, OfAWeightOfReals) {
             "5 output channels do not fall into 2 groups");
   EXPECT_EQ(refusal_of("conv2d_transposed", with_real_weight(transposed({{1, 4, 1, 1}, {4, 4, 1, 1}, {1}, {1}}))),
             "the output has a side of -1: 1 pixels reach 1, of which padding takes 2");
+}
+
+// A zero point of the weight was fetched and never looked at. Here there is none to give.
+TEST(ConvRefusals, A7_WeightsHaveNoZeroPoint) {
+  Request request = forward({{1, 4, 5, 5}, {4, 4, 3, 3}});
+  request.inputs["weight_zero_point"] = zeros(DType::i32, {4});
+  EXPECT_EQ(refusal_of("q8ta_conv2d", request), "'q8ta_conv2d' has no input 'weight_zero_point'");
 }
 
 TEST(ConvRefusals, SayWhatIsWrong) {

@@ -328,6 +328,16 @@ TEST_F(PoolTest, CountWhatPyTorchCounts) {
             (Bytes{24, 60}));
 }
 
+// A22 of the register of the system that qgen replaces: how a half was rounded was left to the device.
+TEST_F(PoolTest, A22_MeansThatAreTiesGoToEven) {
+  const HostTensor input = testing::tensor_of(DType::i8, {1, 4, 1, 8}, {0, 1, 1, 2, 2, 3, -1, 0});
+  const Request request = mean_of(request_of(input, {.kernel_size = {1, 2}}),
+                                  {.input_scale = 1, .input_zero_point = 0, .output_scale = 1, .output_zero_point = 0});
+  EXPECT_EQ(reference::find("q8ta_avg_pool2d")(*complete(*find_operator("q8ta_avg_pool2d"), request)).at("output").data,
+            testing::tensor_of(DType::i8, {1, 4, 1, 4}, {0, 2, 2, 0}).data);
+  expect_reference("q8ta_avg_pool2d", request, kEveryVariant);
+}
+
 // ---- padding --------------------------------------------------------------------------------------------------------
 
 // That of the input may be anything and reaches no element; that of the output is defined.

@@ -134,7 +134,8 @@ TEST(Activations, ClipWithBoundsThatAreComputedIsRefused) {
 
 // ---- who reads what -------------------------------------------------------------------------------------------------
 
-TEST(Users, AReluWithSeveralIsComputedInReals) {
+// A6 of the register of the system that qgen replaces: such a relu was taken into the convolution all the same.
+TEST(Users, A6_AReluWithSeveralIsComputedInReals) {
   Image m;
   const std::string y = m.node("Relu", {m.conv(m.x, {8, 4, 3, 3})});
   m.output(m.view(y, 0.1f, -128));

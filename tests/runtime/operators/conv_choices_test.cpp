@@ -50,6 +50,11 @@ std::string text(const Layer& layer) {
                      layer.side, layer.groups > 1 ? fmt::format(", {} groups", layer.groups) : "");
 }
 
+bool is_mali(const GivenDevice& device) {
+  constexpr uint32_t kArm = 0x13b5;
+  return device.profile.vendor_id == kArm;
+}
+
 // What is written by hand: q8ta_conv2d's dispatcher, behind the patterns that look for one tap and for one channel.
 std::string by_hand(const Layer& layer, const GivenDevice& device) {
   const int64_t of_a_group = layer.channels / layer.groups;
@@ -57,14 +62,32 @@ std::string by_hand(const Layer& layer, const GivenDevice& device) {
   if (layer.groups > 1 && of_a_group == 1) return "depthwise";
   if (layer.taps == 1 && layer.stride == 1 && layer.padding == 0) return "pointwise";
   const bool is_eligible = of_a_group % 4 == 0;
-  constexpr uint32_t kArm = 0x13b5;
-  if (device.profile.vendor_id == kArm) return is_eligible ? "im2col" : "direct";
+  if (is_mali(device)) return is_eligible ? "im2col" : "direct";
   return is_eligible && layer.groups == 1 && (of_a_group >= 32 || side * side <= 4096) ? "im2col" : "direct";
 }
 
-std::string chosen(const Layer& layer, const GivenDevice& device, const KernelLibrary& library) {
+// And of reals, for layers of one group that are not pointwise.
+std::string by_hand_of_reals(const Layer& layer, const GivenDevice& device) {
+  return is_mali(device) || layer.outputs >= 128 ? "im2col" : "direct";
+}
+
+// q8ta_conv2d.tile: tile.
+std::string first_of(const Expected<Call>& call, const GivenDevice& device, const KernelLibrary& library) {
+  if (!call) return to_text(call.error());
+  const Selection selection = select(call->problem, device.profile, library);
+  if (selection.ranked.empty()) return "nothing";
+  const std::string_view id = selection.ranked.front().recipe->id;
+  return std::string(id.substr(id.find('.') + 1));
+}
+
+TensorDesc weight_of(const Layer& layer) {
   TensorDesc weight{DType::i8, {layer.outputs, layer.channels / layer.groups, layer.taps, layer.taps}};
   weight.layout = Layout::weight_q8_rows;
+  return weight;
+}
+
+std::string chosen(const Layer& layer, const GivenDevice& device, const KernelLibrary& library) {
+  TensorDesc weight = weight_of(layer);
   weight.other_layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_lines) | bit(Layout::weight_q8_4n);
   const auto call = q8ta_conv2d_call(
       {.input = TensorDesc{DType::i8, {1, layer.channels, layer.side, layer.side}, Storage::buffer, Layout::packed_4c},
@@ -76,18 +99,28 @@ std::string chosen(const Layer& layer, const GivenDevice& device, const KernelLi
        .input_scale = 1,
        .output_scale = 1},
       {.output = Place{Storage::buffer, Layout::packed_4c}});
-  if (!call) return to_text(call.error());
-  const Selection selection = select(call->problem, device.profile, library);
-  if (selection.ranked.empty()) return "nothing";
-  const std::string_view id = selection.ranked.front().recipe->id;  // q8ta_conv2d.tile
-  return std::string(id.substr(id.find('.') + 1));
+  return first_of(call, device, library);
 }
 
+// Of halves, with a weight of int8.
+std::string chosen_of_reals(const Layer& layer, const GivenDevice& device, const KernelLibrary& library) {
+  const auto call = conv2d_q8csw_call(
+      {.input = TensorDesc{DType::f16, {1, layer.channels, layer.side, layer.side}},
+       .weight = weight_of(layer),
+       .weight_scales = TensorDesc{DType::f32, {layer.outputs}}},
+      {.stride = std::vector{layer.stride}, .padding = std::vector{layer.padding}, .groups = layer.groups});
+  return first_of(call, device, library);
+}
+
+using ByHand = std::string (*)(const Layer& layer, const GivenDevice& device);
+using Chosen = std::string (*)(const Layer& layer, const GivenDevice& device, const KernelLibrary& library);
+
 // Of a layer, what rules by hand and we choose, and on which devices.
-std::string choices_of(const Layer& layer, std::span<const GivenDevice> given, const KernelLibrary& library) {
+std::string choices_of(const Layer& layer, std::span<const GivenDevice> given, const KernelLibrary& library,
+                       ByHand theirs, Chosen ours) {
   std::map<std::string, std::string> devices;
   for (const GivenDevice& device : given) {
-    std::string& names = devices[by_hand(layer, device) + " -> " + chosen(layer, device, library)];
+    std::string& names = devices[theirs(layer, device) + " -> " + ours(layer, device, library)];
     names += (names.empty() ? "" : ", ") + device.name;
   }
   std::string lines = text(layer) + "\n";
@@ -99,7 +132,7 @@ TEST(ConvChoices, BesideRulesByHand) {
   const KernelLibrary library = *KernelLibrary::open(generated::library());
   const std::vector<GivenDevice> devices = given_devices();
   std::string table = "\n";
-  for (const Layer& layer : kLayers) table += choices_of(layer, devices, library);
+  for (const Layer& layer : kLayers) table += choices_of(layer, devices, library, by_hand, chosen);
   EXPECT_EQ(table, R"(
 3 -> 32, 3x3 s1 at 256
   direct -> coopmat: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
@@ -139,6 +172,44 @@ TEST(ConvChoices, BesideRulesByHand) {
   im2col -> tile_split: amd-mi210
 128 -> 128, 3x3 s1 at 128, 128 groups
   depthwise -> depthwise: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-rx-7900-xtx, amd-mi210, nvidia-rtx-4090, nvidia-h200
+)");
+}
+
+TEST(ConvChoices, OfRealsBesideRulesByHand) {
+  const KernelLibrary library = *KernelLibrary::open(generated::library());
+  const std::vector<GivenDevice> devices = given_devices();
+  std::string table = "\n";
+  for (const Layer& layer : kLayers) {
+    const bool is_pointwise = layer.taps == 1 && layer.stride == 1;
+    if (layer.groups == 1 && !is_pointwise)
+      table += choices_of(layer, devices, library, by_hand_of_reals, chosen_of_reals);
+  }
+  EXPECT_EQ(table, R"(
+3 -> 32, 3x3 s1 at 256
+  direct -> matrices_of_pixels: nvidia-rtx-4090, nvidia-h200
+  direct -> plain: adreno-660, adreno-740, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-rx-7900-xtx, amd-mi210
+  im2col -> plain: mali-g78, mali-g715
+32 -> 64, 3x3 s1 at 128
+  direct -> matrices_of_pixels: nvidia-rtx-4090, nvidia-h200
+  direct -> plain: amd-rx-7900-xtx
+  direct -> tiled: adreno-660, adreno-740, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
+  im2col -> plain: mali-g78
+  im2col -> tiled: mali-g715
+64 -> 64, 3x3 s1 at 128
+  direct -> matrices_of_pixels: nvidia-rtx-4090, nvidia-h200
+  direct -> tiled: adreno-660, adreno-740, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-rx-7900-xtx, amd-mi210
+  im2col -> plain: mali-g78
+  im2col -> tiled: mali-g715
+128 -> 128, 3x3 s2 at 56
+  im2col -> matrices_of_pixels: nvidia-rtx-4090, nvidia-h200
+  im2col -> plain: mali-g78
+  im2col -> tiled: adreno-660, adreno-740, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-rx-7900-xtx, amd-mi210
+512 -> 512, 3x3 s1 at 7
+  im2col -> matrices_of_pixels: nvidia-rtx-4090, nvidia-h200
+  im2col -> tiled: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-rx-7900-xtx, amd-mi210
+1024 -> 2048, 1x1 s2 at 14
+  im2col -> matrices_of_pixels: nvidia-rtx-4090, nvidia-h200
+  im2col -> tiled: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-rx-7900-xtx, amd-mi210
 )");
 }
 
