@@ -382,7 +382,7 @@ constexpr std::string_view kFitNames[] = {
   "int8_matrix_cost.one_row", "conv_coopmat.walking", "conv_coopmat.by_words", "conv_coopmat.by_lines",
 };
 constexpr double kFitValues[] = {
-  1.36, 0.133, 0.745, 0.473, 86.4, 0.825, 1.18, 1.47, 1.15, 1.13, 1.09, 1.29, 2.36, 1.35,
+  1.26, 0.105, 0.472, 0.556, 87.7, 0.808, 1.2, 1.47, 1.09, 1.01, 1.09, 1.17, 5.32, 0.754,
 };
 
 struct Fit {
