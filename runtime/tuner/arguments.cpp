@@ -100,7 +100,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
   imported->add_option("FILE", arguments.files, "tuning files")->required()->type_name("");
   CLI::App* merge =
       command("merge", "make one tuning file of several of one device; the newer row counts", Command::merge);
-  merge->add_option("FILE", arguments.files, "tuning files")->required()->expected(2, 1000)->type_name("");
+  merge->add_option("FILE", arguments.files, "tuning files")->required()->expected(-2)->type_name("");
   merge->add_option("-o,--output", arguments.output, "else standard output")->type_name("FILE");
   CLI::App* forget = command("forget", "remove times, and what is quarantined", Command::forget);
   forget->add_option("OP", arguments.operators, "of these operators")->type_name("");
