@@ -49,7 +49,8 @@ void add_tune_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(0.1, 3600.0))
       ->option_text("SECONDS");
   app.add_flag("--cold", arguments.is_cold,
-               "with the weights out of the cache: each replay reads another copy. Such times stand alone");
+               "with the weights out of the cache: each replay reads another copy. Such times stand alone. A problem "
+               "of a file may say so for itself (cold: true, or false)");
   app.add_flag("--again", arguments.is_anew, "measure again what the store has, and try again what was quarantined");
 }
 

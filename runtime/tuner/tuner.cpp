@@ -171,7 +171,7 @@ Done Tuner::verify(std::vector<std::string> ids) {
 // Together; where that fails, each alone, by another worker.
 Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, double best_us, Times& times) {
   const Json command = {
-      {"do", "time"}, {"ids", ids}, {"replays", replays}, {"is_cold", options_.is_cold}, {"best_us", best_us}};
+      {"do", "time"}, {"ids", ids}, {"replays", replays}, {"is_cold", is_cold()}, {"best_us", best_us}};
   const auto reply = ask(command, [&](const Json&) { tell("time", 0, ids.size()); });
   if (!reply) return reply.error();
   if (reply->answer && reply->answer->contains("times")) {
@@ -197,7 +197,7 @@ Done Tuner::keep(const Times& times) {
   std::vector<tuning::TunedRow> rows;
   for (const auto& [id, us] : times) {
     rows.push_back({opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, today(), statistics_[id],
-                    options_.is_cold});
+                    is_cold()});
   }
   return store_.add(opened_.device, opened_.profile, rows);
 }
@@ -261,7 +261,7 @@ std::vector<Measured> Tuner::known_times() const {
   const auto rows = store_.rows(opened_.device);
   if (!rows) return known;
   for (const tuning::TunedRow& row : *rows) {
-    if (row.problem != opened_.problem || row.is_cold != options_.is_cold) continue;
+    if (row.problem != opened_.problem || row.is_cold != is_cold()) continue;
     const auto digest = opened_.digests.find(row.kernel);
     if (digest == opened_.digests.end() || digest->second != row.digest || dropped_.contains(row.kernel)) continue;
     const auto candidate = std::ranges::find(opened_.candidates, row.kernel, &Candidate::id);

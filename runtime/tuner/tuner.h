@@ -60,7 +60,7 @@ struct TunerOptions {
   WorkerProcessOptions worker;
   SearchOptions search;   // its share is tune()'s
   uint32_t repeats = 20;  // of the winner, whose results must be the same bits each time; fewer where time is up
-  bool is_cold = false;   // measure::TimingOptions
+  bool is_cold = false;   // measure::TimingOptions, of tasks that do not say
   bool is_anew = false;   // measures again what the store has, and what was quarantined
   std::function<void(const TunerEvent&)> on_event;
   const std::atomic<bool>* is_stopped = nullptr;  // set by whoever interrupts; looked at between measurements
@@ -102,6 +102,7 @@ class Tuner {
   // What the worker says. Without an answer it died, and another one is there. Error: its answer is one.
   Expected<Reply> ask(const WorkerProcess::Json& command,
                       const std::function<void(const WorkerProcess::Json& line)>& on_line);
+  bool is_cold() const { return task_->is_cold.value_or(options_.is_cold); }
   void tell(std::string_view stage, size_t done, size_t all, std::string text = "") const;
 
   tuning::Store& store_;

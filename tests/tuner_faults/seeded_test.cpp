@@ -220,6 +220,27 @@ TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
   EXPECT_THAT(quarantined(), UnorderedElementsAreArray(ids));
 }
 
+// What a problem says of the cache comes before what is said for all.
+TEST_F(FaultsTest, TimesWithTheCacheOfTheProblem) {
+  struct Said {
+    bool is_cold_for_all;
+    std::optional<bool> of_problem;
+    bool is_cold;
+  };
+  for (const Said& said : {Said{false, true, true}, Said{true, false, false}, Said{true, std::nullopt, true}}) {
+    Tuner tuner(*store_, {.worker = {.work = [] { return run_worker(kLibrary, {}); }},
+                          .search = {.strategy = Strategy::exhaustive},
+                          .is_cold = said.is_cold_for_all});
+    const auto report = tuner.tune({"widened", {.shapes = {"input=2000:i8"}}, said.of_problem}, {});
+    ASSERT_TRUE(report) << to_text(report.error());
+    const auto rows = store_->rows(store_->devices()->front().key);
+    ASSERT_TRUE(rows);
+    EXPECT_EQ(rows->size(), 2u);
+    EXPECT_THAT(*rows, Each(Field(&tuning::TunedRow::is_cold, said.is_cold)));
+    ASSERT_TRUE(store_->forget({}));
+  }
+}
+
 // Two kernels of a template that are wrong in the same elements do not judge those that are right.
 TEST_F(FaultsTest, BelievesNoTwoOfOneTemplate) {
   const auto report = tuned_without_reference({"judged", {.shapes = {"input=8192:i32"}}}, 0);
