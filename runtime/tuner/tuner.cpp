@@ -43,7 +43,14 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 void Tuner::tell(std::string_view stage, size_t done, size_t all, std::string text) const {
-  if (options_.on_event) options_.on_event({stage, std::move(text), done, all});
+  if (!options_.on_event) return;
+  TunerEvent event{stage, std::move(text), done, all};
+  const auto best = std::ranges::min_element(times_, {}, [](const auto& time) { return time.second.median; });
+  if (best != times_.end()) {
+    event.best = best->first;
+    event.best_us = best->second.median;
+  }
+  options_.on_event(event);
 }
 
 Error interrupted() {
@@ -117,6 +124,7 @@ Expected<Reply> Tuner::ask(const Json& command, const std::function<void(const J
 
 Done Tuner::drop(const std::string& id, const std::string& reason, bool is_quarantined) {
   if (!dropped_.emplace(id, reason).second) return std::monostate{};
+  times_.erase(id);
   tell("dropped", 0, 0, fmt::format("{}: {}", id, reason));
   if (!is_quarantined) return std::monostate{};
   return store_.quarantine(opened_.device, opened_.profile, {id, opened_.digests.at(id), reason, today()});
@@ -196,8 +204,8 @@ Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, double b
 Done Tuner::keep(const Times& times) {
   std::vector<tuning::TunedRow> rows;
   for (const auto& [id, us] : times) {
-    rows.push_back({opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, today(), statistics_[id],
-                    is_cold()});
+    rows.push_back(
+        {opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, today(), statistics_[id], is_cold()});
   }
   return store_.add(opened_.device, opened_.profile, rows);
 }
@@ -230,6 +238,7 @@ Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> asked, uint
   }
   if (Done kept = keep(times); !kept) return kept.error();
   has_measured_ |= !times.empty();
+  for (const auto& [id, us] : times) times_[id] = us;
   Spreads spreads;
   for (const std::string& id : asked) {
     const auto time = times.find(id);
@@ -295,6 +304,7 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
   compiled_.clear();
   statistics_.clear();
   dropped_.clear();
+  times_.clear();
   has_measured_ = false;
   const double budget_s = budget_of(options_.search.strategy, share.budget_s);
   share_ = {(1 - kOfRepeats) * budget_s, std::max(budget_s, share.most_s), share.candidate_s};
@@ -318,7 +328,9 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
                               .elapsed_s = [&] { return seconds_since(began_); }};
   SearchOptions how = options_.search;
   how.share = share_;
-  auto found = find_best(opened_.candidates, known_times(), laboratory, how);
+  const std::vector<Measured> known = known_times();
+  for (const Measured& measured : known) times_[measured.id] = measured.us;
+  auto found = find_best(opened_.candidates, known, laboratory, how);
   if (!found) return found.error();
   report.found = *std::move(found);
   // What was found wrong only when it had been measured.

@@ -54,6 +54,9 @@ struct TunerEvent {
   std::string_view stage;  // "open", "compile", "verify", "time", "dropped"
   std::string text;        // of "dropped", which and why
   size_t done = 0, all = 0;
+  // Of the problem so far, of what was not dropped; empty: none has a time.
+  std::string_view best = "";
+  double best_us = 0;
 };
 
 struct TunerOptions {
@@ -116,6 +119,7 @@ class Tuner {
   bool has_measured_ = false;
   std::set<std::string, std::less<>> verified_, compiled_, by_relatives_;
   std::map<std::string, std::string, std::less<>> dropped_;
+  Times times_;  // of what was not dropped, those that were known with them
   std::map<std::string, std::string, std::less<>> statistics_;  // TunedRow's
   size_t deaths_ = 0;
 };

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <thread>
 #include <utility>
@@ -218,6 +219,34 @@ TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
   std::vector<std::string> ids;
   for (const auto& [id, reason] : dropped) ids.push_back(id);
   EXPECT_THAT(quarantined(), UnorderedElementsAreArray(ids));
+}
+
+TEST_F(FaultsTest, TellsTheBestSoFar) {
+  std::vector<std::pair<std::string, double>> best;
+  const auto tuned_by = [&](const std::function<int()>& work) {
+    Tuner tuner(*store_, {.worker = {.work = work},
+                          .search = {.strategy = Strategy::exhaustive},
+                          .on_event = [&](const TunerEvent& event) { best.emplace_back(event.best, event.best_us); }});
+    return tuner.tune(kTask, {});
+  };
+  const auto report = tuned_by([] { return run_worker(kLibrary, {}); });
+  ASSERT_TRUE(report) << to_text(report.error());
+  EXPECT_EQ(best.front().first, "") << "nothing is measured yet";
+  EXPECT_NE(best.back().first, "");
+  for (const auto& [id, us] : best) EXPECT_TRUE(id.empty() || (is_right(id) && us > 0)) << id << ' ' << us;
+
+  // What the store has is known from the start, and what is dropped is no best any more.
+  best.clear();
+  // Not what is ranked first, which was measured for longer.
+  const Measured winner =
+      *std::ranges::min_element(report->found.ranked, {}, [](const Measured& measured) { return measured.us.median; });
+  const auto dies = [&](std::string_view stage, std::string_view id) {
+    if (stage == "verify" && id == winner.id) ::_exit(0);
+  };
+  ASSERT_TRUE(tuned_by([&] { return run_worker(kLibrary, {.on_candidate = dies}); }));
+  EXPECT_THAT(best, Contains(std::pair(winner.id, winner.us.median)));
+  EXPECT_NE(best.back().first, winner.id);
+  EXPECT_NE(best.back().first, "");
 }
 
 // What a problem says of the cache comes before what is said for all.
