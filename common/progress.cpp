@@ -6,6 +6,8 @@
 #include "common/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -16,6 +18,12 @@ constexpr auto kQuietTime = std::chrono::milliseconds(500);
 constexpr auto kRedrawTime = std::chrono::milliseconds(50);
 constexpr size_t kBarWidth = 40;
 
+size_t columns_of_terminal() {
+  constexpr size_t kUsual = 80;
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
+}
+
 }  // namespace
 
 std::string progress_bar(std::string_view what, size_t done, size_t total) {
@@ -23,22 +31,28 @@ std::string progress_bar(std::string_view what, size_t done, size_t total) {
   return fmt::format("{:<8} [{:#<{}}{:-<{}}] {:>5} of {}", what, "", filled, "", kBarWidth - filled, done, total);
 }
 
+std::string progress_line(std::string_view what, size_t done, size_t total, std::string_view note, size_t columns) {
+  std::string line = progress_bar(what, done, total);
+  if (!note.empty()) line += fmt::format("  {}", note);
+  return line.substr(0, columns - 1);  // the last column stays free: some terminals go on to the next line behind it
+}
+
 Progress::Progress(bool is_terminal) : is_terminal_(is_terminal) {}
 
 void Progress::show_at_once(std::string_view what, size_t done, size_t total) {
   if (!is_terminal_) return;
   const std::lock_guard lock(mutex_);
-  draw(what, done, total);
+  draw(what, done, total, "");
 }
 
-void Progress::draw(std::string_view what, size_t done, size_t total) {
+void Progress::draw(std::string_view what, size_t done, size_t total, std::string_view note) {
   last_drawn_ = Clock::now();
   is_drawn_ = true;
-  fmt::print(stderr, "\r{}", progress_bar(what, done, total));
+  fmt::print(stderr, "\r{}\033[K", progress_line(what, done, total, note, columns_of_terminal()));
   std::fflush(stderr);
 }
 
-void Progress::show(std::string_view what, size_t done, size_t total) {
+void Progress::show(std::string_view what, size_t done, size_t total, std::string_view note) {
   const auto now = Clock::now();
   if (total == 0 || now - start_ < kQuietTime) return;
   const std::lock_guard lock(mutex_);
@@ -47,7 +61,7 @@ void Progress::show(std::string_view what, size_t done, size_t total) {
     quarters_ = 0;
   }
   if (is_terminal_) {
-    if (now - last_drawn_ >= kRedrawTime) draw(what, done, total);
+    if (now - last_drawn_ >= kRedrawTime) draw(what, done, total, note);
   } else if (4 * done / total > quarters_) {
     quarters_ = 4 * done / total;
     fmt::print(stderr, "{} {} of {}\n", what, done, total);

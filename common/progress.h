@@ -23,13 +23,13 @@ class Progress {
 
   // For what takes long before its first step is done: draws the bar on a terminal whatever the time.
   void show_at_once(std::string_view what, size_t done, size_t total);
-  // Safe from many threads.
-  void show(std::string_view what, size_t done, size_t total);
+  // Safe from many threads. The note stands behind the bar, as far as the terminal is wide.
+  void show(std::string_view what, size_t done, size_t total, std::string_view note = "");
   // Takes the bar off the screen.
   void clear();
 
  private:
-  void draw(std::string_view what, size_t done, size_t total);  // with mutex_ held
+  void draw(std::string_view what, size_t done, size_t total, std::string_view note);  // with mutex_ held
 
   using Clock = std::chrono::steady_clock;
   const bool is_terminal_;
@@ -43,5 +43,7 @@ class Progress {
 
 // "render   [##########----------]  500 of 1000"
 std::string progress_bar(std::string_view what, size_t done, size_t total);
+// The bar, and the note behind it, cut where a line of so many columns would break.
+std::string progress_line(std::string_view what, size_t done, size_t total, std::string_view note, size_t columns);
 
 }  // namespace qgen

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 #include "copy_words.h"
 #include "matrix_multiply_add.h"
@@ -23,6 +25,27 @@ constexpr int kRuns = 5;           // the best of which counts
 constexpr double kEnoughUs = 2e5;  // runs that took so long together: no more of them
 constexpr double kRunUs = 400;     // a run that is long enough for its launch not to count
 constexpr uint32_t kMostSteps = 1u << 20;
+constexpr auto kRatesUntil = std::chrono::seconds(8);  // of the ten, launches being left
+constexpr int kMostTries = 6;                          // of a rate
+constexpr double kAgree = 0.9;                         // the second best, as a part of the best
+
+using Clock = std::chrono::steady_clock;
+
+// A profile in the making.
+struct Findings {
+  DeviceProfile profile;
+  std::string source;
+  Clock::time_point until;
+
+  Expected<SettledRate> settled(const std::function<Expected<double>()>& measure) const {
+    return settled_rate(measure, [this] { return Clock::now() < until; });
+  }
+  void keep(std::string_view key, double& number, double measured, bool is_settled = true) {
+    if (measured <= 0) return;
+    number = measured;
+    profile.sources[std::string(key)] = is_settled ? source : source + ", whose runs do not agree: measure again";
+  }
+};
 
 struct Recorded {
   PreparedCall call;
@@ -48,7 +71,6 @@ Expected<std::optional<Recorded>> record(Context& context, PreparedCall call, st
 
 // The least time of several runs, by the device's clock where it has one.
 Expected<double> best_us(Context& context, Recording& recording, int runs = kRuns) {
-  using Clock = std::chrono::steady_clock;
   double best = 0, spent = 0;
   for (int i = 0; i <= runs && (i < 2 || spent < kEnoughUs); ++i) {  // the first is not counted
     double us = 0;
@@ -75,14 +97,13 @@ Expected<double> steps_rate(Context& context, const MakeCall& make, std::string_
     auto recorded = record(context, make(steps), id);
     if (!recorded) return recorded.error();
     if (!*recorded) return 0.0;
-    const auto once = best_us(context, *(*recorded)->recording, 1);
-    if (!once) return once.error();
-    if (*once >= kRunUs || steps >= kMostSteps) {
-      const auto us = best_us(context, *(*recorded)->recording);
-      if (!us) return us.error();
-      return *us > 0 ? work_of_step * steps / *us : 0.0;
-    }
-    const double factor = std::clamp(1.5 * kRunUs / std::max(*once, 1.0), 2.0, 64.0);
+    const auto is_enough = [&](double us) { return us >= kRunUs || steps >= kMostSteps; };
+    auto us = best_us(context, *(*recorded)->recording, 1);
+    // One run alone may be long because the machine did something else.
+    if (us && is_enough(*us)) us = best_us(context, *(*recorded)->recording);
+    if (!us) return us.error();
+    if (is_enough(*us)) return *us > 0 ? work_of_step * steps / *us : 0.0;
+    const double factor = std::clamp(1.5 * kRunUs / std::max(*us, 1.0), 2.0, 64.0);
     steps = static_cast<uint32_t>(std::min<double>(kMostSteps, steps * factor)) | 1u;  // odd: matrix_multiply_add
   }
 }
@@ -116,20 +137,31 @@ std::string matrix_kernel(const CooperativeMatrixShape& shape) {
 }
 
 // A processor has no units for matrices: its compiler makes vectors of them, and of these chains next to nothing.
-Done measure_matrices(Context& context, DeviceProfile& profile) {
+Done measure_matrices(Context& context, Findings& findings) {
+  DeviceProfile& profile = findings.profile;
   if (profile.numbers.is_cpu) return std::monostate{};
   const double subgroups =
       invocations_of(profile.numbers) / static_cast<double>(std::max<int64_t>(1, profile.numbers.subgroup_size));
   profile.matrix_rates.clear();
+  std::map<DType, SettledRate> fastest;  // by the factors' dtype
   for (const CooperativeMatrixShape& shape : profile.cooperative_matrices) {
     const bool is_measured = shape.a == shape.b && shape.c == shape.result && !shape.workgroup_scope;
     if (!is_measured) continue;
     const double of_step = subgroups * 4 * 2 * shape.m * shape.n * shape.k;
-    const auto rate = arithmetic_rate<generated::matrix_multiply_add::Problem>(
-        context, matrix_kernel(shape), of_step / invocations_of(profile.numbers));
-    if (!rate) return rate.error();
-    if (*rate > 0) profile.matrix_rates.push_back({shape, *rate});
+    const auto measured = findings.settled([&] {
+      return arithmetic_rate<generated::matrix_multiply_add::Problem>(context, matrix_kernel(shape),
+                                                                      of_step / invocations_of(profile.numbers));
+    });
+    if (!measured) return measured.error();
+    if (measured->rate <= 0) continue;
+    profile.matrix_rates.push_back({shape, measured->rate});
+    if (SettledRate& best = fastest[shape.a]; measured->rate > best.rate) best = *measured;
   }
+  const auto keep = [&](std::string_view key, double& number, DType factor) {
+    findings.keep(key, number, fastest[factor].rate, fastest[factor].is_settled);
+  };
+  keep("int8_matrix_ops_per_us", profile.numbers.int8_matrix_ops_per_us, DType::i8);
+  keep("f16_matrix_ops_per_us", profile.numbers.f16_matrix_ops_per_us, DType::f16);
   return std::monostate{};
 }
 
@@ -174,20 +206,23 @@ Expected<double> read_rate(Context& context, const DeviceTensor& all, int64_t by
   return steps_rate(context, make, "", 64.0 * invocations);
 }
 
-Done measure_cache(Context& context, DeviceProfile& profile, const std::string& source) {
+Done measure_cache(Context& context, Findings& findings) {
+  DeviceProfile& profile = findings.profile;
   const int64_t most = most_bytes(profile);
   auto all = context.executor.allocate(DType::u32, {most / 4}, Storage::buffer);
   if (!all) return all.error();
   std::vector<ReadRate> rates;
+  bool are_settled = true;
   for (int64_t bytes = kLeastRead; bytes <= most; bytes = rates.size() % 2 ? bytes / 2 * 3 : bytes / 3 * 4) {
-    const auto rate = read_rate(context, *all, bytes);
-    if (!rate) return rate.error();
-    rates.push_back({bytes, *rate});
+    const auto measured = findings.settled([&] { return read_rate(context, *all, bytes); });
+    if (!measured) return measured.error();
+    rates.push_back({bytes, measured->rate});
+    are_settled &= measured->is_settled;
   }
   if (const auto cache = find_cache(rates)) {
     profile.numbers.cache_bytes = cache->bytes;
-    profile.numbers.cache_bytes_per_us = cache->bytes_per_us;
-    profile.sources["cache_bytes"] = profile.sources["cache_bytes_per_us"] = source;
+    findings.keep("cache_bytes_per_us", profile.numbers.cache_bytes_per_us, cache->bytes_per_us, are_settled);
+    profile.sources["cache_bytes"] = profile.sources["cache_bytes_per_us"];
   }
   return std::monostate{};
 }
@@ -198,7 +233,6 @@ constexpr uint32_t kDispatches = 256;
 
 // What one dispatch adds to a submission, by the host's clock: timestamps between dispatches would make each wait.
 Expected<double> dispatch_us(Context& context, Recording& one, Recording& many) {
-  using Clock = std::chrono::steady_clock;
   double best_one = 0, best_many = 0;
   for (int i = 0; i < 4 * kRuns; ++i) {
     for (auto [recording, best] : {std::pair(&one, &best_one), std::pair(&many, &best_many)}) {
@@ -212,7 +246,8 @@ Expected<double> dispatch_us(Context& context, Recording& one, Recording& many) 
 }
 
 // An empty dispatch: one workgroup that calculates nothing. Those that write one tensor wait for each other.
-Done measure_launches(Context& context, DeviceProfile& profile, const std::string& source) {
+Done measure_launches(Context& context, Findings& findings) {
+  DeviceProfile& profile = findings.profile;
   const PreparedCall call = arithmetic_call(generated::multiply_add::Problem{.numel = 1, .steps = 0});
   const Selection selection = select(call.call.problem, profile, context.library, {.best_only = true});
   if (selection.ranked.empty()) return std::monostate{};
@@ -240,21 +275,25 @@ Done measure_launches(Context& context, DeviceProfile& profile, const std::strin
   const auto without = dispatch_us(context, *one, *many_free);
   if (!without) return without.error();
   constexpr double kLeastUs = 0.01;
-  profile.numbers.launch_us = std::max(kLeastUs, *with_barrier);
-  profile.numbers.barrier_us = std::max(kLeastUs, *with_barrier - *without);
-  profile.sources["launch_us"] = profile.sources["barrier_us"] = source;
+  findings.keep("launch_us", profile.numbers.launch_us, std::max(kLeastUs, *with_barrier));
+  findings.keep("barrier_us", profile.numbers.barrier_us, std::max(kLeastUs, *with_barrier - *without));
   return std::monostate{};
 }
 
-// ---- all of it ------------------------------------------------------------------------------------------------------
-
-double fastest(const std::vector<MatrixRate>& rates, DType factor) {
-  double best = 0;
-  for (const MatrixRate& rate : rates) best = rate.shape.a == factor ? std::max(best, rate.ops_per_us) : best;
-  return best;
-}
-
 }  // namespace
+
+Expected<SettledRate> settled_rate(const std::function<Expected<double>()>& measure,
+                                   const std::function<bool()>& may_go_on) {
+  double best = 0, second = 0;
+  for (int tries = 0; tries < kMostTries && (tries < 2 || may_go_on()); ++tries) {
+    const auto rate = measure();
+    if (!rate) return rate.error();
+    if (*rate <= 0) return SettledRate{};
+    std::tie(best, second) = std::pair(std::max(best, *rate), std::max(second, std::min(best, *rate)));
+    if (second >= kAgree * best) return SettledRate{best, true};
+  }
+  return SettledRate{best, false};
+}
 
 std::optional<CacheFinding> find_cache(std::span<const ReadRate> rates) {
   if (rates.empty()) return std::nullopt;
@@ -269,44 +308,44 @@ std::optional<CacheFinding> find_cache(std::span<const ReadRate> rates) {
 }
 
 Expected<DeviceProfile> measured_numbers(Context& shipped, const std::string& source, const OnStep& on_step) {
-  DeviceProfile profile = shipped.profile;
+  Findings findings{shipped.profile, source, Clock::now() + kRatesUntil};
   auto clock = clock_of(shipped);
   if (!clock) return clock.error();
   if (const auto level = clock->raise(); !level) return level.error();
 
-  const auto keep = [&](std::string_view key, double& number, const Expected<double>& measured) -> Done {
+  const auto keep = [&](std::string_view key, double& number,
+                        const std::function<Expected<double>()>& measure) -> Done {
+    const auto measured = findings.settled(measure);
     if (!measured) return measured.error();
-    if (*measured <= 0) return std::monostate{};
-    number = *measured;
-    profile.sources[std::string(key)] = source;
+    findings.keep(key, number, measured->rate, measured->is_settled);
     return std::monostate{};
   };
-  DeviceNumbers& numbers = profile.numbers;
+  DeviceNumbers& numbers = findings.profile.numbers;
   const std::function<Done()> steps[] = {
-      [&] { return keep("bytes_per_us", numbers.bytes_per_us, copy_rate(shipped)); },
-      [&] { return measure_cache(shipped, profile, source); },
+      [&] { return keep("bytes_per_us", numbers.bytes_per_us, [&] { return copy_rate(shipped); }); },
+      [&] { return measure_cache(shipped, findings); },
       [&] {
         return keep("f32_ops_per_us", numbers.f32_ops_per_us,
-                    arithmetic_rate<generated::multiply_add::Problem>(shipped, "", 8));
+                    [&] { return arithmetic_rate<generated::multiply_add::Problem>(shipped, "", 8); });
       },
       [&] {
-        return keep("f16_ops_per_us", numbers.f16_ops_per_us,
-                    arithmetic_rate<generated::narrow_multiply_add::Problem>(shipped, "narrow_multiply_add.f16", 32));
+        return keep("f16_ops_per_us", numbers.f16_ops_per_us, [&] {
+          return arithmetic_rate<generated::narrow_multiply_add::Problem>(shipped, "narrow_multiply_add.f16", 32);
+        });
       },
       [&] {
-        return keep("int8_ops_per_us", numbers.int8_ops_per_us,
-                    arithmetic_rate<generated::narrow_multiply_add::Problem>(shipped, "narrow_multiply_add.int8", 32));
+        return keep("int8_ops_per_us", numbers.int8_ops_per_us, [&] {
+          return arithmetic_rate<generated::narrow_multiply_add::Problem>(shipped, "narrow_multiply_add.int8", 32);
+        });
       },
-      [&] { return measure_matrices(shipped, profile); },
-      [&] { return measure_launches(shipped, profile, source); },
+      [&] { return measure_matrices(shipped, findings); },
+      [&] { return measure_launches(shipped, findings); },
   };
   for (size_t i = 0; i < std::size(steps); ++i) {
     if (on_step) on_step(i, std::size(steps));
     if (Done done = steps[i](); !done) return done.error();
   }
-  (void)keep("int8_matrix_ops_per_us", numbers.int8_matrix_ops_per_us, fastest(profile.matrix_rates, DType::i8));
-  (void)keep("f16_matrix_ops_per_us", numbers.f16_matrix_ops_per_us, fastest(profile.matrix_rates, DType::f16));
-  return profile;
+  return std::move(findings.profile);
 }
 
 }  // namespace qgen::measure

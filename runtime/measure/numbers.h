@@ -9,8 +9,9 @@
 //   cooperative matrices      the same for each shape that the device offers and kernels use
 //   launch and barrier        many empty dispatches, each waiting for the last or none, by the host's clock
 //
-// Each is the best of several: whatever disturbs a measurement makes it worse. A path that the device lacks keeps its
-// estimate. In ten seconds at most on a GPU.
+// Each is the best of several: whatever disturbs a measurement makes it worse. A rate is measured until the two best
+// agree; of one that never did, its source says so. A path that the device lacks keeps its estimate. In ten seconds at
+// most on a GPU.
 #pragma once
 
 #include <functional>
@@ -22,8 +23,18 @@ namespace qgen::measure {
 // Called before each of `total` steps.
 using OnStep = std::function<void(size_t done, size_t total)>;
 
-// The context's profile with what was measured, and `source` said of each ("measured on 2026-11-22").
+// The context's profile with what was measured, and `source` said of each ("measured on 2026-11-22"); behind it, of
+// rates that never agreed: ", whose runs do not agree: measure again".
 Expected<DeviceProfile> measured_numbers(Context& shipped, const std::string& source, const OnStep& on_step = {});
+
+// The largest of what `measure` gives, asked until the two largest agree, or a few times; not again where `may_go_on`
+// says no, except once to compare. 0: the device cannot run it.
+struct SettledRate {
+  double rate = 0;
+  bool is_settled = true;  // two agreed
+};
+Expected<SettledRate> settled_rate(const std::function<Expected<double>()>& measure,
+                                   const std::function<bool()>& may_go_on);
 
 // Of sizes in ascending order, the largest far too large for any cache, and the rate at which each is read: the largest
 // that is read faster than memory is, and the rate at half of it. Smaller ones may be faster still: those lie in caches

@@ -39,6 +39,8 @@ Task task_of(yaml::Reader& reader, const YAML::Node& map) {
                         task.request.*row.texts = texts_of(reader, node, row.key);
                       }});
   }
+  fields.push_back(
+      {"cold", false, [&](const YAML::Node& node) { reader.boolean(node, "cold", task.is_cold.emplace()); }});
   reader.fields(map, "a problem", fields);
   return task;
 }
@@ -53,7 +55,7 @@ std::string list_text(const Texts& texts) {
 }  // namespace
 
 bool operator==(const Task& a, const Task& b) {
-  return a.op == b.op &&
+  return a.op == b.op && a.is_cold == b.is_cold &&
          std::ranges::all_of(kLists, [&](const ListRow& row) { return a.request.*row.texts == b.request.*row.texts; });
 }
 
@@ -75,6 +77,7 @@ std::string to_yaml(const std::vector<Task>& tasks) {
       const Texts& texts = task.request.*row.texts;
       if (!texts.empty()) text += fmt::format("  {}: {}\n", row.key, list_text(texts));
     }
+    if (task.is_cold) text += fmt::format("  cold: {}\n", *task.is_cold);
   }
   return text;
 }

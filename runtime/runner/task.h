@@ -8,8 +8,10 @@
 //     shape: [input=512x4096:i8, weight=4096x4096:i8, weight_scales=4096:f32=0.01]
 //     set: [input_scale=0.05, output_scale=0.1]
 //     layout: [input=packed_4h4w, output=packed_4h4w]
+//     cold: true
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,8 @@ namespace qgen::runner {
 struct Task {
   std::string op;
   RequestText request;  // of made-up inputs; files have no place in it
+  // The cache, of weights, while it is timed; nullopt: as whoever times it says for all.
+  std::optional<bool> is_cold = std::nullopt;
 };
 bool operator==(const Task& a, const Task& b);
 
@@ -29,7 +33,7 @@ Expected<std::vector<Task>> read_tasks(const std::string& file, std::string_view
 // As read_tasks() reads it.
 std::string to_yaml(const std::vector<Task>& tasks);
 
-// The words behind `qgen-run`: "q8ta_linear --shape input=512x4096:i8 --set input_scale=0.05".
+// The words behind `qgen-run` that ask for it: "q8ta_linear --shape input=512x4096:i8 --set input_scale=0.05".
 std::string command_of(const Task& task);
 
 }  // namespace qgen::runner

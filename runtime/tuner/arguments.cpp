@@ -49,7 +49,8 @@ void add_tune_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(0.1, 3600.0))
       ->option_text("SECONDS");
   app.add_flag("--cold", arguments.is_cold,
-               "with the weights out of the cache: each replay reads another copy. Such times stand alone");
+               "with the weights out of the cache: each replay reads another copy. Such times stand alone. A problem "
+               "of a file may say so for itself (cold: true, or false)");
   app.add_flag("--again", arguments.is_anew, "measure again what the store has, and try again what was quarantined");
 }
 
@@ -100,7 +101,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
   imported->add_option("FILE", arguments.files, "tuning files")->required()->type_name("");
   CLI::App* merge =
       command("merge", "make one tuning file of several of one device; the newer row counts", Command::merge);
-  merge->add_option("FILE", arguments.files, "tuning files")->required()->expected(2, 1000)->type_name("");
+  merge->add_option("FILE", arguments.files, "tuning files")->required()->expected(-2)->type_name("");
   merge->add_option("-o,--output", arguments.output, "else standard output")->type_name("FILE");
   CLI::App* forget = command("forget", "remove times, and what is quarantined", Command::forget);
   forget->add_option("OP", arguments.operators, "of these operators")->type_name("");

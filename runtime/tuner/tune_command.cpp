@@ -78,7 +78,7 @@ Shares shares_of(const Arguments& arguments, const std::vector<runner::Task>& ta
 
 class Display {
  public:
-  explicit Display(size_t problems) : problems_(problems), progress_(::isatty(STDERR_FILENO) != 0) {}
+  explicit Display(size_t problems) : problems_(problems) {}
 
   void begin(size_t index, const runner::Task& task) {
     fmt::print("[{}/{}] {}\n", index + 1, problems_, command_of(task));
@@ -89,8 +89,10 @@ class Display {
       progress_.clear();
       fmt::print("  dropped {}\n", event.text);
       std::fflush(stdout);
-    } else if (event.all > 0) {
-      progress_.show(event.stage, event.done, event.all);
+    } else if (event.all > 0 && is_terminal_) {  // a log would have a line for each batch, and has what was found
+      const bool has_best = !event.best.empty();
+      progress_.show(event.stage, event.done, event.all,
+                     has_best ? fmt::format("best {:.4g} us  {}", event.best_us, event.best) : "");
     }
   }
   void end(const TaskReport& report) {
@@ -124,7 +126,8 @@ class Display {
 
  private:
   size_t problems_;
-  Progress progress_;
+  bool is_terminal_ = ::isatty(STDERR_FILENO) != 0;
+  Progress progress_{is_terminal_};
 };
 
 // The worker's process. What the machine lacks there is told by its exit code.

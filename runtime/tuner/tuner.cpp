@@ -44,7 +44,14 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 void Tuner::tell(std::string_view stage, size_t done, size_t all, std::string text) const {
-  if (options_.on_event) options_.on_event({stage, std::move(text), done, all});
+  if (!options_.on_event) return;
+  TunerEvent event{stage, std::move(text), done, all};
+  const auto best = std::ranges::min_element(times_, {}, [](const auto& time) { return time.second.median; });
+  if (best != times_.end()) {
+    event.best = best->first;
+    event.best_us = best->second.median;
+  }
+  options_.on_event(event);
 }
 
 Error interrupted() {
@@ -127,6 +134,7 @@ Expected<Reply> Tuner::ask(const Json& command, const std::function<void(const J
 
 Done Tuner::drop(const std::string& id, const std::string& reason, bool is_quarantined) {
   if (!dropped_.emplace(id, reason).second) return std::monostate{};
+  times_.erase(id);
   tell("dropped", 0, 0, fmt::format("{}: {}", id, reason));
   if (!is_quarantined) return std::monostate{};
   return store_.quarantine(opened_.device, opened_.profile, {id, opened_.digests.at(id), reason, today()});
@@ -192,7 +200,7 @@ Done Tuner::verify(std::vector<std::string> ids) {
 // Together; where that fails, each alone, by another worker.
 Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, double best_us, Times& times) {
   const Json command = {
-      {"do", "time"}, {"ids", ids}, {"replays", replays}, {"is_cold", options_.is_cold}, {"best_us", best_us}};
+      {"do", "time"}, {"ids", ids}, {"replays", replays}, {"is_cold", is_cold()}, {"best_us", best_us}};
   const auto reply = ask(command, [&](const Json&) { tell("time", 0, ids.size()); });
   if (!reply) return reply.error();
   if (reply->answer && reply->answer->contains("times")) {
@@ -217,8 +225,8 @@ Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, double b
 Done Tuner::keep(const Times& times) {
   std::vector<tuning::TunedRow> rows;
   for (const auto& [id, us] : times) {
-    rows.push_back({opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, today(), statistics_[id],
-                    options_.is_cold});
+    rows.push_back(
+        {opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, today(), statistics_[id], is_cold()});
   }
   return store_.add(opened_.device, opened_.profile, rows);
 }
@@ -252,6 +260,7 @@ Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> asked, uint
   }
   if (Done kept = keep(times); !kept) return kept.error();
   has_measured_ |= !times.empty();
+  for (const auto& [id, us] : times) times_[id] = us;
   Spreads spreads;
   for (const std::string& id : asked) {
     const auto time = times.find(id);
@@ -283,7 +292,7 @@ std::vector<Measured> Tuner::known_times() const {
   const auto rows = store_.rows(opened_.device);
   if (!rows) return known;
   for (const tuning::TunedRow& row : *rows) {
-    if (row.problem != opened_.problem || row.is_cold != options_.is_cold) continue;
+    if (row.problem != opened_.problem || row.is_cold != is_cold()) continue;
     const auto digest = opened_.digests.find(row.kernel);
     if (digest == opened_.digests.end() || digest->second != row.digest || dropped_.contains(row.kernel)) continue;
     const auto candidate = std::ranges::find(opened_.candidates, row.kernel, &Candidate::id);
@@ -317,6 +326,7 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
   compiled_.clear();
   statistics_.clear();
   dropped_.clear();
+  times_.clear();
   has_measured_ = false;
   expected_.clear();
   looks_ahead_ = true;
@@ -343,7 +353,9 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
                               .expect = [&](std::vector<std::string> ids) { expected_ = std::move(ids); }};
   SearchOptions how = options_.search;
   how.share = share_;
-  auto found = find_best(opened_.candidates, known_times(), laboratory, how);
+  const std::vector<Measured> known = known_times();
+  for (const Measured& measured : known) times_[measured.id] = measured.us;
+  auto found = find_best(opened_.candidates, known, laboratory, how);
   if (!found) return found.error();
   report.found = *std::move(found);
   // What was found wrong only when it had been measured.

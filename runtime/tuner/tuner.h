@@ -54,13 +54,16 @@ struct TunerEvent {
   std::string_view stage;  // "open", "compile", "verify", "time", "dropped"
   std::string text;        // of "dropped", which and why
   size_t done = 0, all = 0;
+  // Of the problem so far, of what was not dropped; empty: none has a time.
+  std::string_view best = "";
+  double best_us = 0;
 };
 
 struct TunerOptions {
   WorkerProcessOptions worker;
   SearchOptions search;   // its share is tune()'s
   uint32_t repeats = 20;  // of the winner, whose results must be the same bits each time; fewer where time is up
-  bool is_cold = false;   // measure::TimingOptions
+  bool is_cold = false;   // measure::TimingOptions, of tasks that do not say
   bool is_anew = false;   // measures again what the store has, and what was quarantined
   std::function<void(const TunerEvent&)> on_event;
   const std::atomic<bool>* is_stopped = nullptr;  // set by whoever interrupts; looked at between measurements
@@ -103,6 +106,7 @@ class Tuner {
   // What the worker says. Without an answer it died, and another one is there. Error: its answer is one.
   Expected<Reply> ask(const WorkerProcess::Json& command,
                       const std::function<void(const WorkerProcess::Json& line)>& on_line);
+  bool is_cold() const { return task_->is_cold.value_or(options_.is_cold); }
   void tell(std::string_view stage, size_t done, size_t all, std::string text = "") const;
 
   tuning::Store& store_;
@@ -119,6 +123,7 @@ class Tuner {
   bool looks_ahead_ = true;
   std::set<std::string, std::less<>> verified_, compiled_, by_relatives_;
   std::map<std::string, std::string, std::less<>> dropped_;
+  Times times_;  // of what was not dropped, those that were known with them
   std::map<std::string, std::string, std::less<>> statistics_;  // TunedRow's
   size_t deaths_ = 0;
 };

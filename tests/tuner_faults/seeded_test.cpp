@@ -11,12 +11,15 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "judged.h"
 #include "operators.h"
 #include "registry.h"
+#include "runtime/device/vulkan_api.h"
 #include "runtime/tuner/tuner.h"
 #include "runtime/tuner/worker.h"
 #include "widened.h"
@@ -45,6 +48,7 @@ qgen::Expected<qgen::Call> seeded_tests::operators::infer(const WidenedInputs<qg
 namespace qgen::tuner {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Each;
@@ -55,6 +59,7 @@ using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAreArray;
 
 constexpr int64_t kDeadly = 4097;  // elements whose reference ends the process
 
@@ -83,6 +88,39 @@ const runner::Program kLibrary{.name = "test-tune",
                                .answers = answer};
 const runner::Task kTask{"seeded", {.shapes = {"input=8192:i32"}}};
 
+// ---- a driver that loses its device ---------------------------------------------------------------------------------
+
+// In a worker: from then on the driver takes no more work.
+bool is_device_lost = false;
+
+PFN_vkGetInstanceProcAddr instance_function = nullptr;
+PFN_vkGetDeviceProcAddr device_function = nullptr;
+PFN_vkQueueSubmit submit = nullptr;
+
+VkResult submit_or_lose(VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFence fence) {
+  return is_device_lost ? VK_ERROR_DEVICE_LOST : submit(queue, count, infos, fence);
+}
+
+PFN_vkVoidFunction watched_device_function(VkDevice device, const char* name) {
+  const PFN_vkVoidFunction function = device_function(device, name);
+  if (std::string_view(name) != "vkQueueSubmit") return function;
+  submit = reinterpret_cast<PFN_vkQueueSubmit>(function);
+  return reinterpret_cast<PFN_vkVoidFunction>(submit_or_lose);
+}
+
+PFN_vkVoidFunction watched_instance_function(VkInstance instance, const char* name) {
+  const PFN_vkVoidFunction function = instance_function(instance, name);
+  if (std::string_view(name) != "vkGetDeviceProcAddr") return function;
+  device_function = reinterpret_cast<PFN_vkGetDeviceProcAddr>(function);
+  return reinterpret_cast<PFN_vkVoidFunction>(watched_device_function);
+}
+
+// Of devices that this process opens.
+void watch_submissions() {
+  if (!vulkan::load_loader()) return;  // opening a device says why
+  instance_function = std::exchange(vkGetInstanceProcAddr, watched_instance_function);
+}
+
 class FaultsTest : public ::testing::Test {
  protected:
   FaultsTest() {
@@ -97,6 +135,7 @@ class FaultsTest : public ::testing::Test {
                              Strategy strategy = Strategy::exhaustive, const Share& share = {}) {
     Tuner tuner(*store_, {.worker = {.work =
                                          [on_candidate] {
+                                           watch_submissions();
                                            return run_worker(kLibrary, {.hang_ms = 2000, .on_candidate = on_candidate});
                                          },
                                      .patience = std::chrono::milliseconds(2000)},
@@ -152,7 +191,7 @@ TEST_F(FaultsTest, ChoosesNoneOfTwentyWrongKernels) {
   EXPECT_EQ(again->found.ranked.size(), 2u * 3u);
 }
 
-// Crashes while it compiles, aborts while it is verified, hangs there, hangs and dies while it is timed.
+// Crashes while it compiles, loses the device and hangs while it is verified, and again while it is timed.
 TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
   const auto report = tuned([](std::string_view stage, std::string_view id) {
     const auto is = [&](std::string_view where, std::string_view which) { return stage == where && id == which; };
@@ -160,10 +199,10 @@ TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
       ::signal(SIGSEGV, SIG_DFL);  // a sanitizer would end the process by a code of its own
       ::raise(SIGSEGV);
     }
-    if (is("verify", "seeded.none/workgroup64")) std::abort();
+    if (is("verify", "seeded.none/workgroup64")) is_device_lost = true;
     if (is("verify", "seeded.none_in_steps/workgroup32")) std::this_thread::sleep_for(std::chrono::hours(1));
     if (is("time", "seeded.none_in_steps/workgroup64")) std::this_thread::sleep_for(std::chrono::hours(1));
-    if (is("time", "seeded.none_in_steps/workgroup128")) ::_exit(0);
+    if (is("time", "seeded.none_in_steps/workgroup128")) is_device_lost = true;
   });
   ASSERT_TRUE(report) << to_text(report.error());
   ASSERT_EQ(report->found.ranked.size(), 1u);
@@ -171,11 +210,64 @@ TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
   std::map<std::string, std::string> dropped;
   for (const Dropped& one : report->dropped) dropped[one.kernel] = one.reason;
   EXPECT_THAT(dropped["seeded.none/workgroup32"], HasSubstr("compiling it: it died of signal 11"));
-  EXPECT_THAT(dropped["seeded.none/workgroup64"], HasSubstr("running it: it died of signal 6"));
+  EXPECT_THAT(dropped["seeded.none/workgroup64"], HasSubstr("VK_ERROR_DEVICE_LOST"));
   EXPECT_THAT(dropped["seeded.none_in_steps/workgroup32"], HasSubstr("running it: it was silent for 2 s"));
   EXPECT_THAT(dropped["seeded.none_in_steps/workgroup64"], HasSubstr("timing it: it was silent for 2 s"));
-  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup128"], HasSubstr("timing it: it ended with code 0"));
+  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup128"],
+              AllOf(HasSubstr("timing it: "), HasSubstr("VK_ERROR_DEVICE_LOST")));
   EXPECT_EQ(dropped.size(), 20u * 3u + 5u);
+  std::vector<std::string> ids;
+  for (const auto& [id, reason] : dropped) ids.push_back(id);
+  EXPECT_THAT(quarantined(), UnorderedElementsAreArray(ids));
+}
+
+TEST_F(FaultsTest, TellsTheBestSoFar) {
+  std::vector<std::pair<std::string, double>> best;
+  const auto tuned_by = [&](const std::function<int()>& work) {
+    Tuner tuner(*store_, {.worker = {.work = work},
+                          .search = {.strategy = Strategy::exhaustive},
+                          .on_event = [&](const TunerEvent& event) { best.emplace_back(event.best, event.best_us); }});
+    return tuner.tune(kTask, {});
+  };
+  const auto report = tuned_by([] { return run_worker(kLibrary, {}); });
+  ASSERT_TRUE(report) << to_text(report.error());
+  EXPECT_EQ(best.front().first, "") << "nothing is measured yet";
+  EXPECT_NE(best.back().first, "");
+  for (const auto& [id, us] : best) EXPECT_TRUE(id.empty() || (is_right(id) && us > 0)) << id << ' ' << us;
+
+  // What the store has is known from the start, and what is dropped is no best any more.
+  best.clear();
+  // Not what is ranked first, which was measured for longer.
+  const Measured winner =
+      *std::ranges::min_element(report->found.ranked, {}, [](const Measured& measured) { return measured.us.median; });
+  const auto dies = [&](std::string_view stage, std::string_view id) {
+    if (stage == "verify" && id == winner.id) ::_exit(0);
+  };
+  ASSERT_TRUE(tuned_by([&] { return run_worker(kLibrary, {.on_candidate = dies}); }));
+  EXPECT_THAT(best, Contains(std::pair(winner.id, winner.us.median)));
+  EXPECT_NE(best.back().first, winner.id);
+  EXPECT_NE(best.back().first, "");
+}
+
+// What a problem says of the cache comes before what is said for all.
+TEST_F(FaultsTest, TimesWithTheCacheOfTheProblem) {
+  struct Said {
+    bool is_cold_for_all;
+    std::optional<bool> of_problem;
+    bool is_cold;
+  };
+  for (const Said& said : {Said{false, true, true}, Said{true, false, false}, Said{true, std::nullopt, true}}) {
+    Tuner tuner(*store_, {.worker = {.work = [] { return run_worker(kLibrary, {}); }},
+                          .search = {.strategy = Strategy::exhaustive},
+                          .is_cold = said.is_cold_for_all});
+    const auto report = tuner.tune({"widened", {.shapes = {"input=2000:i8"}}, said.of_problem}, {});
+    ASSERT_TRUE(report) << to_text(report.error());
+    const auto rows = store_->rows(store_->devices()->front().key);
+    ASSERT_TRUE(rows);
+    EXPECT_EQ(rows->size(), 2u);
+    EXPECT_THAT(*rows, Each(Field(&tuning::TunedRow::is_cold, said.is_cold)));
+    ASSERT_TRUE(store_->forget({}));
+  }
 }
 
 // Dies while others are verified and timed, whom nobody blames; nor the one that it died of, which runs.

@@ -14,6 +14,7 @@ namespace qgen::runner {
 namespace {
 
 using namespace generated::operators;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -63,6 +64,16 @@ TEST(Trace, PassesOverCallsMadeByHand) {
   EXPECT_TRUE(trace.tasks().empty());
 }
 
+TEST(Tasks, MaySayWhichCacheTheyAreTimedWith) {
+  const auto tasks = read_tasks("p.yaml", "- operator: a\n- {operator: a, cold: true}\n- {operator: a, cold: false}\n");
+  ASSERT_TRUE(tasks) << to_text(tasks.error());
+  EXPECT_EQ(*tasks, (std::vector<Task>{{"a", {}, {}}, {"a", {}, true}, {"a", {}, false}}));
+  EXPECT_NE((*tasks)[0], (*tasks)[2]);
+  const auto again = read_tasks("p.yaml", to_yaml(*tasks));
+  ASSERT_TRUE(again) << to_text(again.error());
+  EXPECT_EQ(*again, *tasks);
+}
+
 TEST(Tasks, AreReadStrictly) {
   const auto fault = [](std::string_view text) { return to_text(read_tasks("p.yaml", text).error()); };
   EXPECT_THAT(fault("- operator: a\n  shapes: [x]\n"), HasSubstr("shapes"));
@@ -70,6 +81,7 @@ TEST(Tasks, AreReadStrictly) {
   EXPECT_THAT(fault("- operator: a\n  operator: b\n"), HasSubstr("p.yaml:2"));
   EXPECT_THAT(fault("- operator: [a]\n"), HasSubstr("p.yaml:1"));
   EXPECT_THAT(fault("operator: a\n"), HasSubstr("list"));
+  EXPECT_THAT(fault("- operator: a\n  cold: icy\n"), AllOf(HasSubstr("p.yaml:2"), HasSubstr("cold")));
   EXPECT_FALSE(read_tasks("p.yaml", "- {operator: a"));
 }
 

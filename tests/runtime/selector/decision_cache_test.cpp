@@ -7,9 +7,23 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
+#include <new>
 #include <thread>
 
 #include "tests/runtime/library/sample_tables.h"
+
+// Allocations of this thread are counted, in the whole program.
+thread_local size_t allocations = 0;
+
+void* operator new(size_t size) {
+  ++allocations;
+  if (void* made = std::malloc(size)) return made;
+  throw std::bad_alloc();
+}
+// Not inline: g++ would take free() behind new for a mistake.
+[[gnu::noinline]] void operator delete(void* made) noexcept { std::free(made); }
+[[gnu::noinline]] void operator delete(void* made, size_t) noexcept { std::free(made); }
 
 namespace qgen {
 namespace {
@@ -39,6 +53,20 @@ TEST_F(DecisionCacheTest, ChoosesAsSelectDoes) {
     ASSERT_TRUE(choice);
     EXPECT_EQ(choice->id, select(problem, device_, library_).ranked.front().id);
     EXPECT_EQ(decisions.best(problem), choice);  // the same object
+  }
+}
+
+TEST_F(DecisionCacheTest, AllocatesNothingOnceAProblemIsKnown) {
+  const TimeBook times(library_);
+  for (const TimeBook* known : {static_cast<const TimeBook*>(nullptr), &times}) {
+    DecisionCache decisions(device_, library_, known);
+    const Problem problem = rows_of(4, 1024);
+    const size_t before = allocations;
+    const auto choice = decisions.best(problem);
+    const size_t after_first = allocations;
+    EXPECT_GT(after_first, before);
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(decisions.best(problem), choice);
+    EXPECT_EQ(allocations, after_first);
   }
 }
 

@@ -10,7 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
+#include <random>
 #include <set>
 
 #include "common/files.h"
@@ -182,13 +184,18 @@ TEST_F(StoreTest, LosesNoRowThatWasCommittedWhenWritersAreKilled) {
     writers.push_back(writer);
   }
   ::close(ends[1]);
-  // Every other writer is killed, each after another number of rows.
+  // Every other writer is killed, each after some number of rows.
+  const uint32_t seed = std::random_device()();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  std::array<int, kWriters> rows_until_killed{};
+  for (int& rows : rows_until_killed) rows = std::uniform_int_distribution(0, kRows - 1)(random);
   std::set<int32_t> told;
   int32_t number = 0;
   while (::read(ends[0], &number, sizeof(number)) == sizeof(number)) {
     told.insert(number);
-    const int writer = number / kRows;
-    if (writer % 2 == 1 && number % kRows == 101 * writer) ::kill(writers[static_cast<size_t>(writer)], SIGKILL);
+    const auto writer = static_cast<size_t>(number / kRows);
+    if (writer % 2 == 1 && number % kRows == rows_until_killed[writer]) ::kill(writers[writer], SIGKILL);
   }
   ::close(ends[0]);
   for (int i = 0; i < kWriters; ++i) {
