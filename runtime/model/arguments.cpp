@@ -62,8 +62,9 @@ CLI::App* add_run(CLI::App& app, Arguments& arguments) {
   run->add_option("--profile", arguments.profile, "times of each layer: a table, and a trace in this file")
       ->type_name("FILE");
   run->add_option("--json", arguments.json, "the same as JSON, with trtexec's keys")->type_name("FILE");
-  run->add_option("--plot", arguments.plot,
-                  "draws the graph with layouts, kernels and times: .svg by Graphviz, or .dot")
+  run->add_option(
+         "--plot", arguments.plot,
+         "draws the graph with layouts, kernels and times: .svg, .png or .pdf where Graphviz is installed, or .dot")
       ->type_name("FILE");
   run->add_option("--trace", arguments.trace, "writes its layers as problems for qgen-tune --from-trace")
       ->type_name("FILE");

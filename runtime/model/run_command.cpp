@@ -160,6 +160,14 @@ std::string tensor_text(const std::string& name, const HostTensor& tensor) {
                      count > 6 ? " ..." : "");
 }
 
+Done plot(const std::string& dot, const std::string& file) {
+  const auto drawn = drawing(dot, file);
+  if (!drawn) return drawn.error();
+  Outputs outputs;
+  if (Done added = outputs.add(file, *drawn); !added) return added;
+  return outputs.commit();
+}
+
 bool is_measuring(const Arguments& arguments) {
   return arguments.is_timed || !arguments.profile.empty() || !arguments.json.empty();
 }
@@ -190,17 +198,16 @@ Done measure_and_report(Context& context, Prepared& prepared, const graph::Graph
   if (Done added = add(arguments.profile, trace_of(layers, arguments.model, context.profile.name)); !added)
     return added;
   if (Done added = add(arguments.json, json_of(layers, samples.size())); !added) return added;
-  if (!arguments.plot.empty()) {
-    const auto drawn = drawing(dot_of(graph, prepared.schedule(), layers), arguments.plot);
-    if (!drawn) return drawn.error();
-    if (Done added = outputs.add(arguments.plot, *drawn); !added) return added;
-  }
-  return outputs.commit();
+  if (Done written = outputs.commit(); !written || arguments.plot.empty()) return written;
+  return plot(dot_of(graph, prepared.schedule(), layers), arguments.plot);
 }
 
 }  // namespace
 
 Expected<int> run(const Program& program, const Arguments& arguments) {
+  if (!arguments.plot.empty()) {
+    if (Done can = check_drawing(arguments.plot); !can) return can.error();
+  }
   auto question = read_question(arguments);
   if (!question) return question.error();
   const Inputs& inputs = question->inputs;
@@ -220,6 +227,7 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   const auto outputs = prepared.run(inputs.tensors);
   if (!outputs) return outputs.error();
   const double first_run_ms = watch.lap_ms();
+  if (Done written = write_outputs(*files, *outputs); !written) return written.error();
 
   if (!inputs.made_up.empty()) fmt::print("made up: {}\n", fmt::join(inputs.made_up, ", "));
   for (const auto& [name, tensor] : *outputs) fmt::print("{}", tensor_text(name, tensor));
@@ -236,7 +244,6 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   }
   if (Done reported = measure_and_report(context, prepared, model.graph(), arguments); !reported)
     return reported.error();
-  if (Done written = write_outputs(*files, *outputs); !written) return written.error();
   return runner::kDone;
 }
 
