@@ -76,6 +76,18 @@ TEST_F(LayersTest, TableAddsUpAndNamesTheRest) {
   EXPECT_THAT(table_of(layers_of(schedule, {}), 0), HasSubstr("est. us"));
 }
 
+TEST_F(LayersTest, RatesHaveThreeDigitsOnAnyDevice) {
+  Layer layer{.name = "one", .operations = 2.14e6, .bytes = 2.14e3};
+  const auto row = [&](double us) {
+    layer.us.median = us;
+    return table_of({layer}, us);
+  };
+  EXPECT_THAT(row(1e3), HasSubstr("1000.0 100.0%  0.00214  0.00214  "));
+  EXPECT_THAT(row(1), HasSubstr("   1.0 100.0%     2.14     2.14  "));
+  EXPECT_THAT(row(1e-2), HasSubstr("   0.0 100.0%      214      214  "));
+  EXPECT_THAT(row(1e-3), HasSubstr("   0.0 100.0%     2140     2140  "));
+}
+
 TEST_F(LayersTest, TraceIsReadByViewers) {
   const auto events = nlohmann::json::parse(trace_of(measured(), "a \"model\".onnx", "a device"));
   ASSERT_EQ(events.size(), schedule.steps.size() + 1);
