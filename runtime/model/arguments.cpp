@@ -19,6 +19,7 @@ Examples:
   qgen-model run resnet50.onnx --profile trace.json         for ui.perfetto.dev or chrome://tracing
   qgen-model run resnet50.onnx --trace layers.yaml          for qgen-tune --from-trace layers.yaml
   qgen-model check resnet50.onnx --input x.npy              beside the definitions of its operators
+  qgen-model check resnet50.onnx --unfused                  beside those of its nodes, each by itself
   qgen-model compile resnet50.onnx -o resnet50.qgen         prepared for this device; `run` loads it in milliseconds
 
 Exit codes: 0 done, 1 a check failed, 2 the arguments or the model are wrong, 3 the machine is.)";
@@ -83,6 +84,10 @@ void add_check(CLI::App& app, Arguments& arguments) {
   check->add_option("--tolerance", arguments.tolerance, "by which an element may differ (0)")
       ->check(CLI::Range(0.0, 1e30))
       ->option_text("NUMBER");
+  check
+      ->add_flag("--unfused", arguments.is_unfused,
+                 "by the definitions of its nodes, each by itself: what is fused is checked with them")
+      ->excludes("--expect");
   check->callback([&] { arguments.command = Command::check; });
 }
 

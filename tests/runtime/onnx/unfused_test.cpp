@@ -18,6 +18,8 @@ struct Row {
   double least_share = 1;  // below 1: of rounding that nobody defines; the share is printed
 };
 
+void PrintTo(const Row& row, std::ostream* stream) { *stream << row.name; }
+
 std::string conv(ModelBuilder& m, const std::string& x) { return m.conv(x, {4, 4, 3, 3}); }
 std::string linear(ModelBuilder& m, const std::string& x) { return m.node("MatMul", {x, m.weight({6, 6}, 1)}); }
 std::string clip(ModelBuilder& m, const std::string& x, float low, float high) {

@@ -43,6 +43,19 @@ TEST_F(QgenModel, CompiledGivesTheSame) {
   EXPECT_THAT(of_two.err, HasSubstr("chosen anew"));
 }
 
+// On the device, beside the model's nodes each by itself.
+TEST_F(QgenModel, FusedIsUnfused) {
+  const Arguments input = {"--shape", "input=1x3x256x384:f32=0..1"};
+  for (const Arguments& how : {Arguments{}, Arguments{"--unfused"}}) {
+    Arguments arguments = {"check", kOnnx};
+    arguments.insert(arguments.end(), input.begin(), input.end());
+    arguments.insert(arguments.end(), how.begin(), how.end());
+    const Answer checked = run("qgen-model", arguments);
+    EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
+    EXPECT_THAT(checked.out, StartsWith("ok: "));
+  }
+}
+
 // An SVG where there is Graphviz; else a sentence, before anything is done.
 TEST_F(QgenModel, DrawsOrSaysThatItCannot) {
   const Answer drawn = run_model(kOnnx, {"--plot", "graph.svg", "-o", "y.npy"});
