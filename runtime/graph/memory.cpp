@@ -4,15 +4,20 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <random>
+#include <set>
 
 namespace qgen::graph {
 namespace {
 
-constexpr int kMostSwaps = 300;
-
-bool live_together(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
+constexpr size_t kMostSwaps = 300;
+// Pairs that live together and are looked at in all swaps together: under a second.
+constexpr size_t kMostLooks = size_t{1} << 25;
+// Pairs that are kept: 64 MiB.
+constexpr size_t kMostPairs = size_t{1} << 23;
 
 // The most that lives at one step.
 uint64_t bound_of(std::span<const Lifetime> tensors) {
@@ -28,60 +33,100 @@ uint64_t bound_of(std::span<const Lifetime> tensors) {
   return static_cast<uint64_t>(most);
 }
 
+std::vector<uint32_t> sorted_tensors(std::span<const Lifetime> tensors, auto less) {
+  std::vector<uint32_t> order;
+  for (uint32_t tensor = 0; tensor < tensors.size(); ++tensor) {
+    if (tensors[tensor].bytes > 0) order.push_back(tensor);
+  }
+  std::ranges::stable_sort(order, less, [&](uint32_t tensor) { return tensors[tensor]; });
+  return order;
+}
+
+std::vector<uint32_t> by_begin(std::span<const Lifetime> tensors) {
+  return sorted_tensors(tensors, [](const Lifetime& a, const Lifetime& b) { return a.first < b.first; });
+}
+
+// ---- by size --------------------------------------------------------------------------------------------------------
+
+using Neighbours = std::vector<std::vector<uint32_t>>;
+
+// Of each tensor those that live at the same time; nullopt: they are too many to keep.
+std::optional<Neighbours> neighbours_of(std::span<const Lifetime> tensors) {
+  Neighbours neighbours(tensors.size());
+  std::vector<uint32_t> live;
+  size_t pairs = 0;
+  for (const uint32_t tensor : by_begin(tensors)) {
+    std::erase_if(live, [&](uint32_t other) { return tensors[other].last < tensors[tensor].first; });
+    if ((pairs += live.size()) > kMostPairs) return std::nullopt;
+    for (const uint32_t other : live) {
+      neighbours[tensor].push_back(other);
+      neighbours[other].push_back(tensor);
+    }
+    live.push_back(tensor);
+  }
+  return neighbours;
+}
+
 class Arena {
  public:
-  explicit Arena(std::span<const Lifetime> tensors) : tensors_(tensors), offsets_(tensors.size()) {}
+  Arena(std::span<const Lifetime> tensors, Neighbours neighbours)
+      : tensors_(tensors), neighbours_(std::move(neighbours)), offsets_(tensors.size()) {}
 
   // Places all in this order, and gives the arena's size.
   uint64_t place(std::span<const uint32_t> order) {
-    placed_.clear();
+    is_placed_.assign(tensors_.size(), false);
     uint64_t end = 0;
-    for (const uint32_t tensor : order) end = std::max(end, place(tensor) + tensors_[tensor].bytes);
+    for (const uint32_t tensor : order) {
+      offsets_[tensor] = place_for(tensor);
+      is_placed_[tensor] = true;
+      end = std::max(end, offsets_[tensor] + tensors_[tensor].bytes);
+    }
     return end;
   }
 
   const std::vector<uint64_t>& offsets() const { return offsets_; }
 
+  // How often place() looks at a tensor.
+  size_t looks() const {
+    return std::accumulate(neighbours_.begin(), neighbours_.end(), neighbours_.size(),
+                           [](size_t sum, const auto& list) { return sum + list.size(); });
+  }
+
  private:
-  uint64_t place(uint32_t tensor) {
+  uint64_t place_for(uint32_t tensor) {
+    taken_.clear();
+    for (const uint32_t other : neighbours_[tensor]) {
+      if (is_placed_[other]) taken_.emplace_back(offsets_[other], offsets_[other] + tensors_[other].bytes);
+    }
+    std::ranges::sort(taken_);
     const uint64_t bytes = tensors_[tensor].bytes;
     uint64_t best = 0, best_gap = std::numeric_limits<uint64_t>::max(), free_from = 0;
-    for (const uint32_t other : placed_) {
-      if (!live_together(tensors_[tensor], tensors_[other])) continue;
-      const uint64_t begin = offsets_[other];
+    for (const auto& [begin, end] : taken_) {
       if (begin >= free_from + bytes && begin - free_from < best_gap) {
         best = free_from;
         best_gap = begin - free_from;
       }
-      free_from = std::max(free_from, begin + tensors_[other].bytes);
+      free_from = std::max(free_from, end);
     }
-    offsets_[tensor] = best_gap == std::numeric_limits<uint64_t>::max() ? free_from : best;
-    placed_.insert(std::ranges::upper_bound(placed_, offsets_[tensor], {}, [&](uint32_t t) { return offsets_[t]; }),
-                   tensor);
-    return offsets_[tensor];
+    return best_gap == std::numeric_limits<uint64_t>::max() ? free_from : best;
   }
 
   std::span<const Lifetime> tensors_;
+  Neighbours neighbours_;
   std::vector<uint64_t> offsets_;
-  std::vector<uint32_t> placed_;  // by offset
+  std::vector<bool> is_placed_;
+  std::vector<std::pair<uint64_t, uint64_t>> taken_;  // from, to; of one placement
 };
 
-}  // namespace
-
-MemoryPlan plan_memory(std::span<const Lifetime> tensors, uint64_t alignment) {
-  std::vector<Lifetime> rounded(tensors.begin(), tensors.end());
-  for (Lifetime& tensor : rounded) tensor.bytes = aligned(tensor.bytes, alignment);
-  std::vector<uint32_t> order(rounded.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::ranges::stable_sort(order, std::greater(), [&](uint32_t tensor) { return rounded[tensor].bytes; });
-
-  Arena arena(rounded);
-  MemoryPlan plan{.bytes = arena.place(order), .lower_bound = bound_of(rounded)};
+void place_by_size(std::span<const Lifetime> tensors, Neighbours neighbours, MemoryPlan& plan) {
+  std::vector<uint32_t> order =
+      sorted_tensors(tensors, [](const Lifetime& a, const Lifetime& b) { return a.bytes > b.bytes; });
+  Arena arena(tensors, std::move(neighbours));
+  plan.bytes = arena.place(order);
   plan.offsets = arena.offsets();
-  for (const Lifetime& tensor : rounded) plan.naive += tensor.bytes;
-
+  const size_t most_swaps = std::min(kMostSwaps, kMostLooks / std::max<size_t>(arena.looks(), 1));
   std::minstd_rand random(1);  // the same on every machine
-  for (int swap = 0; swap < kMostSwaps && plan.bytes > plan.lower_bound; ++swap) {
+  for (size_t swap = 0; swap < most_swaps && plan.bytes > plan.lower_bound; ++swap) {
     const size_t a = random() % order.size(), b = random() % order.size();
     std::swap(order[a], order[b]);
     const uint64_t bytes = arena.place(order);
@@ -92,6 +137,93 @@ MemoryPlan plan_memory(std::span<const Lifetime> tensors, uint64_t alignment) {
       plan.offsets = arena.offsets();
     }
   }
+}
+
+// ---- by time --------------------------------------------------------------------------------------------------------
+
+// The bytes that nothing lives in, below an end that grows when none of their runs is large enough.
+class Gaps {
+ public:
+  // In the smallest run that holds them.
+  uint64_t take(uint64_t bytes) {
+    const auto found = by_size_.lower_bound({bytes, 0});
+    if (found != by_size_.end()) {
+      const auto [size, begin] = *found;
+      remove(begin, size);
+      if (size > bytes) add(begin + bytes, size - bytes);
+      return begin;
+    }
+    uint64_t begin = end_;
+    if (!by_begin_.empty() && by_begin_.rbegin()->first + by_begin_.rbegin()->second == end_) {
+      begin = by_begin_.rbegin()->first;
+      remove(begin, end_ - begin);
+    }
+    end_ = begin + bytes;
+    return begin;
+  }
+
+  // Joins it to the runs beside it.
+  void give(uint64_t begin, uint64_t bytes) {
+    auto after = by_begin_.lower_bound(begin);
+    if (after != by_begin_.end() && after->first == begin + bytes) {
+      bytes += after->second;
+      remove(after->first, after->second);
+      after = by_begin_.lower_bound(begin);
+    }
+    if (after != by_begin_.begin()) {
+      const auto [before, size] = *std::prev(after);
+      if (before + size == begin) {
+        remove(before, size);
+        begin = before;
+        bytes += size;
+      }
+    }
+    add(begin, bytes);
+  }
+
+  uint64_t end() const { return end_; }
+
+ private:
+  void add(uint64_t begin, uint64_t size) {
+    by_begin_.emplace(begin, size);
+    by_size_.emplace(size, begin);
+  }
+  void remove(uint64_t begin, uint64_t size) {
+    by_begin_.erase(begin);
+    by_size_.erase({size, begin});
+  }
+
+  std::map<uint64_t, uint64_t> by_begin_;            // sizes
+  std::set<std::pair<uint64_t, uint64_t>> by_size_;  // size, begin
+  uint64_t end_ = 0;
+};
+
+void place_by_time(std::span<const Lifetime> tensors, MemoryPlan& plan) {
+  Gaps gaps;
+  std::set<std::pair<uint32_t, uint32_t>> live;  // last step, tensor
+  plan.offsets.resize(tensors.size());
+  for (const uint32_t tensor : by_begin(tensors)) {
+    while (!live.empty() && live.begin()->first < tensors[tensor].first) {
+      const uint32_t gone = live.begin()->second;
+      gaps.give(plan.offsets[gone], tensors[gone].bytes);
+      live.erase(live.begin());
+    }
+    plan.offsets[tensor] = gaps.take(tensors[tensor].bytes);
+    live.emplace(tensors[tensor].last, tensor);
+  }
+  plan.bytes = gaps.end();
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(std::span<const Lifetime> tensors, uint64_t alignment) {
+  std::vector<Lifetime> rounded(tensors.begin(), tensors.end());
+  for (Lifetime& tensor : rounded) tensor.bytes = aligned(tensor.bytes, alignment);
+  MemoryPlan plan;
+  plan.lower_bound = bound_of(rounded);
+  for (const Lifetime& tensor : rounded) plan.naive += tensor.bytes;
+  if (auto neighbours = neighbours_of(rounded)) place_by_size(rounded, *std::move(neighbours), plan);
+  else place_by_time(rounded, plan);
   return plan;
 }
 

@@ -9,7 +9,9 @@
 //
 // Greedy by size: the largest first, each into the smallest gap that holds it between those placed before it that live
 // at the same time. Where the result is above the bound, a few hundred orders with two tensors swapped are tried
-// (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020).
+// (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020), fewer where there are more
+// than some thousand tensors, so that it ends within a second. Where millions of pairs live at the same time, tensors
+// are placed in the order of time instead, each into the smallest gap.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ Expected<std::unique_ptr<Prepared>> Model::make(const InputShapes& shapes) {
     shared_->constants.emplace(*std::move(constants));
   }
   PrepareOptions how{
-      .on_pipeline = options_.on_pipeline, .decision = decision_for(shapes), .own_kernels = own_kernels()};
+      .on_progress = options_.on_progress, .decision = decision_for(shapes), .own_kernels = own_kernels()};
   if (how.own_kernels && !how.decision)
     return Error{Error::Kind::unsupported, "the model brings kernels for another device, driver or shapes",
                  "compile it for these, or run it with a library that has kernels to choose from"};

@@ -24,7 +24,7 @@ namespace qgen::graph {
 
 struct ModelOptions {
   size_t most_prepared = 4;
-  std::function<void(size_t made, size_t total)> on_pipeline = {};  // PrepareOptions
+  OnProgress on_progress = {};
 };
 
 class Model {

@@ -98,11 +98,15 @@ Error about(const Step& step, Error error) {
 Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, OperatorEntries operators, const Graph& graph,
                                                      const Inferred& inferred, Constants& constants,
                                                      const PrepareOptions& options) {
+  const auto progress_of = [&](std::string_view what) -> std::function<void(size_t, size_t)> {
+    if (!options.on_progress) return {};
+    return [&options, what](size_t done, size_t total) { options.on_progress(what, done, total); };
+  };
   Stopwatch watch;
   Phases phases;
   auto schedule = make_schedule(graph, inferred, constants.weight_descs(),
                                 {context.profile, context.library, operators, context.times, options.own_kernels},
-                                options.decision);
+                                options.decision, progress_of("plan"));
   if (!schedule) return schedule.error();
   phases.plan = watch.lap_ms();
 
@@ -118,7 +122,7 @@ Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, OperatorE
     choices.push_back(*step.choice);
   }
   phases.upload = watch.lap_ms();
-  context.executor.make_pipelines(choices, options.on_pipeline);
+  context.executor.make_pipelines(choices, progress_of("pipelines"));
   phases.pipelines = watch.lap_ms();
   auto recording = context.executor.record(works);
   if (!recording) return recording.error();

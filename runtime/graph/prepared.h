@@ -24,9 +24,11 @@ struct Phases {
   double record = 0;
 };
 
+// Hears of what may take seconds as it goes on: "plan", node by node, and "pipelines".
+using OnProgress = std::function<void(std::string_view what, size_t done, size_t total)>;
+
 struct PrepareOptions {
-  // Hears of pipelines as they are made, which on some drivers takes seconds; may be empty.
-  std::function<void(size_t made, size_t total)> on_pipeline = {};
+  OnProgress on_progress = {};              // may be empty
   const Decision* decision = nullptr;       // make_schedule()
   const OwnKernels* own_kernels = nullptr;  // Chooser
 };

@@ -17,9 +17,10 @@ namespace {
 using planner::Representation;
 using planner::RepresentationSet;
 
-// The planner sorts by name; so numbers are written that sort as they count.
-std::string numbered(size_t number, std::string_view name) { return fmt::format("{:06} {}", number, name); }
-size_t number_of(std::string_view numbered_name) { return std::stoul(std::string(numbered_name.substr(0, 6))); }
+// The planner sorts by name; so numbers are written that sort as they count, those of all values that there can be.
+constexpr size_t kDigits = 10;
+std::string numbered(size_t number, std::string_view name) { return fmt::format("{:0{}} {}", number, kDigits, name); }
+size_t number_of(std::string_view numbered_name) { return std::stoul(std::string(numbered_name.substr(0, kDigits))); }
 
 // Elements that a reshape may have and still be looked at one by one.
 constexpr int64_t kMostCompared = int64_t{1} << 16;
@@ -49,8 +50,13 @@ bool lie_alike(const TensorDesc& a, Layout a_layout, const TensorDesc& b, Layout
 class Scheduler {
  public:
   Scheduler(const Graph& graph, const Inferred& inferred, const std::map<ValueId, TensorDesc>& weights,
-            const Chooser& chooser)
-      : graph_(graph), inferred_(inferred), weights_(weights), candidates_(chooser), chooser_(chooser) {}
+            const Chooser& chooser, const std::function<void(size_t, size_t)>& on_node)
+      : graph_(graph),
+        inferred_(inferred),
+        weights_(weights),
+        candidates_(chooser),
+        chooser_(chooser),
+        on_node_(on_node) {}
 
   // `known`: null, or what is done again.
   Expected<Schedule> run(const Decision* known) {
@@ -58,6 +64,9 @@ class Scheduler {
     is_known_ = known != nullptr;
     if (Done offered = offer(); !offered) return offered.error();
     if (Done decided = known ? take(*known) : plan(); !decided) return decided.error();
+    for (const Decision::Copy& copy : result_.decision.copies) {
+      if (copy.from != copy.to) copies_.emplace(std::pair(copy.value, copy.to), copy.from);
+    }
     for (const ValueId input : graph_.inputs) result_.inputs.push_back(tensor_of(input, Layout::strided));
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (Done added = add_node(i); !added) return added.error();
@@ -91,12 +100,15 @@ class Scheduler {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Done offered = inferred_.operations[i].entry ? offer_operator(i) : offer_reshape(i);
       if (!offered) return offered;
+      if (on_node_) on_node_(i + 1, graph_.nodes.size());
     }
     return std::monostate{};
   }
 
+  // Tensors stand in the order of their names, which begin with numbers.
   planner::Tensor& asked(ValueId value) {
-    return *std::ranges::find(question_.tensors, numbered(value, graph_.values[value].name), &planner::Tensor::name);
+    return *std::ranges::lower_bound(question_.tensors, numbered(value, graph_.values[value].name), {},
+                                     &planner::Tensor::name);
   }
 
   planner::Node question_about(size_t node, std::span<const Slot> slots) const {
@@ -222,18 +234,16 @@ class Scheduler {
   // The value in a layout: as it is, or the copy, which is made where it is first read.
   Expected<uint32_t> lying(ValueId value, Layout layout) {
     if (const auto known = tensors_.find({value, layout}); known != tensors_.end()) return known->second;
-    const auto copy = std::ranges::find_if(result_.decision.copies, [&](const Decision::Copy& one) {
-      return one.value == value && one.to == layout && one.from != layout;
-    });
-    if (copy == result_.decision.copies.end() || ++depth_ > kTensorLayoutCount)
+    const auto copy = copies_.find({value, layout});
+    if (copy == copies_.end() || ++depth_ > kTensorLayoutCount)
       return refused(fmt::format("nothing writes '{}' as {}", graph_.values[value].name, name(layout)));
-    const auto from = lying(value, copy->from);
+    const auto from = lying(value, copy->second);
     --depth_;
     if (!from) return from;
     const auto forced = next_forced();
     if (!forced) return forced.error();
     Step step{.name = fmt::format("{} as {}", graph_.values[value].name, name(layout))};
-    auto made = candidates_.conversion(result_.values[value], copy->from, layout, *forced);
+    auto made = candidates_.conversion(result_.values[value], copy->second, layout, *forced);
     if (!made) return made.error();
     step.entry = made->entry;
     step.call = std::move(made->call);
@@ -255,7 +265,8 @@ class Scheduler {
     }
     const bool is_reshape = inferred_.operations[node].entry == nullptr;
     for (size_t i = stand.size(); i < offer.slots.size(); ++i) {
-      stand.push_back(tensor_of(offer.slots[i].value, layouts[i], is_reshape ? stand.front() : PlacedValue::kNone));
+      stand.push_back(
+          tensor_of(offer.slots[i].value, layouts[i], is_reshape ? root_of(stand.front()) : PlacedValue::kNone));
     }
     return is_reshape ? Done(std::monostate{}) : add_operator(node, offer, layouts, stand);
   }
@@ -382,11 +393,13 @@ class Scheduler {
   const std::map<ValueId, TensorDesc>& weights_;
   Candidates candidates_;
   const Chooser& chooser_;
+  const std::function<void(size_t, size_t)>& on_node_;
 
   planner::Graph question_;
   std::vector<Offer> offers_;  // by node
   bool is_known_ = false;
   std::vector<std::string> given_kernels_;                  // of a known decision
+  std::map<std::pair<ValueId, Layout>, Layout> copies_;     // of what they are made
   size_t depth_ = 0;                                        // of copies of copies
   std::map<std::pair<ValueId, Layout>, uint32_t> tensors_;  // into result_.tensors
   Schedule result_;
@@ -396,8 +409,8 @@ class Scheduler {
 
 Expected<Schedule> make_schedule(const Graph& graph, const Inferred& inferred,
                                  const std::map<ValueId, TensorDesc>& weights, const Chooser& chooser,
-                                 const Decision* decision) {
-  return Scheduler(graph, inferred, weights, chooser).run(decision);
+                                 const Decision* decision, const std::function<void(size_t, size_t)>& on_node) {
+  return Scheduler(graph, inferred, weights, chooser, on_node).run(decision);
 }
 
 }  // namespace qgen::graph

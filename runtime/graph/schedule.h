@@ -15,6 +15,7 @@
 // its own time. Graph inputs arrive and outputs leave row-major. Tensors that are no bytes stay row-major.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -76,9 +77,11 @@ struct Schedule {
 
 // `weights`: how each constant that is a weight can be had (desc_of(Weight)). Errors: no kernel fits a node in any
 // layout, with the reasons of its plainest form. With a `decision`, that of the same graph at the same shapes, nothing
-// is weighed: errors are then what makes it one of another graph, device or library.
+// is weighed: errors are then what makes it one of another graph, device or library. `on_node` hears how many nodes
+// have been offered; it may be empty.
 Expected<Schedule> make_schedule(const Graph& graph, const Inferred& inferred,
                                  const std::map<ValueId, TensorDesc>& weights, const Chooser& chooser,
-                                 const Decision* decision = nullptr);
+                                 const Decision* decision = nullptr,
+                                 const std::function<void(size_t done, size_t total)>& on_node = {});
 
 }  // namespace qgen::graph

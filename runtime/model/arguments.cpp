@@ -19,6 +19,7 @@ Examples:
   qgen-model run resnet50.onnx --profile trace.json         for ui.perfetto.dev or chrome://tracing
   qgen-model run resnet50.onnx --trace layers.yaml          for qgen-tune --from-trace layers.yaml
   qgen-model check resnet50.onnx --input x.npy              beside the definitions of its operators
+  qgen-model check resnet50.onnx --unfused                  beside those of its nodes, each by itself
   qgen-model compile resnet50.onnx -o resnet50.qgen         prepared for this device; `run` loads it in milliseconds
 
 Exit codes: 0 done, 1 a check failed, 2 the arguments or the model are wrong, 3 the machine is.)";
@@ -62,8 +63,9 @@ CLI::App* add_run(CLI::App& app, Arguments& arguments) {
   run->add_option("--profile", arguments.profile, "times of each layer: a table, and a trace in this file")
       ->type_name("FILE");
   run->add_option("--json", arguments.json, "the same as JSON, with trtexec's keys")->type_name("FILE");
-  run->add_option("--plot", arguments.plot,
-                  "draws the graph with layouts, kernels and times: .svg by Graphviz, or .dot")
+  run->add_option(
+         "--plot", arguments.plot,
+         "draws the graph with layouts, kernels and times: .svg, .png or .pdf where Graphviz is installed, or .dot")
       ->type_name("FILE");
   run->add_option("--trace", arguments.trace, "writes its layers as problems for qgen-tune --from-trace")
       ->type_name("FILE");
@@ -82,6 +84,10 @@ void add_check(CLI::App& app, Arguments& arguments) {
   check->add_option("--tolerance", arguments.tolerance, "by which an element may differ (0)")
       ->check(CLI::Range(0.0, 1e30))
       ->option_text("NUMBER");
+  check
+      ->add_flag("--unfused", arguments.is_unfused,
+                 "by the definitions of its nodes, each by itself: what is fused is checked with them")
+      ->excludes("--expect");
   check->callback([&] { arguments.command = Command::check; });
 }
 

@@ -21,6 +21,7 @@ struct Arguments {
   std::vector<std::string> outputs;  // file.npy of the only output, or name=file.npy
   std::vector<std::string> expected;
   double tolerance = 0;
+  bool is_unfused = false;  // ImportOptions::fuses, of what is expected
   std::string compiled;
   std::optional<int64_t> batch;  // of inputs that are made up; nullopt: what the model was compiled for, or 1
   std::string device;

@@ -72,7 +72,11 @@ Expected<int> check(const Program& program, const Arguments& arguments) {
   if (question->loaded.compiled && arguments.expected.empty())
     return refused("a compiled model has its weights packed, and cannot be computed by definition",
                    "check the model that it was made of, or give --expect");
-  const auto expected = expected_outputs(program, arguments, question->loaded.graph, inputs);
+  Expected<Loaded> unfused = Loaded();
+  if (arguments.is_unfused) unfused = load(arguments.model, false);
+  if (!unfused) return unfused.error();
+  const auto expected =
+      expected_outputs(program, arguments, arguments.is_unfused ? unfused->graph : question->loaded.graph, inputs);
   if (!expected) return expected.error();
 
   const auto session = Session::open(program, arguments, std::move(question->loaded), inputs);

@@ -26,26 +26,17 @@ Error no_dot(std::string_view why) {
           "install Graphviz, or name a file that ends in .dot, which needs no program"};
 }
 
-}  // namespace
+std::string ending_of(const std::string& file) { return std::filesystem::path(file).extension(); }
 
-Expected<std::string> drawing(const std::string& dot, const std::string& file) {
-  const std::string ending = std::filesystem::path(file).extension();
-  if (ending == ".dot") return dot;
-  if (ending != ".svg" && ending != ".png" && ending != ".pdf")
-    return refused(fmt::format("'{}' ends in none of .svg, .png, .pdf and .dot", file));
-  // Files without names, so that neither side waits for the other.
-  const File input(std::tmpfile()), output(std::tmpfile());
-  if (!input || !output) return no_dot("no temporary file can be made");
-  if (std::fwrite(dot.data(), 1, dot.size(), input.get()) != dot.size() || std::fflush(input.get()) != 0)
-    return no_dot("the disk is full");
-  std::rewind(input.get());
-
+// Runs `dot` with an argument.
+Done run_dot(std::string argument, std::FILE* input, std::FILE* output, std::FILE* errors) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, fileno(input.get()), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, fileno(output.get()), STDOUT_FILENO);
-  std::string program = "dot", format = "-T" + ending.substr(1);
-  char* arguments[] = {program.data(), format.data(), nullptr};
+  posix_spawn_file_actions_adddup2(&actions, fileno(input), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(output), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(errors), STDERR_FILENO);
+  std::string program = "dot";
+  char* arguments[] = {program.data(), argument.data(), nullptr};
   pid_t child = 0;
   const int failed = posix_spawnp(&child, "dot", &actions, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -53,6 +44,32 @@ Expected<std::string> drawing(const std::string& dot, const std::string& file) {
   int status = 0;
   ::waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return no_dot("the program 'dot' failed");
+  return std::monostate{};
+}
+
+}  // namespace
+
+Done check_drawing(const std::string& file) {
+  const std::string ending = ending_of(file);
+  if (ending == ".dot") return std::monostate{};
+  if (ending != ".svg" && ending != ".png" && ending != ".pdf")
+    return refused(fmt::format("'{}' ends in none of .svg, .png, .pdf and .dot", file));
+  const File input(std::tmpfile()), output(std::tmpfile());
+  if (!input || !output) return no_dot("no temporary file can be made");
+  return run_dot("-V", input.get(), output.get(), output.get());
+}
+
+Expected<std::string> drawing(const std::string& dot, const std::string& file) {
+  if (Done can = check_drawing(file); !can) return can.error();
+  if (ending_of(file) == ".dot") return dot;
+  // Files without names, so that neither side waits for the other.
+  const File input(std::tmpfile()), output(std::tmpfile());
+  if (!input || !output) return no_dot("no temporary file can be made");
+  if (std::fwrite(dot.data(), 1, dot.size(), input.get()) != dot.size() || std::fflush(input.get()) != 0)
+    return no_dot("the disk is full");
+  std::rewind(input.get());
+  const Done drawn = run_dot("-T" + ending_of(file).substr(1), input.get(), output.get(), stderr);
+  if (!drawn) return drawn.error();
 
   std::string picture;
   std::rewind(output.get());

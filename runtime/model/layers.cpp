@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -52,8 +53,12 @@ std::string sides_of_step(const Schedule& schedule, const Step& step, Text text)
   return fmt::format("{} -> {}", fmt::join(inputs, ", "), fmt::join(outputs, ", "));
 }
 
+// With three digits that count, whatever device it is: "0.00214", "2.14", "214", "2140".
 std::string rate(double amount, double us, double unit) {
-  return us > 0 && amount > 0 ? fmt::format("{:.1f}", amount / us / unit) : "";
+  if (us <= 0 || amount <= 0) return "";
+  const double number = amount / us / unit;
+  const int before_point = static_cast<int>(std::floor(std::log10(number))) + 1;
+  return fmt::format("{:.{}f}", number, std::max(3 - before_point, 0));
 }
 
 bool is_measured(const std::vector<Layer>& layers) {
@@ -107,11 +112,11 @@ std::vector<Layer> layers_of(const Schedule& schedule, const std::vector<std::ve
 std::string table_of(const std::vector<Layer>& layers, double headline_us) {
   const bool has_times = is_measured(layers);
   const double sum = sum_of(layers, &measure::Spread::median);
-  std::string text = has_times ? "    us  share    GB/s  TOP/s  " : "est. us  ";
+  std::string text = has_times ? "    us  share     GB/s    TOP/s  " : "est. us  ";
   text += fmt::format("{:<44} {:<26} layer\n", "kernel", "layouts");
   for (const Layer& layer : layers) {
     if (has_times) {
-      text += fmt::format("{:>6.1f} {:>5.1f}% {:>7} {:>6}  ", layer.us.median, 100 * layer.us.median / sum,
+      text += fmt::format("{:>6.1f} {:>5.1f}% {:>8} {:>8}  ", layer.us.median, 100 * layer.us.median / sum,
                           rate(layer.bytes, layer.us.median, 1e3), rate(layer.operations, layer.us.median, 1e6));
     } else {
       text += fmt::format("{:>7.1f}  ", layer.estimated_us);

@@ -22,12 +22,12 @@ Expected<Loaded> load_compiled(const std::filesystem::path& file) {
   return loaded;
 }
 
-Expected<Loaded> load_onnx(const std::filesystem::path& file) {
+Expected<Loaded> load_onnx(const std::filesystem::path& file, bool fuses) {
   Stopwatch watch;
   auto model = onnx::load_model(file);
   if (!model) return model.error();
   const double parse_ms = watch.lap_ms();
-  auto imported = onnx::import_model(*std::move(model));
+  auto imported = onnx::import_model(*std::move(model), {.fuses = fuses});
   if (!imported) return refused(fmt::format("{}: {}", file.string(), imported.error().message), imported.error().hint);
   Loaded loaded{.graph = std::move(imported->graph), .parse_ms = parse_ms, .fuse_ms = watch.lap_ms()};
   loaded.notes = onnx::texts_of(imported->notes);
@@ -36,8 +36,8 @@ Expected<Loaded> load_onnx(const std::filesystem::path& file) {
 
 }  // namespace
 
-Expected<Loaded> load(const std::filesystem::path& file) {
-  return file.extension() == ".qgen" ? load_compiled(file) : load_onnx(file);
+Expected<Loaded> load(const std::filesystem::path& file, bool fuses) {
+  return file.extension() == ".qgen" ? load_compiled(file) : load_onnx(file, fuses);
 }
 
 graph::Model model_of(Context& context, OperatorEntries operators, Loaded loaded, const graph::ModelOptions& options) {

@@ -17,8 +17,8 @@ struct Loaded {
   double parse_ms = 0;                      // the file
   double fuse_ms = 0;                       // its patterns
 };
-// Errors: the file cannot be read, or is refused.
-Expected<Loaded> load(const std::filesystem::path& file);
+// Errors: the file cannot be read, or is refused. `fuses`: onnx::ImportOptions.
+Expected<Loaded> load(const std::filesystem::path& file, bool fuses = true);
 
 graph::Model model_of(Context& context, OperatorEntries operators, Loaded loaded, const graph::ModelOptions& options);
 

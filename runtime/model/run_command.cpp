@@ -9,6 +9,7 @@
 #include "common/stopwatch.h"
 #include "runtime/model/draw.h"
 #include "runtime/model/layers.h"
+#include "runtime/model/reasons.h"
 #include "runtime/model/session.h"
 #include "runtime/profiles/device_file.h"
 #include "runtime/runner/arguments.h"
@@ -48,25 +49,10 @@ std::string plan_text(const Schedule& schedule) {
 
 // ---- --explain ------------------------------------------------------------------------------------------------------
 
-// The whole decision for each layer whose name has `part` in it.
-Expected<std::string> reasons_of(const Schedule& schedule, const std::string& part, const graph::Chooser& chooser) {
-  std::string text;
-  for (const graph::Step& step : schedule.steps) {
-    if (step.name.find(part) == std::string::npos) continue;
-    const auto times = chooser.times ? chooser.times->of(step.call.problem, chooser.profile) : nullptr;
-    text += fmt::format("\n{}\n{}", step.name,
-                        explain(select(step.call.problem, chooser.profile, chooser.library, {.times = times.get()})));
-  }
-  if (!text.empty()) return text;
-  return refused(fmt::format("no layer's name has '{}' in it", part), "--explain alone lists them");
-}
-
-Done print_explanation(const Schedule& schedule, const std::string& part, const graph::Chooser& chooser) {
-  if (part.empty()) {
-    fmt::print("{}", table_of(layers_of(schedule, {}), 0));
-    return std::monostate{};
-  }
-  const auto text = reasons_of(schedule, part, chooser);
+Done print_explanation(const graph::Graph& graph, const Schedule& schedule, const std::string& layer,
+                       const graph::Chooser& chooser) {
+  const auto text = layer.empty() ? Expected<std::string>(table_of(layers_of(schedule, {}), 0))
+                                  : reasons_of(graph, schedule, layer, chooser);
   if (!text) return text.error();
   fmt::print("{}", *text);
   return std::monostate{};
@@ -84,7 +70,8 @@ Expected<int> explain_on_file(const Program& program, const Arguments& arguments
   const graph::Chooser chooser{*device, program.library, program.operators};
   const auto schedule = graph::make_schedule(loaded.graph, *inferred, constants->weight_descs(), chooser);
   if (!schedule) return schedule.error();
-  if (Done printed = print_explanation(*schedule, *arguments.explained, chooser); !printed) return printed.error();
+  if (Done printed = print_explanation(loaded.graph, *schedule, *arguments.explained, chooser); !printed)
+    return printed.error();
   fmt::print("{}{}", plan_text(*schedule), memory_text(*schedule, 0));
   return runner::kDone;
 }
@@ -160,6 +147,14 @@ std::string tensor_text(const std::string& name, const HostTensor& tensor) {
                      count > 6 ? " ..." : "");
 }
 
+Done plot(const std::string& dot, const std::string& file) {
+  const auto drawn = drawing(dot, file);
+  if (!drawn) return drawn.error();
+  Outputs outputs;
+  if (Done added = outputs.add(file, *drawn); !added) return added;
+  return outputs.commit();
+}
+
 bool is_measuring(const Arguments& arguments) {
   return arguments.is_timed || !arguments.profile.empty() || !arguments.json.empty();
 }
@@ -190,17 +185,16 @@ Done measure_and_report(Context& context, Prepared& prepared, const graph::Graph
   if (Done added = add(arguments.profile, trace_of(layers, arguments.model, context.profile.name)); !added)
     return added;
   if (Done added = add(arguments.json, json_of(layers, samples.size())); !added) return added;
-  if (!arguments.plot.empty()) {
-    const auto drawn = drawing(dot_of(graph, prepared.schedule(), layers), arguments.plot);
-    if (!drawn) return drawn.error();
-    if (Done added = outputs.add(arguments.plot, *drawn); !added) return added;
-  }
-  return outputs.commit();
+  if (Done written = outputs.commit(); !written || arguments.plot.empty()) return written;
+  return plot(dot_of(graph, prepared.schedule(), layers), arguments.plot);
 }
 
 }  // namespace
 
 Expected<int> run(const Program& program, const Arguments& arguments) {
+  if (!arguments.plot.empty()) {
+    if (Done can = check_drawing(arguments.plot); !can) return can.error();
+  }
   auto question = read_question(arguments);
   if (!question) return question.error();
   const Inputs& inputs = question->inputs;
@@ -220,6 +214,7 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   const auto outputs = prepared.run(inputs.tensors);
   if (!outputs) return outputs.error();
   const double first_run_ms = watch.lap_ms();
+  if (Done written = write_outputs(*files, *outputs); !written) return written.error();
 
   if (!inputs.made_up.empty()) fmt::print("made up: {}\n", fmt::join(inputs.made_up, ", "));
   for (const auto& [name, tensor] : *outputs) fmt::print("{}", tensor_text(name, tensor));
@@ -231,12 +226,11 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   fmt::print("{}{}", plan_text(prepared.schedule()), memory_text(prepared.schedule(), model.constant_bytes()));
   if (arguments.explained) {
     const graph::Chooser chooser{context.profile, program.library, program.operators, context.times};
-    if (Done printed = print_explanation(prepared.schedule(), *arguments.explained, chooser); !printed)
+    if (Done printed = print_explanation(model.graph(), prepared.schedule(), *arguments.explained, chooser); !printed)
       return printed.error();
   }
   if (Done reported = measure_and_report(context, prepared, model.graph(), arguments); !reported)
     return reported.error();
-  if (Done written = write_outputs(*files, *outputs); !written) return written.error();
   return runner::kDone;
 }
 

@@ -48,9 +48,10 @@ Expected<std::unique_ptr<Session>> Session::open(const Program& program, const A
   std::unique_ptr<Session> session(
       new Session(loaded.compiled ? loaded.compiled->own_kernels : nullptr, *std::move(opened)));
   Progress& progress = session->progress_;
-  session->model_.emplace(
-      model_of(session->context(), program.operators, std::move(loaded),
-               {.on_pipeline = [&progress](size_t done, size_t total) { progress.show("pipelines", done, total); }}));
+  session->model_.emplace(model_of(session->context(), program.operators, std::move(loaded),
+                                   {.on_progress = [&progress](std::string_view what, size_t done, size_t total) {
+                                     progress.show(what, done, total);
+                                   }}));
   return session;
 }
 

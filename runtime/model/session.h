@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // What every command of qgen-model begins with: a model, its inputs, and the device that it runs on. Notes and warnings
-// are printed on standard error, and so is how far pipelines are.
+// are printed on standard error, and so is how far the plan and the pipelines are.
 #pragma once
 
 #include "common/progress.h"

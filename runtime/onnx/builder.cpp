@@ -290,7 +290,7 @@ ValueId Builder::quantized(const Real& reals, const PerTensor& output, const std
 
 std::optional<ValueId> Builder::reals_before(const View& view) const {
   const auto found = sources_.find(view.codes);
-  if (found == sources_.end() || found->second.quantization != view.quantization) return std::nullopt;
+  if (!fuses || found == sources_.end() || found->second.quantization != view.quantization) return std::nullopt;
   return found->second.reals.dtype == DType::f32 ? std::optional(found->second.reals.value) : std::nullopt;
 }
 
@@ -404,7 +404,8 @@ Expected<Real> Builder::real(Pending& pending) {
 
 Expected<ValueId> Builder::quantized(const Known& known, const PerTensor& output, const std::string& node_name) {
   if (const auto* pending = known.as<PendingPtr>()) return quantized(**pending, output);
-  if (const auto view = view_of(known)) return requantized(view->codes, view->quantization, output, node_name);
+  const auto view = view_of(known);
+  if (view && fuses) return requantized(view->codes, view->quantization, output, node_name);
   const auto reals = real_of(known);
   if (!reals) return reals.error();
   return quantized(*reals, output, node_name);

@@ -27,6 +27,7 @@ class Builder {
   std::vector<Note> notes;   // each once
   int64_t next_symbol = 0;
   int64_t opset = 0;  // of ONNX's own operators
+  bool fuses = true;  // ImportOptions
   // What may still be done with constants: turned, dequantized, packed; in elements. A model that reads one large
   // constant from many nodes would take for ever otherwise.
   int64_t budget = 0;

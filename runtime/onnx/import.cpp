@@ -46,8 +46,8 @@ std::vector<std::string> texts_of(std::span<const Note> notes) {
 
 Expected<Imported> import_model(Model model, const ImportOptions& options) {
   if (Done bound = bind_constants(model.graph, options.constants); !bound) return bound.error();
-  join_functions(model.graph);
-  return Importer(model).run();
+  if (options.fuses) join_functions(model.graph);
+  return Importer(model, options.fuses).run();
 }
 
 Expected<Imported> import_model(std::span<const std::byte> file, const ImportOptions& options) {

@@ -31,6 +31,9 @@ struct ImportOptions {
   // Inputs of the model that are known already, scales above all: they become constants.
   Tensors constants = {};
   ReadLimits limits = {};
+  // Without: each node that computes is an operator by itself, which gives reals; those are quantized where the model
+  // says it, and are dequantized before they move. Slow, and what is fused can be held to it.
+  bool fuses = true;
 };
 
 Expected<Imported> import_model(const std::filesystem::path& file, const ImportOptions& options = {});

@@ -34,7 +34,7 @@ Expected<Imported> Importer::run() {
   for (const ValueInfo& output : model_.graph.outputs) {
     if (Done added = add_output(output); !added) return added.error();
   }
-  join_residuals(builder_.graph, builder_.shapes);
+  if (builder_.fuses) join_residuals(builder_.graph, builder_.shapes);
   drop_unused(builder_.graph);
   return Imported{std::move(builder_.graph), std::move(builder_.notes)};
 }
@@ -182,7 +182,7 @@ Done Importer::lower(const Node& node) {
   const auto uses = order_.uses.find(node.outputs.front());
   if (uses == order_.uses.end()) return std::monostate{};
   if (const auto* pending = result->as<PendingPtr>(); pending && !may_wait(**pending, uses->second)) {
-    if (uses->second.quantizes > 0)
+    if (builder_.fuses && uses->second.quantizes > 0)
       builder_.note((*pending)->name,
                     fmt::format("is computed in reals: of the {} that read its result, {} quantize it",
                                 uses->second.all, uses->second.quantizes));
@@ -194,7 +194,9 @@ Done Importer::lower(const Node& node) {
   return std::monostate{};
 }
 
-bool Importer::may_wait(const Pending&, const Uses& uses) { return uses.all == 1 || uses.all == uses.quantizes; }
+bool Importer::may_wait(const Pending&, const Uses& uses) const {
+  return builder_.fuses && (uses.all == 1 || uses.all == uses.quantizes);
+}
 
 Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   auto folded = fold(builder_, node, arguments);

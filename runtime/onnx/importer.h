@@ -31,7 +31,7 @@ struct Elements {
 
 class Importer {
  public:
-  explicit Importer(const Model& model) : model_(model) {}
+  Importer(const Model& model, bool fuses) : model_(model) { builder_.fuses = fuses; }
 
   Expected<Imported> run();
 
@@ -52,7 +52,7 @@ class Importer {
   Expected<std::vector<const Known*>> arguments_of(const Node& node);
   Done lower(const Node& node);
   // What several read would be computed several times, unless all of them quantize it.
-  static bool may_wait(const Pending&, const Uses& uses);
+  bool may_wait(const Pending&, const Uses& uses) const;
   Expected<Known> result_of(const Node& node, Arguments arguments);
   Expected<Known> operation(std::string_view op, const Node& node, Arguments arguments);
   static Error missing(const Node& node);

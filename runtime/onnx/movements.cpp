@@ -50,7 +50,8 @@ int64_t count_of(int64_t side, int64_t start, int64_t end, int64_t step) {
 
 Expected<Elements> Importer::elements_of(const Known& input) {
   if (const auto* codes = input.as<Codes>()) return Elements{codes->value, input};
-  if (const auto view = builder_.view_of(input)) return Elements{view->codes, Known{*view, input.shape}};
+  const auto view = builder_.view_of(input);
+  if (view && builder_.fuses) return Elements{view->codes, Known{*view, input.shape}};
   const auto real = builder_.real_of(input);
   if (!real) return real.error();
   return Elements{real->value, Known{*real, input.shape}};

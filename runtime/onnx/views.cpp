@@ -24,6 +24,11 @@ Expected<Known> Importer::seen_as(const Node& node, const Known& input, const Di
     return Known{std::move(seen), shape};
   }
   Known result{input.what, shape};
+  if (!builder_.fuses && input.as<View>()) {
+    const auto reals = builder_.real_of(input);
+    if (!reals) return reals.error();
+    result.what = *reals;
+  }
   const auto see = [&](ValueId& value) -> Done {
     const auto seen = builder_.reshape(node.name, value, shape);
     if (!seen) return seen.error();

@@ -66,9 +66,36 @@ TEST_F(PreparedTest, DepthwiseNetworkIsItsReferenceAtAnyBatch) {
   }
 }
 
+// Of two that may stay, the one that was not used last goes.
+TEST_F(PreparedTest, ShapesThatWereUsedLastStay) {
+  size_t plans = 0;
+  const auto count = [&](std::string_view what, size_t done, size_t total) {
+    plans += what == "plan" && done == total;
+  };
+  Model model = Model::create(context(), operators(), depthwise_network(), {.most_prepared = 2, .on_progress = count});
+  const auto prepared_for = [&](int64_t batch) {
+    const auto prepared = model.prepare({{"image", {batch, 5, 9, 7}}});
+    EXPECT_TRUE(prepared) << to_text(prepared.error());
+    return prepared ? *prepared : nullptr;
+  };
+  const Prepared* one = prepared_for(1);
+  const uint64_t bytes = model.constant_bytes();
+  EXPECT_NE(prepared_for(3), one);
+  EXPECT_EQ(prepared_for(1), one);
+  prepared_for(2);  // in the place of three
+  EXPECT_EQ(prepared_for(1), one);
+  EXPECT_EQ(plans, 3u);
+  prepared_for(3);
+  EXPECT_EQ(plans, 4u);
+  EXPECT_EQ(model.constant_bytes(), bytes);
+}
+
 TEST_F(PreparedTest, ThreadsShareWeights) {
   const Graph graph = residual_network(1);
-  const Model model = model_of(graph);
+  Model model = model_of(graph);
+  ASSERT_TRUE(model.prepare({}));
+  const uint64_t bytes = model.constant_bytes();
+  EXPECT_GT(bytes, 0u);
   constexpr size_t kThreads = 4;
   std::vector<Tensors> inputs;
   for (uint32_t i = 0; i < kThreads; ++i)
@@ -86,6 +113,7 @@ TEST_F(PreparedTest, ThreadsShareWeights) {
         Context beside{device().profile(), context().library, *executor};
         Model own = model.beside(beside);
         for (int replay = 0; replay < 3; ++replay) outputs[i] = own.run(inputs[i]);
+        EXPECT_EQ(own.constant_bytes(), bytes);
       });
     }
   }

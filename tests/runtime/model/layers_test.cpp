@@ -11,15 +11,19 @@
 
 #include "operators.h"
 #include "registry.h"
+#include "runtime/graph/alternatives.h"
 #include "runtime/graph/constants.h"
 #include "runtime/model/draw.h"
+#include "runtime/model/reasons.h"
 #include "tests/support/described_device.h"
 #include "tests/support/networks.h"
 
 namespace qgen::model {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class LayersTest : public ::testing::Test {
  protected:
@@ -72,6 +76,18 @@ TEST_F(LayersTest, TableAddsUpAndNamesTheRest) {
   EXPECT_THAT(table_of(layers_of(schedule, {}), 0), HasSubstr("est. us"));
 }
 
+TEST_F(LayersTest, RatesHaveThreeDigitsOnAnyDevice) {
+  Layer layer{.name = "one", .operations = 2.14e6, .bytes = 2.14e3};
+  const auto row = [&](double us) {
+    layer.us.median = us;
+    return table_of({layer}, us);
+  };
+  EXPECT_THAT(row(1e3), HasSubstr("1000.0 100.0%  0.00214  0.00214  "));
+  EXPECT_THAT(row(1), HasSubstr("   1.0 100.0%     2.14     2.14  "));
+  EXPECT_THAT(row(1e-2), HasSubstr("   0.0 100.0%      214      214  "));
+  EXPECT_THAT(row(1e-3), HasSubstr("   0.0 100.0%     2140     2140  "));
+}
+
 TEST_F(LayersTest, TraceIsReadByViewers) {
   const auto events = nlohmann::json::parse(trace_of(measured(), "a \"model\".onnx", "a device"));
   ASSERT_EQ(events.size(), schedule.steps.size() + 1);
@@ -108,6 +124,55 @@ TEST_F(LayersTest, DrawingHasEachStepAndNamesAreEscaped) {
   ASSERT_TRUE(same);
   EXPECT_EQ(*same, dot);
   EXPECT_FALSE(drawing(dot, "graph.jpeg"));
+}
+
+// The plan is the best there is, so no layer is faster in other layouts; and each says what those would take.
+TEST_F(LayersTest, OtherLayoutsTakeNoLess) {
+  for (const graph::Step& step : schedule.steps) {
+    if (step.node == graph::Step::kConversion) continue;
+    const auto alternatives = graph::alternatives_of(graph, schedule, step, chooser);
+    ASSERT_TRUE(alternatives) << to_text(alternatives.error());
+    const auto chosen = std::ranges::find(*alternatives, true, &graph::Alternative::is_chosen);
+    ASSERT_NE(chosen, alternatives->end()) << step.name;
+    EXPECT_EQ(chosen->layouts, schedule.decision.ways[step.node]);
+    for (const graph::Alternative& one : *alternatives) {
+      EXPECT_GE(one.total_us(), chosen->total_us() - 1e-9) << step.name;
+      EXPECT_EQ(&one == &*chosen, one.layouts == chosen->layouts);
+    }
+  }
+}
+
+TEST_F(LayersTest, WhatIsWrittenOtherwiseIsCopiedForItsReaders) {
+  const graph::Step& stem = *std::ranges::find(schedule.steps, "q8ta_conv2d_1", &graph::Step::name);
+  const auto alternatives = graph::alternatives_of(graph, schedule, stem, chooser);
+  ASSERT_TRUE(alternatives) << to_text(alternatives.error());
+  const std::vector<Layout>& chosen = schedule.decision.ways[stem.node];
+  size_t others = 0;
+  for (const graph::Alternative& one : *alternatives) {
+    const bool is_written_otherwise = one.layouts.back() != chosen.back();
+    const bool is_copied = std::ranges::any_of(one.copies, [&](const graph::Alternative::Copy& copy) {
+      return copy.from == one.layouts.back() && copy.to == chosen.back() && copy.time_us > 0;
+    });
+    EXPECT_EQ(is_written_otherwise, is_copied);
+    others += is_written_otherwise;
+  }
+  EXPECT_GT(others, 0u);
+}
+
+TEST_F(LayersTest, ReasonsAreOfTheLayerOfThisName) {
+  schedule.steps[0].name = "Conv_101 + Relu_102";
+  schedule.steps[1].name = "Conv_10 + Relu_11";
+  const auto of = [&](const std::string& layer) {
+    const auto text = reasons_of(graph, schedule, layer, chooser);
+    return text ? *text : text.error().message;
+  };
+  for (const std::string layer : {"Conv_10", "Conv_10 + Relu_11", "Relu_11"}) {
+    EXPECT_THAT(of(layer), HasSubstr("\nConv_10 + Relu_11\nin "));
+    EXPECT_THAT(of(layer), Not(HasSubstr("Conv_101")));
+  }
+  EXPECT_THAT(of("Relu_1"), AllOf(HasSubstr("Conv_101"), HasSubstr("Relu_11")));
+  EXPECT_THAT(of("Conv_10"), AllOf(HasSubstr("in other layouts, with copies"), HasSubstr(" us  ")));
+  EXPECT_EQ(of("Gemm"), "no layer's name has 'Gemm' in it");
 }
 
 // A decision is that of its graph: of another it is refused, and taken again it gives the same.

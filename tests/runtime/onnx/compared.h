@@ -18,18 +18,46 @@ inline Expected<Tensors> judged(const graph::Graph& graph, const Tensors& inputs
   return model::outputs_by_reference(graph, generated::operators::entries(), inputs);
 }
 
+// Of the model's only input.
+inline Tensors made_up_input(const ModelBuilder& builder, const Shape& shape) {
+  Random random(11);
+  const ValueInfo& input = builder.model.graph.inputs.front();
+  if (is_real(input.type)) return {{input.name, random.reals(DType::f32, shape, -2, 2)}};
+  const bool is_unsigned = input.type == ElementType::u8;
+  return {{input.name, random.integers(*dtype_of(input.type), shape, is_unsigned ? 0 : -128, is_unsigned ? 255 : 127)}};
+}
+
+// How much of the outputs is the same whether the importer fuses or leaves each node by itself. Both are run on the
+// reference operators; what differs, differs by at most one `scale`.
+inline double share_of_unfused(const ModelBuilder& builder, const Shape& input_shape, float scale) {
+  const Tensors inputs = made_up_input(builder, input_shape);
+  const auto fused = builder.import(), unfused = import_model(builder.model, {.fuses = false});
+  EXPECT_TRUE(fused && unfused) << (unfused ? "" : to_text(unfused.error()));
+  if (!fused || !unfused) return 0;
+  EXPECT_GT(unfused->graph.nodes.size(), fused->graph.nodes.size());
+  const auto outputs = judged(fused->graph, inputs), wanted = judged(unfused->graph, inputs);
+  EXPECT_TRUE(outputs && wanted) << (wanted ? "" : to_text(wanted.error()));
+  if (!outputs || !wanted) return 0;
+  int64_t count = 0, equal = 0;
+  for (const auto& [name, output] : *outputs) {
+    const HostTensor& want = wanted->at(name);
+    EXPECT_EQ(output.shape, want.shape) << name;
+    for (int64_t i = 0; i < element_count(output.shape); ++i, ++count) {
+      const double difference = std::abs(element(output, i) - element(want, i));
+      EXPECT_LE(difference, 1.01 * scale) << name << " " << i;
+      equal += difference == 0;
+    }
+  }
+  return static_cast<double>(equal) / static_cast<double>(count);
+}
+
 // That outputs differ by at most `quanta` of the scale, and are the same in all but an eighth of their elements.
 inline void compare(const ModelBuilder& builder, const Shape& input_shape, float scale, double quanta = 1) {
   const auto imported = builder.import();
   ASSERT_TRUE(imported) << to_text(imported.error());
-  const std::string& input = builder.model.graph.inputs.front().name;
-  Random random(11);
-  const ElementType type = builder.model.graph.inputs.front().type;
-  const HostTensor data = is_real(type)
-                              ? random.reals(DType::f32, input_shape, -2, 2)
-                              : random.integers(*dtype_of(type), input_shape, type == ElementType::u8 ? 0 : -128,
-                                                type == ElementType::u8 ? 255 : 127);
-  const auto outputs = judged(imported->graph, {{input, data}});
+  const Tensors inputs = made_up_input(builder, input_shape);
+  const auto& [input, data] = *inputs.begin();
+  const auto outputs = judged(imported->graph, inputs);
   ASSERT_TRUE(outputs) << to_text(outputs.error());
 
   Floats given{input_shape, {}};

@@ -425,6 +425,8 @@ class FloatJudge {
         return x.at(index);
       });
     }
+    if (op == "Shape") return {{std::ssize(in(node, 0).shape)}, {in(node, 0).shape.begin(), in(node, 0).shape.end()}};
+    if (op == "Gather") return {{}, {in(node, 0).values[static_cast<size_t>(in(node, 1).values[0])]}};  // one number
     if (op == "Conv") return conv(node);
     if (op == "ConvTranspose") return conv_transposed(node);
     if (op == "MaxPool") return pool(node, true);
@@ -450,7 +452,8 @@ class FloatJudge {
     if (op == "LeakyRelu")
       return each(in(node, 0), [&](double x) { return x > 0 ? x : node.real("alpha", 0.01f) * x; });
     Floats x = in(node, 0);
-    if (op == "Flatten") x.shape = {x.shape[0], element_count(x.shape) / x.shape[0]};
+    if (op == "Unsqueeze") x.shape = {1};  // of a number
+    else if (op == "Flatten") x.shape = {x.shape[0], element_count(x.shape) / x.shape[0]};
     else if (op == "Reshape") {
       std::vector<int64_t> target;
       for (const double side : in(node, 1).values) target.push_back(static_cast<int64_t>(side));

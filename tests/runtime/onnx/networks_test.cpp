@@ -20,6 +20,18 @@ struct Format {
 };
 constexpr int64_t kBatch = 2;
 
+// Beside each node by itself (unfused_test.cpp): what ends in `output` is the same; of the rest, where reals are added
+// in some order, the share is printed.
+void expect_unfused(const ModelBuilder& whole, const std::string& output, const Shape& shape, float scale) {
+  ModelBuilder body = whole;
+  body.model.graph.outputs.clear();
+  body.output(output);
+  EXPECT_EQ(share_of_unfused(body, shape, scale), 1) << output;
+  const double share = share_of_unfused(whole, shape, scale);
+  fmt::print("beside each node by itself {:.2f} % of the outputs are equal\n", 100 * share);
+  EXPECT_GE(share, 0.95);
+}
+
 // One block of ResNet-50 and what is around it: stem, pool, two blocks of which one has a projection, and the head.
 struct Network : ModelBuilder {
   explicit Network(const Format& format_) : format(format_) {}
@@ -72,6 +84,7 @@ TEST_P(Networks, ResNet) {
     const std::string side = projects ? m.layer(x, scale, {16, inputs, 1, 1}, 0.045f, 120, {}, "") : x;
     x = m.q(m.node("Relu", {m.node("Add", {y, side})}), 0.05f, 0);
   }
+  const std::string features = x;
   x = m.q(m.node("GlobalAveragePool", {x}), 0.02f, 0);
   x = m.q(m.node("Flatten", {x}), 0.02f, 0);
   m.output(m.layer(x, 0.02f, {10, 16}, 0.03f, 100, {}, ""));
@@ -86,6 +99,7 @@ TEST_P(Networks, ResNet) {
       graph::infer(imported->graph, generated::operators::entries(), {{"image", {kBatch, 3, 17, 17}}});
   ASSERT_TRUE(inferred) << to_text(inferred.error());
   compare(m, {kBatch, 3, 17, 17}, 0.03f);
+  expect_unfused(m, features, {kBatch, 3, 17, 17}, 0.03f);
 }
 
 TEST_P(Networks, MobileNet) {
@@ -99,6 +113,7 @@ TEST_P(Networks, MobileNet) {
     y = m.layer(y, 0.0235f, {8, 16, 1, 1}, 0.04f, 128, {}, "");
     x = adds ? m.q(m.node("Add", {x, y}), 0.05f, 128) : y;
   }
+  const std::string features = x;
   x = m.q(m.node("GlobalAveragePool", {x}), 0.02f, 128);
   const std::string shape = m.node("Shape", {x});
   const std::string batch = m.node("Gather", {shape, m.integers(ElementType::i64, {}, {0})}, {{"axis", int64_t{0}}});
@@ -113,6 +128,8 @@ TEST_P(Networks, MobileNet) {
             "q8ta_quantize q8ta_conv2d q8ta_conv2d q8ta_conv2d q8ta_conv2d q8ta_conv2d q8ta_conv2d "
             "q8ta_conv2d q8ta_avg_pool2d reshape q8ta_linear q8ta_dequantize");
   EXPECT_THAT(imported->notes, IsEmpty());
+  compare(m, {kBatch, 3, 16, 16}, 0.03f);
+  expect_unfused(m, features, {kBatch, 3, 16, 16}, 0.03f);
 }
 
 // Down, up by a transposed convolution, and both one behind the other.
@@ -122,6 +139,7 @@ TEST_P(Networks, UNet) {
   const std::string top = m.layer(x, 0.02f, {8, 3, 3, 3}, 0.02f, 0, {{"pads", Pads{1, 1, 1, 1}}}, "Relu");
   std::string y = m.q(m.node("MaxPool", {top}, {{"kernel_shape", Pads{2, 2}}, {"strides", Pads{2, 2}}}), 0.02f, 0);
   y = m.layer(y, 0.02f, {16, 8, 3, 3}, 0.02f, 0, {{"pads", Pads{1, 1, 1, 1}}}, "Relu");
+  const std::string bottom = y;
   y = m.q(m.node("ConvTranspose", {y, m.weight({16, 8, 2, 2}, 1)}, {{"strides", Pads{2, 2}}}), 0.2f, 128);
   y = m.q(m.node("Concat", {y, top}, {{"axis", int64_t{1}}}), 0.2f, 120);
   m.output(m.layer(y, 0.2f, {2, 16, 1, 1}, 0.3f, 128, {}, ""));
@@ -129,6 +147,7 @@ TEST_P(Networks, UNet) {
             "q8ta_quantize q8ta_conv2d q8ta_max_pool2d q8ta_conv2d q8ta_conv2d_transposed q8ta_concat q8ta_conv2d "
             "q8ta_dequantize");
   compare(m, {kBatch, 3, 8, 8}, 0.3f);
+  expect_unfused(m, bottom, {kBatch, 3, 8, 8}, 0.3f);
 }
 
 // A transformer's block as make_models.py has it: normalization, attention of two heads with layers of int8, and
@@ -174,6 +193,7 @@ TEST(Transformer, Block) {
             "layer_norm linear_q4gsw fused_sigmoid fused_mul linear_q4gsw fused_mul linear_q4gsw fused_add "
             "q8ta_dequantize");
   compare(m, {kBatch, kTokens, kChannels}, 0.25f);
+  expect_unfused(m, mixed, {kBatch, kTokens, kChannels}, 0.25f);
 }
 
 // The attention of a block that nobody quantized.

@@ -16,10 +16,10 @@ class QgenModel : public RuntimeProgram {
  protected:
   Answer compile() { return run("qgen-model", {"compile", kOnnx, "-o", "scenes.qgen"}); }
   // Of an input that is the same each time.
-  Answer run_model(const std::string& model, const Arguments& more = {}) {
+  Answer run_model(const std::string& model, const Arguments& more = {}, const Environment& environment = {}) {
     Arguments arguments = {"run", model, "--shape", "input=1x3x256x384:f32=0..1"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return run("qgen-model", arguments);
+    return run("qgen-model", arguments, environment);
   }
 
   const std::string kOnnx = source_folder() + "/examples/picture/scenes.onnx";
@@ -41,6 +41,40 @@ TEST_F(QgenModel, CompiledGivesTheSame) {
   const Answer of_two = run("qgen-model", {"run", "scenes.qgen", "--shape", "input=2x3x256x384:f32=0..1"});
   EXPECT_EQ(of_two.code, 0) << of_two.err;
   EXPECT_THAT(of_two.err, HasSubstr("chosen anew"));
+}
+
+// On the device, beside the model's nodes each by itself.
+TEST_F(QgenModel, FusedIsUnfused) {
+  const Arguments input = {"--shape", "input=1x3x256x384:f32=0..1"};
+  for (const Arguments& how : {Arguments{}, Arguments{"--unfused"}}) {
+    Arguments arguments = {"check", kOnnx};
+    arguments.insert(arguments.end(), input.begin(), input.end());
+    arguments.insert(arguments.end(), how.begin(), how.end());
+    const Answer checked = run("qgen-model", arguments);
+    EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
+    EXPECT_THAT(checked.out, StartsWith("ok: "));
+  }
+}
+
+// An SVG where there is Graphviz; else a sentence, before anything is done.
+TEST_F(QgenModel, DrawsOrSaysThatItCannot) {
+  const Answer drawn = run_model(kOnnx, {"--plot", "graph.svg", "-o", "y.npy"});
+  if (drawn.code == 0) {
+    EXPECT_THAT(read_text(here() / "graph.svg"), HasSubstr("<svg"));
+  } else {
+    EXPECT_THAT(drawn.err, StartsWith("qgen-model: cannot draw: "));
+  }
+  const Answer without = run("qgen-model", {"run", "absent.onnx", "--plot", "graph.svg"}, {{"PATH", here().string()}});
+  EXPECT_EQ(without.code, 3);
+  EXPECT_EQ(without.err,
+            "qgen-model: cannot draw: the program 'dot' cannot be started\n"
+            "  hint: install Graphviz, or name a file that ends in .dot, which needs no program\n");
+  const Answer of_other = run("qgen-model", {"run", "absent.onnx", "--plot", "graph.jpeg"});
+  EXPECT_EQ(of_other.code, 2);
+  EXPECT_EQ(of_other.err, "qgen-model: 'graph.jpeg' ends in none of .svg, .png, .pdf and .dot\n");
+  const Answer as_text = run_model(kOnnx, {"--plot", "graph.dot"}, {{"PATH", here().string()}});
+  EXPECT_EQ(as_text.code, 0) << as_text.err;
+  EXPECT_THAT(read_text(here() / "graph.dot"), StartsWith("digraph model {"));
 }
 
 TEST_F(QgenModel, RefusesWhatIsNoCompiledModel) {
