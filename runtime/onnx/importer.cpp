@@ -238,6 +238,7 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   }
   return operation(node.op, node, arguments);
 }
+  if (node.op == "Gemm") return gemm(node, arguments);
 
 Expected<Known> Importer::operation(std::string_view op, const Node& node, Arguments arguments) {
   const bool is_there = std::ranges::find(patterns(), op, &Pattern::op) != patterns().end();
@@ -251,6 +252,16 @@ Expected<Known> Importer::operation(std::string_view op, const Node& node, Argum
 
 Error Importer::missing(const Node& node) {
   const std::string_view needs = lacking(node.op);
+Expected<Known> Importer::gemm(const Node& node, Arguments arguments) {
+  auto whole = operation("Gemm", node, arguments);
+  if (whole || whole.error().kind != Error::Kind::unsupported || arguments.size() < 3 || node.real("beta", 1) != 1)
+    return whole;
+  const auto product = operation("Gemm", node, arguments.first(2));
+  if (!product) return whole;
+  const Known* sum[] = {&*product, arguments[2]};
+  return operation("Add", node, sum);
+}
+
   return needs.empty() ? unsupported("this operator is not known") : unsupported(fmt::format("needs {}", needs));
 }
 

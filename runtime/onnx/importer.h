@@ -55,6 +55,8 @@ class Importer {
   static bool may_wait(const Pending&, const Uses& uses);
   Expected<Known> result_of(const Node& node, Arguments arguments);
   Expected<Known> operation(std::string_view op, const Node& node, Arguments arguments);
+  // Where no operator of a product has a place for the bias, a sum behind it.
+  Expected<Known> gemm(const Node& node, Arguments arguments);
   static Error missing(const Node& node);
   static TensorPtr tensor_at(Arguments arguments, size_t index);
 

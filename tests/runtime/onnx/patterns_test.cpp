@@ -1025,6 +1025,56 @@ TEST(Matmul, IsNotScaled) {
   EXPECT_THAT(refused({{"transA", int64_t{1}}}), HasSubstr("its first matrix is turned (transA)"));
 }
 
+// bmm sums integers over all of K, and so does not fit.
+TEST(Linear, WeightsOfBytesInBlocks) {
+  for (const std::string op : {"MatMul", "Gemm"}) {
+    for (const int64_t zero_point : {0, 3}) {
+      for (const bool takes_bytes : {true, false}) {
+        for (const bool quantizes : {true, false}) {
+          ModelBuilder m(21);
+          const std::string x = m.input("x", {-1, 8});
+          const std::string codes = m.random_integers(ElementType::i8, {8, 6}, -100, 100);
+          const std::string zeros = m.integers(ElementType::i8, {2, 6}, std::vector<int64_t>(12, zero_point));
+          const std::string w = m.node("DequantizeLinear", {codes, m.random_reals({2, 6}, 0.01, 0.02), zeros},
+                                       {{"axis", int64_t{0}}, {"block_size", int64_t{4}}});
+          const std::string y = m.node(op, {takes_bytes ? m.view(x, 0.05f, 3) : x, w});
+          m.output(quantizes ? m.view(y, 0.1f, 2) : y);
+          EXPECT_EQ(imported_operators(m), fmt::format("{}fused_bmm{}", takes_bytes ? "q8ta_quantize " : "",
+                                                       quantizes ? " q8ta_dequantize" : ""));
+          compare(m, {5, 8}, quantizes ? 0.1f : 1e-3f);
+        }
+      }
+    }
+  }
+}
+
+// As exporters write linear layers: with transB, and a bias, for which the product has no place.
+TEST(Linear, WeightsInBlocksOfAGemm) {
+  for (const ElementType type : {ElementType::i8, ElementType::u4}) {
+    ModelBuilder m(21);
+    const std::string x = m.view(m.input("x", {-1, 8}), 0.05f, 3);
+    const std::string codes = m.random_integers(type, {6, 8}, 0, 15);
+    const std::string zeros = m.integers(type, {6, 2}, {1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4});
+    const std::string w = m.node("DequantizeLinear", {codes, m.random_reals({6, 2}, 0.01, 0.02), zeros},
+                                 {{"axis", int64_t{1}}, {"block_size", int64_t{4}}});
+    m.output(m.view(m.node("Gemm", {x, w, m.random_reals({6}, -1, 1)}, {{"transB", int64_t{1}}}), 0.1f, 2));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize fused_bmm fused_add q8ta_dequantize");
+    compare(m, {5, 8}, 0.1f);
+    m.model.graph.nodes[3].attributes["beta"] = 2.0f;
+    EXPECT_THAT(imported_operators(m), HasSubstr("any, any: it has a bias"));
+  }
+}
+
+TEST(Linear, AFirstMatrixWithScalesAlongItsColumns) {
+  Rows m;
+  const std::string a = m.weight({6, 5}, 1);
+  m.output(m.node("MatMul", {a, m.x}));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize fused_bmm");
+  Rows rows;
+  rows.output(rows.node("MatMul", {rows.weight({6, 5}, 0), rows.x}));
+  EXPECT_EQ(imported_operators(rows), "q8ta_quantize bmm");
+}
+
 // ---- convolutions that are not matched ------------------------------------------------------------------------------
 
 TEST(Refusals, SayNodeAndReason) {
