@@ -50,7 +50,9 @@ int64_t Importer::constant_elements() const {
 }
 
 Error Importer::about(const Node& node, Error error) {
-  error.message = fmt::format("node '{}' ({}): {}", node.name, node.op, error.message);
+  const std::string name = fmt::format("node '{}' ({})", node.name, node.op);
+  // A function that waited says its node itself.
+  if (!error.message.starts_with(name + " ")) error.message = fmt::format("{}: {}", name, error.message);
   return error;
 }
 
@@ -231,14 +233,15 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   if (node.op == "Add") {
     if (auto biased = add_bias(node, arguments)) return *std::move(biased);
   }
-  if (node.op == "Mul" || node.op == "Add" || node.op == "Sub") {
+  if (node.op == "Mul" || node.op == "Div" || node.op == "Add" || node.op == "Sub") {
     auto layer = scaled_or_shifted(node, arguments);
     if (!layer) return layer.error();
     if (*layer) return **std::move(layer);
   }
+  if (node.op == "Div") return divided(node, arguments);
+  if (node.op == "Gemm") return gemm(node, arguments);
   return operation(node.op, node, arguments);
 }
-  if (node.op == "Gemm") return gemm(node, arguments);
 
 Expected<Known> Importer::operation(std::string_view op, const Node& node, Arguments arguments) {
   const bool is_there = std::ranges::find(patterns(), op, &Pattern::op) != patterns().end();
@@ -250,8 +253,6 @@ Expected<Known> Importer::operation(std::string_view op, const Node& node, Argum
   return Known{std::make_shared<Pending>(*std::move(pending)), shape};
 }
 
-Error Importer::missing(const Node& node) {
-  const std::string_view needs = lacking(node.op);
 Expected<Known> Importer::gemm(const Node& node, Arguments arguments) {
   auto whole = operation("Gemm", node, arguments);
   if (whole || whole.error().kind != Error::Kind::unsupported || arguments.size() < 3 || node.real("beta", 1) != 1)
@@ -262,6 +263,8 @@ Expected<Known> Importer::gemm(const Node& node, Arguments arguments) {
   return operation("Add", node, sum);
 }
 
+Error Importer::missing(const Node& node) {
+  const std::string_view needs = lacking(node.op);
   return needs.empty() ? unsupported("this operator is not known") : unsupported(fmt::format("needs {}", needs));
 }
 

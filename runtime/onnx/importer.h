@@ -108,10 +108,12 @@ class Importer {
   // Of a constant that has one element for each channel of a layer, or one for all, its elements, one for each.
   // Channels are second in images and last in rows of a linear layer. nullopt: it is something else.
   static std::optional<std::vector<float>> of_channels(const Pending& layer, const Known& constant);
-  // A Mul, Add or Sub of a layer that waits for it and such a constant is the layer with another weight and bias;
-  // nullopt: it is something else.
+  // A Mul, Add or Sub of a layer that waits for it and such a constant, or a Div by one, is the layer with another
+  // weight and bias; nullopt: it is something else.
   Expected<std::optional<Known>> scaled_or_shifted(const Node& node, Arguments arguments);
   // Of a layer that waits for it a part, else a product and a sum with a constant for each channel.
+  // By a constant: the product with its reciprocal, which is rounded once more.
+  Expected<Known> divided(const Node& node, Arguments arguments);
   Expected<Known> batch_normalization(const Node& node, Arguments arguments);
   Expected<Known> max_pool(const Node& node, Arguments arguments);
   Expected<Known> depth_to_space(const Node& node, Arguments arguments);

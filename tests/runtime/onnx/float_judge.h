@@ -439,6 +439,7 @@ class FloatJudge {
     if (op == "MatMul" || op == "Gemm") return matmul(node);
     if (op == "Add") return binary(node, [](double a, double b) { return a + b; });
     if (op == "Sub") return binary(node, [](double a, double b) { return a - b; });
+    if (op == "Div") return binary(node, [](double a, double b) { return a / b; });
     if (op == "Mul") return binary(node, [](double a, double b) { return a * b; });
     if (op == "Relu") return each(in(node, 0), [](double x) { return std::max(x, 0.0); });
     if (op == "Clip") {
