@@ -85,11 +85,12 @@ class Importer {
   // The bias of integers as reals: its scale is that of the sums.
   Expected<Known> bias_of(const TensorPtr& bias, const Known& input, const Known& weight, const Node& node);
   Expected<Known> quantized_operator(const QuantizedOperator& row, const Node& node, Arguments arguments);
-  // Two integers a byte, the first in the low half; groups of neighbours along K with a scale each, and 8 taken off.
+  // Integers of 4 or 8 bits; groups of neighbours along K have a scale and a zero point each.
   Expected<Known> matmul_nbits(const Node& node, Arguments arguments);
   // Integers as the reals of a scale of 1; a Dynamic operand, if the zero point is found while the model runs.
   Expected<Known> whole(const Node& node, Arguments arguments, size_t index);
   Expected<Known> of_integers(const Node& node, Arguments arguments);
+  Known less_zero_point(const Node& node, const Codes& codes, const DynamicZeroPoint& zero_point);
 
   // ---- integers that nothing dequantizes ----------------------------------------------------------------------------
 
@@ -111,9 +112,9 @@ class Importer {
   // A Mul, Add or Sub of a layer that waits for it and such a constant, or a Div by one, is the layer with another
   // weight and bias; nullopt: it is something else.
   Expected<std::optional<Known>> scaled_or_shifted(const Node& node, Arguments arguments);
-  // Of a layer that waits for it a part, else a product and a sum with a constant for each channel.
   // By a constant: the product with its reciprocal, which is rounded once more.
   Expected<Known> divided(const Node& node, Arguments arguments);
+  // Of a layer that waits for it a part, else a product and a sum with a constant for each channel.
   Expected<Known> batch_normalization(const Node& node, Arguments arguments);
   Expected<Known> max_pool(const Node& node, Arguments arguments);
   Expected<Known> depth_to_space(const Node& node, Arguments arguments);
