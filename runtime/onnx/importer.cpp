@@ -40,11 +40,12 @@ Expected<Imported> Importer::run() {
 }
 
 int64_t Importer::constant_elements() const {
+  constexpr int64_t kPasses = 32;
   int64_t elements = 1 << 20;
-  for (const auto& [name, tensor] : model_.graph.initializers) elements += 16 * tensor->size();
+  for (const auto& [name, tensor] : model_.graph.initializers) elements += kPasses * tensor->size();
   for (const Node& node : model_.graph.nodes) {
     const AttributeData* value = node.op == "Constant" ? node.find("value") : nullptr;
-    if (const auto* tensor = value ? std::get_if<TensorPtr>(value) : nullptr) elements += 16 * (*tensor)->size();
+    if (const auto* tensor = value ? std::get_if<TensorPtr>(value) : nullptr) elements += kPasses * (*tensor)->size();
   }
   return elements;
 }

@@ -38,7 +38,8 @@ class Importer {
  private:
   // ---- inputs, outputs and nodes ------------------------------------------------------------------------------------
 
-  // Sixteen times what there is: a weight of a layer is gone through some five times.
+  // As many as may be gone through. A weight of a layer is gone through five times, one of MatMulNBits, which has two
+  // integers in an element, up to thirteen.
   int64_t constant_elements() const;
   static Error about(const Node& node, Error error);
   Done add_input(const ValueInfo& input);

@@ -22,7 +22,9 @@ class Joiner {
  public:
   explicit Joiner(ModelGraph& graph) : graph_(graph) {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      for (const std::string& output : graph.nodes[i].outputs) writers_[output] = i;
+      for (const std::string& output : graph.nodes[i].outputs) {
+        if (!output.empty()) writers_[output] = i;
+      }
       for (const std::string& input : graph.nodes[i].inputs) ++reads_[input];
     }
     for (const ValueInfo& output : graph.outputs) ++reads_[output.name];
@@ -77,7 +79,7 @@ class Joiner {
   };
   std::optional<Shifted> shifted_relu6(const std::string& value) const {
     const Node* clip = writer_of(value);
-    if (!clip || clip->op != "Clip") return std::nullopt;
+    if (!clip || clip->op != "Clip" || clip->inputs.empty()) return std::nullopt;
     std::vector<TensorPtr> constants;
     for (const std::string& input : clip->inputs) constants.push_back(constant(input));
     const auto function = function_of(*clip, constants);

@@ -135,7 +135,7 @@ Expected<Known> Importer::matmul_nbits(const Node& node, Arguments arguments) {
   if (k < 1 || n < 1 || block < 1 || k > kMost || n > kMost || block > kMost || k % block != 0 || block * bits % 8 != 0)
     return unsupported(fmt::format("a weight of {} x {} in groups of {}", n, k, block));
   const int64_t groups = k / block;
-  if (!packed || packed->type != ElementType::u8 || packed->size() != n * k * bits / 8 || !scales ||
+  if (!packed || packed->type != ElementType::u8 || packed->size() != n * k / (8 / bits) || !scales ||
       !is_real(scales->type) || scales->size() != n * groups)
     return refused("its weight or its scales have another size than N, K and block_size say");
   if (arguments.size() > 3 && arguments[3] &&

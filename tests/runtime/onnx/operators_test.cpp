@@ -231,6 +231,22 @@ TEST(QuantizedOperators, MatMulNBitsIsAProductWithADequantizedWeight) {
   }
 }
 
+// It is gone through more often than others are, and is no attack.
+TEST(QuantizedOperators, ALargeMatMulNBits) {
+  constexpr int64_t kSide = 1024, kGroups = kSide / 32;
+  ModelBuilder m;
+  const auto bytes = [&](int64_t count, std::byte all) {
+    return m.constant(
+        {.type = ElementType::u8, .shape = {count}, .data = std::vector<std::byte>(static_cast<size_t>(count), all)});
+  };
+  const std::string scales = m.reals({kSide * kGroups}, std::vector<float>(kSide * kGroups, 0.01f));
+  m.output(m.node("MatMulNBits",
+                  {m.input("x", {-1, kSide}), bytes(kSide * kSide / 2, std::byte{255}), scales,
+                   bytes(kSide * kGroups / 2, std::byte{0}), "", m.random_reals({kSide}, -1, 1)},
+                  {{"K", kSide}, {"N", kSide}, {"bits", int64_t{4}}, {"block_size", int64_t{32}}}, kMicrosoft));
+  EXPECT_EQ(imported_operators(m), "fused_bmm fused_add");
+}
+
 TEST(QuantizedOperators, MatMulNBitsThatIsRefused) {
   using Changes = std::map<std::string, int64_t>;
   struct Row {
@@ -244,6 +260,10 @@ TEST(QuantizedOperators, MatMulNBitsThatIsRefused) {
       {"g_idx", {}, {"", "packed"}, "it has group indices (g_idx)"},
       {"K", {{"K", 9}}, {}, "a weight of 2 x 9 in groups of 4"},
       {"block", {{"block_size", 0}}, {}, "a weight of 2 x 8 in groups of 0"},
+      {"more than there are numbers",
+       {{"K", int64_t{1} << 31}, {"N", int64_t{1} << 31}, {"bits", 8}},
+       {},
+       "another size than N, K and block_size say"},
       {"odd", {{"block_size", 1}}, {}, "a weight of 2 x 8 in groups of 1"},
       {"N", {{"N", 3}}, {}, "another size than N, K and block_size say"},
       {"width", {{"bits", 8}}, {}, "another size than N, K and block_size say"},

@@ -211,6 +211,13 @@ TEST(Activations, HardSwishInSeveralNodes) {
   }
 }
 
+TEST(Activations, HardSwishOfANodeWithoutInputs) {
+  Image m;
+  const std::string clip = m.node("Clip", {}, {{"min", 0.0f}, {"max", 6.0f}});
+  m.output(m.node("Div", {m.node("Mul", {m.x, clip}), m.scalar(6)}));
+  EXPECT_THAT(imported_operators(m), HasSubstr("node 'Clip_2' (Clip): it has no input"));
+}
+
 TEST(Activations, HardSwishIsNothingElse) {
   struct Row {
     float addend, high, divisor;
