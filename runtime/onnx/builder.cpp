@@ -14,6 +14,10 @@ namespace {
 HostTensor scalar(float value) { return make_tensor<float>(DType::f32, {1}, std::span(&value, 1)); }
 HostTensor scalar(int32_t value) { return make_tensor<int32_t>(DType::i32, {1}, std::span(&value, 1)); }
 
+constexpr const char* kNeedOfFunction =
+    "needs an operator of reals that there is not, or a place between a layer with a weight of int8 and a "
+    "QuantizeLinear, where it is a table of bytes";
+
 void set_parameters(graph::Node& node, std::string_view port, const PerTensor& parameters) {
   node.attributes.insert_or_assign(fmt::format("{}_scale", port), AttributeValue(double{parameters.scale}));
   node.attributes.insert_or_assign(fmt::format("{}_zero_point", port), AttributeValue(int64_t{parameters.zero_point}));
@@ -294,6 +298,34 @@ std::optional<ValueId> Builder::reals_before(const View& view) const {
   return found->second.reals.dtype == DType::f32 ? std::optional(found->second.reals.value) : std::nullopt;
 }
 
+namespace {
+
+// Neighbours that are bounds as one.
+std::vector<Pending::Applied> merged(const std::vector<Pending::Applied>& functions) {
+  std::vector<Pending::Applied> result;
+  for (const Pending::Applied& next : functions) {
+    if (result.empty() || !result.back().function.bounds || !next.function.bounds) {
+      result.push_back(next);
+      continue;
+    }
+    result.back().function = then(result.back().function, next.function);
+    result.back().node += " + " + next.node;
+  }
+  return result;
+}
+
+std::optional<Function> as_one(const std::vector<Pending::Applied>& functions) {
+  std::optional<Function> result;
+  for (const Pending::Applied& next : functions) result = result ? then(*result, next.function) : next.function;
+  return result;
+}
+
+Error without_operator(const Pending::Applied& applied) {
+  return unsupported(fmt::format("node '{}' ({}) {}", applied.node, applied.op, kNeedOfFunction));
+}
+
+}  // namespace
+
 // The function is a word, bounds or a table of the operator that computes what it is of, or a node behind it.
 Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) {
   const Pending::Key key{output.scale, output.zero_point};
@@ -301,13 +333,18 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
   if (found != pending.quantized.end()) return found->second;
 
   Form form = pending.pattern->quantized;
-  std::optional<Function> function = pending.function;
+  std::optional<Function> function = as_one(pending.functions);
   const bool is_unary = is_identity(pending) && function && !function->q8ta.empty();
   if (is_unary) form = {function->q8ta, Style::q8ta};
   // A function that the operator has no place for, and an operator of reals is.
   const bool is_apart = function && !is_unary && !function->bounds && !form.has_table &&
                         !(form.has_activation && !function->word.empty());
-  if (is_apart && !function->real.empty() && pending.pattern->real) form = {};
+  if (is_apart) {
+    const auto lacks = std::ranges::find_if(
+        pending.functions, [](const Pending::Applied& applied) { return applied.function.real.empty(); });
+    if (lacks != pending.functions.end()) return without_operator(*lacks);
+    form = {};
+  }
   if (!form) {
     const auto reals = real(pending);
     if (!reals) return reals.error();
@@ -334,9 +371,6 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
   } else if (function && function->bounds) {
     bounds = integer_bounds(*function->bounds, output);
     if (form.style == Style::fused) set_bounds(*node, *std::exchange(bounds, {}));
-  } else if (function) {
-    return unsupported(
-        fmt::format("a function that {} has no place for stands between it and its quantization", form.op));
   }
   if (form.style == Style::fused) add_parameters(*node, "output", output);
   else set_parameters(*node, "output", output);
@@ -348,8 +382,7 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
 }
 
 Expected<Real> Builder::applied(const std::string& node_name, const Function& function, Real input) {
-  if (function.real.empty())
-    return unsupported("a function that no operator of reals has stands behind it, and nothing quantizes the result");
+  if (function.real.empty()) return unsupported(kNeedOfFunction);
   const Dims shape = shapes[input.value];
   graph::Node node{.name = node_name, .op = std::string(function.real), .inputs = {{"input", input.value}}};
   if (node.op == "fused_clip") {
@@ -372,7 +405,7 @@ Expected<Real> Builder::real(Pending& pending) {
     return unsupported(fmt::format("its result is not quantized, and {} of reals needs an operator that there is not",
                                    pending.pattern->op));
   Real result;
-  bool has_function = false;
+  std::vector<Pending::Applied> functions = merged(pending.functions);
   if (is_identity(pending)) {
     result = Real{dequantized(std::get<View>(pending.operands.front().value))};
   } else if (form.style == Style::joins) {
@@ -382,16 +415,18 @@ Expected<Real> Builder::real(Pending& pending) {
   } else {
     auto node = node_of(pending, form);
     if (!node) return node.error();
-    has_function = pending.function && form.has_activation && !pending.function->word.empty();
-    if (has_function)
-      node->attributes.insert_or_assign("activation", AttributeValue(std::string(pending.function->word)));
+    if (form.has_activation && !functions.empty() && !functions.front().function.word.empty()) {
+      node->attributes.insert_or_assign("activation", AttributeValue(std::string(functions.front().function.word)));
+      functions.erase(functions.begin());
+    }
     for (const auto& operand : pending.operands) {
       if (const auto* it = std::get_if<Real>(&operand.value)) result.dtype = it->dtype;
     }
     result.value = add(*std::move(node), pending.shape);
   }
-  if (pending.function && !has_function) {
-    const auto behind = applied(pending.name + " function", *pending.function, result);
+  for (const Pending::Applied& next : functions) {
+    if (next.function.real.empty()) return without_operator(next);
+    const auto behind = applied(next.node, next.function, result);
     if (!behind) return behind;
     result = *behind;
   }

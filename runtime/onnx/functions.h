@@ -40,7 +40,7 @@ Function bounded(RealBounds bounds);
 // Relu, Clip, HardSwish and others; nullopt: the node's operator is no function of one value. `constants` are its
 // inputs, null where one is no constant. Errors: a Clip whose bounds are no constants.
 Expected<std::optional<Function>> function_of(const Node& node, std::span<const TensorPtr> constants);
-// x * sigmoid(x), which models write with two nodes.
+// x * sigmoid(x), which models write with two nodes: join_functions.h.
 Function silu();
 
 // As one: of two bounds their common ones.

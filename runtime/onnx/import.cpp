@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/onnx/importer.h"
+#include "runtime/onnx/join_functions.h"
 
 namespace qgen::onnx {
 namespace {

@@ -40,17 +40,20 @@ Expected<Imported> Importer::run() {
 }
 
 int64_t Importer::constant_elements() const {
+  constexpr int64_t kPasses = 32;
   int64_t elements = 1 << 20;
-  for (const auto& [name, tensor] : model_.graph.initializers) elements += 16 * tensor->size();
+  for (const auto& [name, tensor] : model_.graph.initializers) elements += kPasses * tensor->size();
   for (const Node& node : model_.graph.nodes) {
     const AttributeData* value = node.op == "Constant" ? node.find("value") : nullptr;
-    if (const auto* tensor = value ? std::get_if<TensorPtr>(value) : nullptr) elements += 16 * (*tensor)->size();
+    if (const auto* tensor = value ? std::get_if<TensorPtr>(value) : nullptr) elements += kPasses * (*tensor)->size();
   }
   return elements;
 }
 
 Error Importer::about(const Node& node, Error error) {
-  error.message = fmt::format("node '{}' ({}): {}", node.name, node.op, error.message);
+  const std::string name = fmt::format("node '{}' ({})", node.name, node.op);
+  // A function that waited says its node itself.
+  if (!error.message.starts_with(name + " ")) error.message = fmt::format("{}: {}", name, error.message);
   return error;
 }
 
@@ -233,11 +236,13 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   if (node.op == "Add") {
     if (auto biased = add_bias(node, arguments)) return *std::move(biased);
   }
-  if (node.op == "Mul" || node.op == "Add" || node.op == "Sub") {
+  if (node.op == "Mul" || node.op == "Div" || node.op == "Add" || node.op == "Sub") {
     auto layer = scaled_or_shifted(node, arguments);
     if (!layer) return layer.error();
     if (*layer) return **std::move(layer);
   }
+  if (node.op == "Div") return divided(node, arguments);
+  if (node.op == "Gemm") return gemm(node, arguments);
   return operation(node.op, node, arguments);
 }
 
@@ -249,6 +254,16 @@ Expected<Known> Importer::operation(std::string_view op, const Node& node, Argum
   if (!pending) return pending.error();
   const Dims shape = pending->reshaped.value_or(pending->shape);
   return Known{std::make_shared<Pending>(*std::move(pending)), shape};
+}
+
+Expected<Known> Importer::gemm(const Node& node, Arguments arguments) {
+  auto whole = operation("Gemm", node, arguments);
+  if (whole || whole.error().kind != Error::Kind::unsupported || arguments.size() < 3 || node.real("beta", 1) != 1)
+    return whole;
+  const auto product = operation("Gemm", node, arguments.first(2));
+  if (!product) return whole;
+  const Known* sum[] = {&*product, arguments[2]};
+  return operation("Add", node, sum);
 }
 
 Error Importer::missing(const Node& node) {

@@ -38,7 +38,8 @@ class Importer {
  private:
   // ---- inputs, outputs and nodes ------------------------------------------------------------------------------------
 
-  // Sixteen times what there is: a weight of a layer is gone through some five times.
+  // As many as may be gone through. A weight of a layer is gone through five times, one of MatMulNBits, which has two
+  // integers in an element, up to thirteen.
   int64_t constant_elements() const;
   static Error about(const Node& node, Error error);
   Done add_input(const ValueInfo& input);
@@ -55,6 +56,8 @@ class Importer {
   bool may_wait(const Pending&, const Uses& uses) const;
   Expected<Known> result_of(const Node& node, Arguments arguments);
   Expected<Known> operation(std::string_view op, const Node& node, Arguments arguments);
+  // Where no operator of a product has a place for the bias, a sum behind it.
+  Expected<Known> gemm(const Node& node, Arguments arguments);
   static Error missing(const Node& node);
   static TensorPtr tensor_at(Arguments arguments, size_t index);
 
@@ -83,11 +86,12 @@ class Importer {
   // The bias of integers as reals: its scale is that of the sums.
   Expected<Known> bias_of(const TensorPtr& bias, const Known& input, const Known& weight, const Node& node);
   Expected<Known> quantized_operator(const QuantizedOperator& row, const Node& node, Arguments arguments);
-  // Two integers a byte, the first in the low half; groups of neighbours along K with a scale each, and 8 taken off.
+  // Integers of 4 or 8 bits; groups of neighbours along K have a scale and a zero point each.
   Expected<Known> matmul_nbits(const Node& node, Arguments arguments);
   // Integers as the reals of a scale of 1; a Dynamic operand, if the zero point is found while the model runs.
   Expected<Known> whole(const Node& node, Arguments arguments, size_t index);
   Expected<Known> of_integers(const Node& node, Arguments arguments);
+  Known less_zero_point(const Node& node, const Codes& codes, const DynamicZeroPoint& zero_point);
 
   // ---- integers that nothing dequantizes ----------------------------------------------------------------------------
 
@@ -106,9 +110,11 @@ class Importer {
   // Of a constant that has one element for each channel of a layer, or one for all, its elements, one for each.
   // Channels are second in images and last in rows of a linear layer. nullopt: it is something else.
   static std::optional<std::vector<float>> of_channels(const Pending& layer, const Known& constant);
-  // A Mul, Add or Sub of a layer that waits for it and such a constant is the layer with another weight and bias;
-  // nullopt: it is something else.
+  // A Mul, Add or Sub of a layer that waits for it and such a constant, or a Div by one, is the layer with another
+  // weight and bias; nullopt: it is something else.
   Expected<std::optional<Known>> scaled_or_shifted(const Node& node, Arguments arguments);
+  // By a constant: the product with its reciprocal, which is rounded once more.
+  Expected<Known> divided(const Node& node, Arguments arguments);
   // Of a layer that waits for it a part, else a product and a sum with a constant for each channel.
   Expected<Known> batch_normalization(const Node& node, Arguments arguments);
   Expected<Known> max_pool(const Node& node, Arguments arguments);

@@ -62,6 +62,11 @@ struct Pending {
     std::variant<View, Real, QuantizedConstant, Dynamic> value;
     Dims shape = {};
   };
+  // A node whose function the result goes through.
+  struct Applied {
+    std::string node, op;
+    Function function;
+  };
   struct Key {
     float scale;
     int32_t zero_point;
@@ -75,8 +80,7 @@ struct Pending {
   Attributes attributes = {};
   bool takes_bias = false;                // an operand `bias`, a real for each output
   Dims shape = {};                        // of the operation's result
-  std::optional<Function> function = {};  // of the result
-  int functions = 0;                      // that it is made of
+  std::vector<Applied> functions = {};    // of the result, the first one first
   std::optional<Dims> reshaped = {};      // what it is seen as
   std::map<Key, ValueId> quantized = {};  // what has been put into the graph
   std::optional<Real> real = {};

@@ -105,6 +105,13 @@ Done add_bias(Builder& builder, const Node& node, Arguments arguments, size_t in
   return std::monostate{};
 }
 
+Done check_one_scale_along(const QuantizedConstant& matrix, size_t axis) {
+  const Parameters& parameters = matrix.parameters;
+  if (parameters.is_per_tensor() || parameters.shape[axis] == 1) return std::monostate{};
+  return unsupported(fmt::format("'{}' {} has scales {}, several along K", matrix.codes->name,
+                                 to_text(matrix.codes->shape), to_text(parameters.shape)));
+}
+
 bool is_image(const Dims& shape) { return shape.size() == 3 || shape.size() == 4; }
 
 void set_window(Attributes& attributes, const Window& window) {

@@ -42,6 +42,8 @@ Done add_bias(Builder& builder, const Node& node, Arguments arguments, size_t in
 // ONNX wants a bias of integers to have the scale of the sums; where a model does not, somebody may be wrong: a note.
 void check_bias_scale(Builder& builder, const Node& node, const Known* bias, double input_scale,
                       const HostTensor& weight_scales);
+// `bmm` sums integers over K, the given axis of a matrix, and so takes one scale along it.
+Done check_one_scale_along(const QuantizedConstant& matrix, size_t axis);
 // Of rank 4, or a row, of rank 3.
 bool is_image(const Dims& shape);
 void set_window(Attributes& attributes, const Window& window);

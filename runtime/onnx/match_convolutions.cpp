@@ -90,6 +90,7 @@ Expected<Pending> conv_of_pixels(Builder& builder, const Node& node, Arguments a
     return refused(fmt::format("an input {} and a weight {}", to_text(input), to_text(taps)));
   auto weight = reshaped(**constant, {1, taps[0], taps[1]});
   if (!weight) return unsupported(weight.error().message);
+  if (Done one = check_one_scale_along(*weight, 2); !one) return one.error();
   auto flat = reshaped(input, {input[0], input[1], {-1}}, false, builder.next_symbol);
   if (!flat) return flat.error();
   const auto pixels = builder.reshape(node.name + " pixels", view->codes, *flat);

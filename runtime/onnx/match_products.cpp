@@ -103,7 +103,7 @@ Expected<Dims> product_shape(const Dims& a, const Dims& b) {
 Expected<Pending> two_matrices(Builder& builder, const Node& node, Arguments arguments, bool are_bytes) {
   const auto product = product_of(node);
   if (!product) return product.error();
-  if (product->is_turned || product->alpha != 1) return unsupported("its second matrix is turned, or alpha is not 1");
+  if (product->alpha != 1) return unsupported(fmt::format("alpha is {}", product->alpha));
   if (at(arguments, 2)) return unsupported("it has a bias");
   Pending pending{.name = node.name};
   DType constants_are = DType::f32;
@@ -112,14 +112,28 @@ Expected<Pending> two_matrices(Builder& builder, const Node& node, Arguments arg
     if (!known) return known.error();
     if (const auto* real = (*known)->as<Real>()) constants_are = real->dtype;
   }
+  std::optional<Known> turned;
+  if (product->is_turned) {
+    const auto constant = constant_at(builder, arguments, 1);
+    if (!constant) return unsupported("its second matrix is turned (transB), and no quantized constant");
+    if (arguments[1]->shape.size() != 2)
+      return refused(fmt::format("its second matrix is {}", to_text(arguments[1]->shape)));
+    turned = Known{transposed(**constant, {1, 0}), {arguments[1]->shape[1], arguments[1]->shape[0]}};
+  }
+  const Known* const matrices[] = {arguments[0], turned ? &*turned : arguments[1]};
   for (size_t i = 0; i < 2; ++i) {
-    auto operand = builder.operand_of(i == 0 ? "input" : "other", *arguments[i], constants_are);
+    auto operand = builder.operand_of(i == 0 ? "input" : "other", *matrices[i], constants_are);
     if (!operand) return operand.error();
     if (are_bytes && std::holds_alternative<Real>(operand->value))
       return unsupported(fmt::format("input {} is real", i));
+    const auto* constant = std::get_if<QuantizedConstant>(&operand->value);
+    const size_t rank = matrices[i]->shape.size();
+    if (are_bytes && constant && rank >= 2) {
+      if (Done one = check_one_scale_along(*constant, rank - (i == 0 ? 1 : 2)); !one) return one.error();
+    }
     pending.operands.push_back(*std::move(operand));
   }
-  auto shape = product_shape(arguments[0]->shape, arguments[1]->shape);
+  auto shape = product_shape(matrices[0]->shape, matrices[1]->shape);
   if (!shape) return shape.error();
   pending.shape = *std::move(shape);
   return pending;

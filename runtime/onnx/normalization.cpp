@@ -99,7 +99,7 @@ std::optional<HostTensor> with_offsets(const HostTensor* bias, const Channelwise
 Expected<std::optional<Pending>> folded(Builder& builder, const Pending& layer, const Channelwise& channelwise,
                                         const std::string& name) {
   const bool is_layer = layer.pattern->op == "ConvTranspose" || layer.pattern->op == "Conv" || is_linear(layer);
-  if (!is_layer || layer.function || layer.reshaped) return std::optional<Pending>();
+  if (!is_layer || !layer.functions.empty() || layer.reshaped) return std::optional<Pending>();
   const auto constant_at = [&](std::string_view operand) -> const HostTensor* {
     const auto found = std::ranges::find(layer.constants, operand, &graph::Port::operand);
     return found == layer.constants.end() ? nullptr : builder.graph.values[found->value].data.get();
@@ -132,6 +132,20 @@ Expected<std::optional<Pending>> folded(Builder& builder, const Pending& layer, 
 
 }  // namespace
 
+namespace {
+
+// nullopt: it is none, or not of reals.
+std::optional<HostTensor> reals_of_constant(const Known& known) {
+  const TensorPtr tensor = known.tensor();
+  if (tensor && is_real(tensor->type)) return reals_of(*tensor, DType::f32);
+  const auto* integers = known.as<QuantizedConstant>();
+  return integers ? std::optional(dequantized(*integers)) : std::nullopt;
+}
+
+double reciprocal(float value) { return 1 / double{value}; }
+
+}  // namespace
+
 std::optional<std::vector<float>> Importer::of_channels(const Pending& layer, const Known& constant) {
   if (layer.shape.empty()) return std::nullopt;
   const size_t from_end = is_linear(layer) ? 1 : layer.shape.size() - 1;
@@ -142,26 +156,23 @@ std::optional<std::vector<float>> Importer::of_channels(const Pending& layer, co
   const bool is_one_each =
       shape->size() >= from_end && Number{(*shape)[shape->size() - from_end]} == channels && count == channels.value;
   if (channels.is_symbol || (!is_one_each && count != 1)) return std::nullopt;
-  HostTensor reals;
-  if (const TensorPtr tensor = constant.tensor(); tensor && is_real(tensor->type)) {
-    reals = reals_of(*tensor, DType::f32);
-  } else if (const auto* integers = constant.as<QuantizedConstant>()) {
-    reals = dequantized(*integers);
-  } else {
-    return std::nullopt;
-  }
-  const auto values = reals.as<float>();
+  const auto reals = reals_of_constant(constant);
+  if (!reals) return std::nullopt;
+  const auto values = reals->as<float>();
   if (is_one_each) return std::vector<float>(values.begin(), values.end());
   return std::vector<float>(static_cast<size_t>(channels.value), values[0]);
 }
 
 Expected<std::optional<Known>> Importer::scaled_or_shifted(const Node& node, Arguments arguments) {
-  for (size_t i = 0; i < 2 && arguments.size() == 2; ++i) {
+  const size_t places = node.op == "Div" ? 1 : 2;  // where the layer may be
+  for (size_t i = 0; i < places && arguments.size() == 2; ++i) {
     const auto* waiting = arguments[i] ? arguments[i]->as<PendingPtr>() : nullptr;
     const auto constants = waiting && arguments[1 - i] ? of_channels(**waiting, *arguments[1 - i]) : std::nullopt;
     if (!constants) continue;
     Channelwise channelwise{std::vector<double>(constants->size(), 1), std::vector<double>(constants->size(), 0)};
-    (node.op == "Mul" ? channelwise.factors : channelwise.offsets).assign(constants->begin(), constants->end());
+    const bool is_factor = node.op == "Mul" || node.op == "Div";
+    (is_factor ? channelwise.factors : channelwise.offsets).assign(constants->begin(), constants->end());
+    if (node.op == "Div") std::ranges::transform(*constants, channelwise.factors.begin(), reciprocal);
     if (node.op == "Sub" && i == 0) std::ranges::transform(*constants, channelwise.offsets.begin(), std::negate());
     if (node.op == "Sub" && i == 1) std::ranges::fill(channelwise.factors, -1.0);
     auto layer = folded(builder_, **waiting, channelwise, node.name);
@@ -169,6 +180,24 @@ Expected<std::optional<Known>> Importer::scaled_or_shifted(const Node& node, Arg
     if (*layer) return std::optional(Known{std::make_shared<Pending>(**std::move(layer)), arguments[i]->shape});
   }
   return std::optional<Known>();
+}
+
+Expected<Known> Importer::divided(const Node& node, Arguments arguments) {
+  const Known* divisor = arguments.size() == 2 ? arguments[1] : nullptr;
+  const auto reals = divisor ? reals_of_constant(*divisor) : std::nullopt;
+  if (!reals) return missing(node);
+  if (Done spent = builder_.spend(element_count(reals->shape)); !spent) return spent.error();
+  std::vector<float> factors;
+  for (const float value : reals->as<float>()) {
+    factors.push_back(static_cast<float>(reciprocal(value)));
+    if (!std::isnormal(factors.back()))
+      return unsupported(fmt::format("it divides by {}, which has no reciprocal to multiply by", value));
+  }
+  const Known factor{std::make_shared<const Tensor>(
+                         tensor_of<float>(ElementType::f32, reals->shape, factors, node.name + " reciprocals")),
+                     divisor->shape};
+  const Known* product[] = {arguments[0], &factor};
+  return operation("Mul", node, product);
 }
 
 Expected<Known> Importer::batch_normalization(const Node& node, Arguments arguments) {

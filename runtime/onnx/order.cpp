@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <set>
 
 namespace qgen::onnx {
 namespace {
@@ -102,50 +100,6 @@ Expected<Order> order_of(const ModelGraph& graph) {
     }
   }
   return order;
-}
-
-// ---- functions in two nodes -----------------------------------------------------------------------------------------
-
-namespace {
-
-// What x * f(x) is; empty: nothing that has a name.
-std::string_view times_itself(const Node& function) {
-  if (function.op == "Sigmoid") return "Silu";
-  const bool is_hardswish = function.op == "HardSigmoid" && std::abs(function.real("alpha", 0.2f) - 1.0f / 6) < 1e-6f &&
-                            function.real("beta", 0.5f) == 0.5f;
-  return is_hardswish ? "HardSwish" : std::string_view();
-}
-
-}  // namespace
-
-void join_functions(ModelGraph& graph) {
-  std::map<std::string_view, size_t> writers;
-  std::map<std::string_view, size_t> reads;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    for (const std::string& output : graph.nodes[i].outputs) writers[output] = i;
-    for (const std::string& input : graph.nodes[i].inputs) ++reads[input];
-  }
-  for (const ValueInfo& output : graph.outputs) ++reads[output.name];
-  for (Node& node : graph.nodes) {
-    if (node.op != "Mul" || !node.domain.empty() || node.inputs.size() != 2) continue;
-    for (size_t i = 0; i < 2; ++i) {
-      const auto writer = writers.find(node.inputs[i]);
-      if (writer == writers.end() || reads[node.inputs[i]] != 1) continue;
-      const Node& function = graph.nodes[writer->second];
-      const bool is_of_other =
-          function.domain.empty() && function.inputs.size() == 1 && function.inputs[0] == node.inputs[1 - i];
-      const std::string_view joined = is_of_other ? times_itself(function) : std::string_view();
-      if (joined.empty()) continue;
-      node.name = fmt::format("{} + {}", function.name, node.name);
-      node.op = joined;
-      // Not in place: the keys of both maps are views of the inputs' strings.
-      node.inputs[1 - i].swap(node.inputs[0]);
-      break;
-    }
-  }
-  for (Node& node : graph.nodes) {
-    if (node.op == "Silu" || (node.op == "HardSwish" && node.inputs.size() == 2)) node.inputs.resize(1);
-  }
 }
 
 }  // namespace qgen::onnx

@@ -26,7 +26,4 @@ struct Order {
 // Errors: a value that nothing writes, that is written twice, or that needs itself; an output that is not there.
 Expected<Order> order_of(const ModelGraph& graph);
 
-// Two nodes that are one function of one value become it: x * sigmoid(x) a node "Silu", x * hardsigmoid(x) "HardSwish".
-void join_functions(ModelGraph& graph);
-
 }  // namespace qgen::onnx

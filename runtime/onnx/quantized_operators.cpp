@@ -108,37 +108,55 @@ Expected<Known> Importer::quantized_operator(const QuantizedOperator& row, const
   return quantized_to(node, *result, *parameters);
 }
 
+namespace {
+
+// Rows of integers of 4 or 8 bits, each beginning a byte; of two in a byte the first is in the low half.
+std::vector<std::byte> unpacked(const Tensor& packed, int64_t bits, int64_t rows, int64_t columns) {
+  std::vector<std::byte> integers;
+  const int64_t row_bytes = std::ssize(packed.data) / rows;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const int64_t column = i % columns;
+    const std::byte byte = packed.data[static_cast<size_t>(i / columns * row_bytes + column * bits / 8)];
+    const bool is_high = bits == 4 && column % 2 == 1;
+    integers.push_back(bits == 8 ? byte : is_high ? byte >> 4 : byte & std::byte{15});
+  }
+  return integers;
+}
+
+}  // namespace
+
 Expected<Known> Importer::matmul_nbits(const Node& node, Arguments arguments) {
   const int64_t k = node.integer("K", 0), n = node.integer("N", 0), bits = node.integer("bits", 4);
   const int64_t block = node.integer("block_size", 0);
   const TensorPtr packed = tensor_at(arguments, 1), scales = tensor_at(arguments, 2), zeros = tensor_at(arguments, 3);
-  if (bits != 4) return unsupported(fmt::format("its weight is of {} bits", bits));
-  const bool has_more =
-      arguments.size() > 4 && std::any_of(arguments.begin() + 4, arguments.end(), [](auto* it) { return it; });
-  if (has_more) return unsupported("it has group indices (g_idx) or a bias");
+  if (bits != 4 && bits != 8) return unsupported(fmt::format("its weight is of {} bits, and can be of 4 or 8", bits));
+  if (arguments.size() > 4 && arguments[4]) return unsupported("it has group indices (g_idx)");
   constexpr int64_t kMost = int64_t{1} << 31;
-  if (k < 1 || n < 1 || block < 1 || k > kMost || n > kMost || block > kMost || k % block != 0)
+  if (k < 1 || n < 1 || block < 1 || k > kMost || n > kMost || block > kMost || k % block != 0 || block * bits % 8 != 0)
     return unsupported(fmt::format("a weight of {} x {} in groups of {}", n, k, block));
-  if (!packed || packed->type != ElementType::u8 || packed->size() != n * k / 2 || k % 2 != 0 || !scales ||
-      !is_real(scales->type) || scales->size() != n * (k / block))
+  const int64_t groups = k / block;
+  if (!packed || packed->type != ElementType::u8 || packed->size() != n * k / (8 / bits) || !scales ||
+      !is_real(scales->type) || scales->size() != n * groups)
     return refused("its weight or its scales have another size than N, K and block_size say");
-  if (zeros && std::ranges::any_of(zeros->data, [](std::byte byte) { return byte != std::byte{0x88}; }))
-    return unsupported("its weight has zero points other than 8");
-  Tensor codes{packed->name, ElementType::u4, {n, k}, {}};
-  for (const std::byte byte : packed->data) {
-    codes.data.push_back(byte & std::byte{15});
-    codes.data.push_back(byte >> 4);
-  }
-  Parameters parameters{.shape = {n, k / block}, .type = ElementType::u4};
+  if (arguments.size() > 3 && arguments[3] &&
+      (!zeros || zeros->type != ElementType::u8 || zeros->size() != n * ((groups * bits + 7) / 8)))
+    return unsupported("its zero points are no constant of bytes with as many as it has scales");
+  const ElementType type = bits == 4 ? ElementType::u4 : ElementType::u8;
+  Tensor codes{packed->name, type, {n, k}, unpacked(*packed, bits, n, k)};
+  Parameters parameters{.shape = {n, groups}, .type = type};
   for (int64_t i = 0; i < scales->size(); ++i) parameters.scales.push_back(scales->real(i));
-  parameters.zero_points.assign(parameters.scales.size(), 8);
+  parameters.zero_points.assign(parameters.scales.size(), 1 << (bits - 1));
+  if (zeros)
+    std::ranges::transform(unpacked(*zeros, bits, n, groups), parameters.zero_points.begin(),
+                           [](std::byte zero) { return std::to_integer<int32_t>(zero); });
   const Known weight{QuantizedConstant{std::make_shared<const Tensor>(std::move(codes)), std::move(parameters)},
                      dims_of({n, k})};
   Node stand_in = node;
   stand_in.op = "Gemm";
   stand_in.attributes = {{"transB", int64_t{1}}};
-  const Known* operands[] = {arguments[0], &weight};
-  return operation("Gemm", stand_in, operands);
+  std::vector<const Known*> operands{arguments[0], &weight};
+  if (arguments.size() > 5) operands.push_back(arguments[5]);
+  return gemm(stand_in, operands);
 }
 
 Expected<Known> Importer::whole(const Node& node, Arguments arguments, size_t index) {
@@ -147,7 +165,7 @@ Expected<Known> Importer::whole(const Node& node, Arguments arguments, size_t in
   const TensorPtr zero = tensor_at(arguments, index + 2);
   const ElementType type = type_of(*input);
   if (index + 2 < arguments.size() && arguments[index + 2] && !zero)
-    return unsupported("its zero point is no constant", "of MatMulInteger it may come from DynamicQuantizeLinear");
+    return unsupported("its zero point is no constant", "that of the first input may come from DynamicQuantizeLinear");
   const bool is_columns = node.op == "MatMulInteger" && index == 1;
   const size_t rank = input->shape.size(), axis = is_columns && rank > 0 ? rank - 1 : 0;
   const int64_t count = zero ? zero->size() : 1;
@@ -158,6 +176,19 @@ Expected<Known> Importer::whole(const Node& node, Arguments arguments, size_t in
   auto parameters = parameters_along(axis, rank, scale, zero, type);
   if (!parameters) return parameters.error();
   return view_of(*input, *std::move(parameters), type);
+}
+
+// Reals, which have all differences of two bytes.
+Known Importer::less_zero_point(const Node& node, const Codes& codes, const DynamicZeroPoint& zero_point) {
+  const float one = 1;
+  const Dims shape = builder_.shapes[codes.value];
+  const ValueId scale = builder_.constant(node.name + " scale", make_tensor<float>(DType::f32, {}, std::span(&one, 1)));
+  return Known{
+      Real{builder_.add({.name = node.name + " input",
+                         .op = "dequantize_affine",
+                         .inputs = {{"input", codes.value}, {"scale", scale}, {"zero_point", zero_point.value}}},
+                        shape)},
+      shape};
 }
 
 Expected<Known> Importer::of_integers(const Node& node, Arguments arguments) {
@@ -177,7 +208,7 @@ Expected<Known> Importer::of_integers(const Node& node, Arguments arguments) {
     pending->operands.front().value = Pending::Dynamic{codes->value, dynamic->value};
     known = {std::make_shared<Pending>(*std::move(pending)), {}};
   } else {
-    const auto first = whole(node, arguments, 0);
+    const auto first = dynamic && codes ? less_zero_point(node, *codes, *dynamic) : whole(node, arguments, 0);
     if (!first) return first;
     const Known* operands[] = {&*first, &*second};
     auto result = operation(stand_in.op == "Conv" ? "Conv" : "MatMulInteger", stand_in, operands);

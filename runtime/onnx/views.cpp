@@ -44,7 +44,7 @@ Expected<Known> Importer::seen_as(const Node& node, const Known& input, const Di
 }
 
 Expected<std::optional<Function>> Importer::function_at(const Node& node, Arguments arguments) {
-  if (node.op == "Silu") return std::optional(silu());  // of join_functions()
+  if (node.op == "Silu") return std::optional(silu());  // join_functions.h
   std::vector<TensorPtr> constants;
   for (size_t i = 0; i < node.inputs.size(); ++i) constants.push_back(tensor_at(arguments, i));
   return function_of(node, constants);
@@ -52,16 +52,7 @@ Expected<std::optional<Function>> Importer::function_at(const Node& node, Argume
 
 Expected<Known> Importer::apply(const Node& node, const Known& input, const Function& function) {
   Pending pending;
-  const auto* waiting = input.as<PendingPtr>();
-  const bool are_reals = waiting && (*waiting)->function && !(*waiting)->pattern->quantized;
-  const bool are_bounds = are_reals && (*waiting)->function->bounds && function.bounds;  // which are one function
-  if (are_reals && !are_bounds && !function.real.empty()) {
-    const auto reals = builder_.real_of(input);
-    if (!reals) return reals.error();
-    const auto real = builder_.applied(node.name, function, *reals);
-    if (!real) return real.error();
-    return Known{*real, input.shape};
-  } else if (waiting) {
+  if (const auto* waiting = input.as<PendingPtr>()) {
     pending = **waiting;
   } else if (const auto view = builder_.view_of(input)) {
     pending = identity(*view, input.shape);
@@ -72,11 +63,11 @@ Expected<Known> Importer::apply(const Node& node, const Known& input, const Func
   } else {
     return unsupported("it is a function of a constant or of integers");
   }
-  constexpr int kMostFunctions = 16;
-  if (++pending.functions > kMostFunctions)
+  constexpr size_t kMostFunctions = 16;
+  if (pending.functions.size() == kMostFunctions)
     return unsupported(fmt::format("more than {} functions follow each other", kMostFunctions));
   pending.name += (pending.name.empty() ? "" : " + ") + node.name;
-  pending.function = pending.function ? then(*pending.function, function) : function;
+  pending.functions.push_back({node.name, node.op, function});
   return Known{std::make_shared<Pending>(std::move(pending)), input.shape};
 }
 
@@ -87,7 +78,7 @@ std::optional<Known> Importer::add_bias(const Node& node, Arguments arguments) {
     if (!waiting || !other) continue;
     const Pending& layer = **waiting;
     const bool has_bias = std::ranges::find(layer.constants, "bias", &graph::Port::operand) != layer.constants.end();
-    if (!layer.takes_bias || has_bias || layer.function || layer.reshaped) continue;
+    if (!layer.takes_bias || has_bias || !layer.functions.empty() || layer.reshaped) continue;
     const auto reals = of_channels(layer, *other);
     if (!reals) continue;
     auto biased = std::make_shared<Pending>(layer);

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""Writes node tests of integers of four bits and of blocks, for onnx_node_test.cpp to run.
+"""Writes node tests of integers of four bits, of blocks and of products, for onnx_node_test.cpp to run.
 
     tests/runtime/graph/write_four_bit_node_tests.py tests/runtime/graph/four_bit_node_tests
 
 These are not ONNX's own. ONNX has such tests since 1.16, and Debian's python3-onnx is 1.12: what must come out is computed
-here from the definitions of QuantizeLinear, DequantizeLinear and Cast of opset 21. A folder a test: model.onnx, its inputs
+here from the definitions of QuantizeLinear, DequantizeLinear, Cast and QLinearMatMul of opset 21. A folder a test: model.onnx, its inputs
 as NAME.input.npy and its outputs as NAME.output.npy, where an integer of four bits is a byte.
 """
 
@@ -85,6 +85,25 @@ def cast(name, kinds):
     write(name, helper.make_node("Cast", ["x"], ["y"], to=kinds[1]), kinds, x, x, [])
 
 
+def multiply(name, kind, scales_are, shape, weight_shape):
+    """y = saturate(round((x - x_zero) (w - w_zero) x_scale w_scale / y_scale) + y_zero); no product is next to a tie."""
+    low, high = RANGES[kind]
+    scales = {"x": 0.0625, "w": 0.03125, "y": 0.75}  # which halves have
+    zeros = {"x": low + 113, "w": low + 114, "y": low + 118}
+    while True:
+        x, w = random.integers(low, high + 1, shape), random.integers(low, high + 1, weight_shape)
+        reals = (x - zeros["x"]) @ (w - zeros["w"]) * scales["x"] * scales["w"] / scales["y"]
+        if np.abs(reals % 1 - 0.5).min() > 0.01:
+            break
+    y = np.clip(np.rint(reals) + zeros["y"], low, high)
+    constants = [constant("w", kind, w)]
+    for it in "xwy":
+        constants += [constant(it + "_scale", scales_are, scales[it]), constant(it + "_zero", kind, zeros[it])]
+    node = helper.make_node("QLinearMatMul", ["x", "x_scale", "x_zero", "w", "w_scale", "w_zero", "y_scale", "y_zero"],
+                            ["y"])
+    write(name, node, (kind, kind), x, y, constants)
+
+
 def main():
     quantize("quantizelinear_int4", INT4, (4, 5), 3.5, 1)
     quantize("quantizelinear_uint4", UINT4, (4, 5), 2.5, 7)
@@ -113,6 +132,10 @@ def main():
     cast("cast_uint8_to_float", (TensorProto.UINT8, TensorProto.FLOAT))
     cast("cast_float_to_int4", (TensorProto.FLOAT, INT4))
     cast("cast_float_to_uint8", (TensorProto.FLOAT, TensorProto.UINT8))
+    for word, kind in ("int8", TensorProto.INT8), ("uint8", TensorProto.UINT8):
+        for real, scales_are in ("float32", TensorProto.FLOAT), ("float16", TensorProto.FLOAT16):
+            multiply(f"qlinearmatmul_2D_{word}_{real}", kind, scales_are, (2, 4), (4, 3))
+            multiply(f"qlinearmatmul_3D_{word}_{real}", kind, scales_are, (2, 2, 4), (2, 4, 3))
 
 
 if __name__ == "__main__":

@@ -57,15 +57,16 @@ class FloatJudge {
     return x;
   }
 
-  // The parameter of element i: one for all, or one along the axis.
+  // The parameter of element i: one for all, one for each place along the axis, or one for each block along it.
   double parameter(const Node& node, size_t input, const Floats& x, size_t i) {
     const Floats& parameters = in(node, input);
     if (parameters.values.size() == 1) return parameters.values[0];
-    int64_t axis = node.integer("axis", 1);
-    if (axis < 0) axis += std::ssize(x.shape);
-    int64_t inner = 1;
-    for (size_t d = static_cast<size_t>(axis) + 1; d < x.shape.size(); ++d) inner *= x.shape[d];
-    return parameters.values[static_cast<size_t>(static_cast<int64_t>(i) / inner % x.shape[static_cast<size_t>(axis)])];
+    const size_t axis = axis_at(node.integer("axis", 1), x);
+    const int64_t side = x.shape[axis], block = node.integer("block_size", 0), element = static_cast<int64_t>(i);
+    const int64_t inner = element_count({x.shape.begin() + static_cast<int64_t>(axis) + 1, x.shape.end()});
+    const int64_t outer = element / (inner * side), place = element / inner % side;
+    if (block == 0) return parameters.values[static_cast<size_t>(place)];
+    return parameters.values[static_cast<size_t>((outer * (side / block) + place / block) * inner + element % inner)];
   }
 
   Floats quantize(const Node& node) {
@@ -440,6 +441,7 @@ class FloatJudge {
     if (op == "MatMul" || op == "Gemm") return matmul(node);
     if (op == "Add") return binary(node, [](double a, double b) { return a + b; });
     if (op == "Sub") return binary(node, [](double a, double b) { return a - b; });
+    if (op == "Div") return binary(node, [](double a, double b) { return a / b; });
     if (op == "Mul") return binary(node, [](double a, double b) { return a * b; });
     if (op == "Relu") return each(in(node, 0), [](double x) { return std::max(x, 0.0); });
     if (op == "Clip") {

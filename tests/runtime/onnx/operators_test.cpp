@@ -176,6 +176,118 @@ TEST(QuantizedOperators, MatMulNBits) {
   EXPECT_TRUE(judged(imported->graph, {{"x", Random(1).reals(DType::f32, {1, 5, 8}, -1, 1)}}));
 }
 
+// The same weights, packed and as QuantizeLinear's: any zero points, 4 and 8 bits, with a bias.
+TEST(QuantizedOperators, MatMulNBitsIsAProductWithADequantizedWeight) {
+  struct Row {
+    int64_t bits, block;
+    bool has_zeros, has_bias;
+    std::string becomes;
+  };
+  const Row rows[] = {{4, 4, false, false, "linear_q4gsw"},      {4, 4, false, true, "linear_q4gsw"},
+                      {4, 4, true, false, "fused_bmm"},          {4, 4, true, true, "fused_bmm fused_add"},
+                      {4, 12, true, false, "linear_q8csw"},      {8, 4, false, false, "fused_bmm"},
+                      {8, 4, true, true, "fused_bmm fused_add"}, {8, 12, false, true, "linear_q8csw"}};
+  constexpr int64_t kK = 12, kN = 2;
+  for (const Row& row : rows) {
+    const int64_t values = int64_t{1} << row.bits, groups = kK / row.block;
+    ModelBuilder m(21), views(21);
+    for (ModelBuilder* it : {&m, &views}) {
+      const std::string x = it->input("x", {-1, 5, kK});
+      std::vector<int64_t> codes, zeros(static_cast<size_t>(kN * groups), values / 2);
+      for (int64_t i = 0; i < kN * kK; ++i) codes.push_back(it->random.integer(0, values - 1));
+      for (int64_t& zero : zeros) zero = row.has_zeros ? it->random.integer(0, values - 1) : zero;
+      const std::string scales = it->random_reals({kN, groups}, 0.01, 0.02), bias = it->reals({kN}, {1, -2});
+      if (it == &views) {
+        const ElementType type = row.bits == 4 ? ElementType::u4 : ElementType::u8;
+        const std::string w = it->node(
+            "DequantizeLinear", {it->integers(type, {kN, kK}, codes), scales, it->integers(type, {kN, groups}, zeros)},
+            {{"axis", int64_t{1}}, {"block_size", row.block}});
+        const std::string turned = it->node("Transpose", {w}, {{"perm", std::vector<int64_t>{1, 0}}});
+        const std::string y = it->node("MatMul", {x, turned});
+        it->output(row.has_bias ? it->node("Add", {y, bias}) : y);
+        continue;
+      }
+      const auto packed = [&](const std::vector<int64_t>& list, int64_t columns) {
+        std::vector<int64_t> bytes;
+        for (size_t i = 0; i < list.size(); ++i) {
+          const bool is_high = row.bits == 4 && static_cast<int64_t>(i) % columns % 2 == 1;
+          if (is_high) bytes.back() |= list[i] << 4;
+          else bytes.push_back(list[i]);
+        }
+        return it->integers(ElementType::u8, {std::ssize(bytes)}, bytes);
+      };
+      std::vector<std::string> inputs{x, packed(codes, kK), scales, row.has_zeros ? packed(zeros, groups) : ""};
+      if (row.has_bias) inputs.insert(inputs.end(), {"", bias});
+      it->output(it->node("MatMulNBits", inputs, {{"K", kK}, {"N", kN}, {"bits", row.bits}, {"block_size", row.block}},
+                          kMicrosoft));
+    }
+    EXPECT_EQ(imported_operators(m), row.becomes) << row.bits << " " << row.block;
+    compare(views, {1, 5, kK}, 1e-3f);
+    const HostTensor x = Random(5).reals(DType::f32, {1, 5, kK}, -2, 2);
+    const auto outputs = judged(m.import()->graph, {{"x", x}}), others = judged(views.import()->graph, {{"x", x}});
+    ASSERT_TRUE(outputs) << to_text(outputs.error());
+    for (int64_t i = 0; i < 5 * kN; ++i)
+      EXPECT_NEAR(element(outputs->begin()->second, i), element(others->begin()->second, i), 1e-5);
+  }
+}
+
+// It is gone through more often than others are, and is no attack.
+TEST(QuantizedOperators, ALargeMatMulNBits) {
+  constexpr int64_t kSide = 1024, kGroups = kSide / 32;
+  ModelBuilder m;
+  const auto bytes = [&](int64_t count, std::byte all) {
+    return m.constant(
+        {.type = ElementType::u8, .shape = {count}, .data = std::vector<std::byte>(static_cast<size_t>(count), all)});
+  };
+  const std::string scales = m.reals({kSide * kGroups}, std::vector<float>(kSide * kGroups, 0.01f));
+  m.output(m.node("MatMulNBits",
+                  {m.input("x", {-1, kSide}), bytes(kSide * kSide / 2, std::byte{255}), scales,
+                   bytes(kSide * kGroups / 2, std::byte{0}), "", m.random_reals({kSide}, -1, 1)},
+                  {{"K", kSide}, {"N", kSide}, {"bits", int64_t{4}}, {"block_size", int64_t{32}}}, kMicrosoft));
+  EXPECT_EQ(imported_operators(m), "fused_bmm fused_add");
+}
+
+TEST(QuantizedOperators, MatMulNBitsThatIsRefused) {
+  using Changes = std::map<std::string, int64_t>;
+  struct Row {
+    std::string what;
+    Changes attributes;
+    std::vector<std::string> more;  // inputs behind the scales
+    std::string reason;
+  };
+  const Row rows[] = {
+      {"bits", {{"bits", 2}}, {}, "its weight is of 2 bits, and can be of 4 or 8"},
+      {"g_idx", {}, {"", "packed"}, "it has group indices (g_idx)"},
+      {"K", {{"K", 9}}, {}, "a weight of 2 x 9 in groups of 4"},
+      {"block", {{"block_size", 0}}, {}, "a weight of 2 x 8 in groups of 0"},
+      {"more than there are numbers",
+       {{"K", int64_t{1} << 31}, {"N", int64_t{1} << 31}, {"bits", 8}},
+       {},
+       "another size than N, K and block_size say"},
+      {"odd", {{"block_size", 1}}, {}, "a weight of 2 x 8 in groups of 1"},
+      {"N", {{"N", 3}}, {}, "another size than N, K and block_size say"},
+      {"width", {{"bits", 8}}, {}, "another size than N, K and block_size say"},
+      {"zero points of another size", {}, {"packed"}, "its zero points are no constant of bytes"},
+      {"zero points of reals", {}, {"scales"}, "its zero points are no constant of bytes"},
+      {"zero points that are computed", {}, {"zeros"}, "its zero points are no constant of bytes"},
+  };
+  for (const Row& row : rows) {
+    ModelBuilder m;
+    Tensor packed{.name = "packed", .type = ElementType::u8, .shape = {2, 2, 2}, .data = std::vector<std::byte>(8)};
+    m.constant(std::move(packed));
+    m.constant(tensor_of<float>(ElementType::f32, {4}, std::vector<float>{1, 2, 3, 4}, "scales"));
+    m.input("zeros", {2}, ElementType::u8);
+    std::vector<std::string> inputs{m.input("x", {-1, 5, 8}), "packed", "scales"};
+    inputs.insert(inputs.end(), row.more.begin(), row.more.end());
+    std::map<std::string, AttributeData, std::less<>> attributes{
+        {"K", int64_t{8}}, {"N", int64_t{2}}, {"bits", int64_t{4}}, {"block_size", int64_t{4}}};
+    for (const auto& [name, value] : row.attributes) attributes[name] = value;
+    m.output(m.node("MatMulNBits", inputs, attributes, kMicrosoft));
+    EXPECT_THAT(imported_operators(m), HasSubstr("(MatMulNBits): ")) << row.what;
+    EXPECT_THAT(imported_operators(m), HasSubstr(row.reason)) << row.what;
+  }
+}
+
 TEST(QuantizedOperators, ConvOfOneTapWithAnyZeroPoints) {
   Bytes m, views;
   for (Bytes* it : {&m, &views}) {
@@ -233,6 +345,53 @@ TEST(QuantizedOperators, QuantizedWhileTheModelRuns) {
   const auto outputs = judged(m.import()->graph, {{"x", Random(1).reals(DType::f32, {2, 5, 4}, -1, 1)}});
   ASSERT_TRUE(outputs) << to_text(outputs.error());
   EXPECT_EQ(outputs->begin()->second.shape, (Shape{2, 5, 3}));
+}
+
+// The integers less the zero point are reals, whose sums are exact.
+TEST(QuantizedOperators, AConvolutionQuantizedWhileTheModelRuns) {
+  for (const int64_t weight_zero : {0, 100}) {
+    ModelBuilder m;
+    const std::string x = m.input("x", {-1, 4, 6, 6});
+    m.model.graph.nodes.push_back(
+        {.name = "quantize", .op = "DynamicQuantizeLinear", .inputs = {x}, .outputs = {"codes", "scale", "zero"}});
+    const std::string w = m.random_integers(ElementType::u8, {3, 4, 3, 3}, 0, weight_zero == 0 ? 127 : 255);
+    const std::string sums = m.node("ConvInteger", {"codes", w, "zero", m.zero(weight_zero, ElementType::u8)},
+                                    {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+    m.output(m.node("Mul", {m.node("Cast", {sums}, {{"to", int64_t{1}}}), "scale"}));
+    m.output("codes");
+    m.output("scale");
+    m.output("zero");
+    EXPECT_EQ(imported_operators(m), fmt::format("choose_qparams_affine quantize_affine dequantize_affine {} fused_mul "
+                                                 "requantize requantize",
+                                                 weight_zero == 0 ? "conv2d_q8csw" : "conv2d"));
+    const auto outputs = judged(m.import()->graph, {{"x", Random(1).reals(DType::f32, {2, 4, 6, 6}, -1, 2)}});
+    ASSERT_TRUE(outputs) << to_text(outputs.error());
+    // What a convolution of integers is, padded with the zero point.
+    const HostTensor& codes = outputs->at("codes");
+    const double zero = element(outputs->at("zero"), 0), scale = element(outputs->at("scale"), 0);
+    const Tensor& weight = *m.model.graph.initializers.at(w);
+    const HostTensor& result = outputs->at(m.model.graph.outputs[0].name);
+    ASSERT_EQ(result.shape, (Shape{2, 3, 6, 6}));
+    for (int64_t i = 0; i < element_count(result.shape); ++i) {
+      const int64_t column = i % 6, row = i / 6 % 6, o = i / 36 % 3, n = i / 108;
+      double sum = 0;
+      for (int64_t tap = 0; tap < 36; ++tap) {
+        const int64_t c = tap / 9, v = column + tap % 3 - 1, h = row + tap / 3 % 3 - 1;
+        if (v < 0 || v >= 6 || h < 0 || h >= 6) continue;
+        sum += (element(codes, ((n * 4 + c) * 6 + h) * 6 + v) - zero) *
+               static_cast<double>(weight.integer(o * 36 + tap) - weight_zero);
+      }
+      EXPECT_EQ(element(result, i), static_cast<float>(sum) * static_cast<float>(scale)) << i;
+    }
+  }
+}
+
+TEST(QuantizedOperators, ZeroPointsThatAreComputedAreRefused) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {-1, 4, 6, 6}, ElementType::u8);
+  m.output(m.node("ConvInteger",
+                  {x, m.random_integers(ElementType::u8, {3, 4, 1, 1}, 0, 255), m.input("zero", {}, ElementType::u8)}));
+  EXPECT_THAT(imported_operators(m), HasSubstr("(ConvInteger): its zero point is no constant"));
 }
 
 TEST(QuantizedOperators, AScaleForEachChannelOfActivations) {

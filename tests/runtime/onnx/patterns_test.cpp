@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "tests/runtime/onnx/compared.h"
@@ -123,6 +124,115 @@ TEST(Activations, OfAQuantizedValueAreOperators) {
     m.output(m.view(op == "Clip" ? m.node(op, {m.x, m.scalar(-1), m.scalar(1)}) : m.node(op, {m.x}), 0.03f, -7));
     EXPECT_EQ(imported_operators(m), "q8ta_quantize " + becomes + " q8ta_dequantize");
     compare(m, {1, 4, 6, 6}, 0.03f);
+  }
+}
+
+// Whoever needs its reals, the function's node is named.
+TEST(Activations, WithoutAnOperatorOfRealsNameTheirNode) {
+  const auto becomes = [](const std::function<void(Image&)>& build) {
+    Image m;
+    build(m);
+    return imported_operators(m);
+  };
+  const std::string needs = "needs an operator of reals that there is not, or a place between a layer with a weight of";
+  EXPECT_THAT(becomes([](Image& m) { m.output(m.node("Softmax", {m.node("Tanh", {m.x})})); }),
+              HasSubstr("node 'Softmax_3' (Softmax): any: node 'Tanh_2' (Tanh) " + needs));
+  EXPECT_THAT(becomes([](Image& m) {
+                m.output(m.node("Concat", {m.node("LeakyRelu", {m.conv(m.x, {4, 4, 1, 1})}), m.x}));
+              }),
+              HasSubstr("node 'Concat_5' (Concat): any, ...: node 'LeakyRelu_4' (LeakyRelu) " + needs));
+  EXPECT_THAT(becomes([](Image& m) { m.output(m.node("Elu", {m.x})); }),
+              HasSubstr("output 'Elu_2_result': node 'Elu_2' (Elu) " + needs));
+  EXPECT_THAT(becomes([](Image& m) { m.output(m.node("Tanh", {"x"})); }),
+              ::testing::StartsWith("node 'Tanh_2' (Tanh): " + needs));
+  // What several read is computed at once.
+  EXPECT_THAT(becomes([](Image& m) {
+                const std::string y = m.node("Tanh", {m.conv(m.x, {4, 4, 1, 1})});
+                m.output(m.node("Add", {y, y}));
+              }),
+              ::testing::StartsWith("node 'Tanh_4' (Tanh) " + needs));
+  // A sum has no table.
+  EXPECT_THAT(becomes([](Image& m) {
+                m.output(m.view(m.node("Relu", {m.node("Tanh", {m.node("Add", {m.x, m.x})})}), 0.1f, 0));
+              }),
+              HasSubstr("(QuantizeLinear): node 'Tanh_3' (Tanh) " + needs));
+}
+
+TEST(Activations, SeveralOfRealsAreAnOperatorEach) {
+  Image m;
+  const std::string y = m.node("Sigmoid", {m.node("Relu", {m.conv(m.x, {4, 4, 1, 1})})});
+  m.output(m.node("Clip", {m.node("Relu", {m.node("HardSwish", {y})}), m.scalar(0.1f), m.scalar(0.5f)}));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(operators_of(imported->graph), "conv2d_q8ta_q8csw fused_sigmoid fused_hardswish fused_clip");
+  EXPECT_EQ(attribute_of<std::string>(imported->graph.nodes[0], "activation"), "relu");
+  EXPECT_EQ(imported->graph.nodes[3].name, "Relu_7 + Clip_8");
+  compare(m, {1, 4, 6, 6}, 1e-3f);
+  Image sum;
+  const std::string gate = sum.node("Sigmoid", {sum.node("HardSwish", {sum.node("Add", {sum.x, sum.x})})});
+  sum.output(sum.view(gate, 1.0f / 256, -128));
+  EXPECT_EQ(imported_operators(sum),
+            "q8ta_quantize fused_add fused_hardswish fused_sigmoid q8ta_quantize q8ta_dequantize");
+  compare(sum, {1, 4, 6, 6}, 1.0f / 256);
+}
+
+TEST(Activations, MoreThanSixteenAreRefused) {
+  Image m;
+  std::string y = m.conv(m.x, {4, 4, 1, 1});
+  for (int i = 0; i < 17; ++i) y = m.node("Sigmoid", {y});
+  m.output(m.view(y, 0.1f, 0));
+  EXPECT_THAT(imported_operators(m),
+              HasSubstr("node 'Sigmoid_20' (Sigmoid): more than 16 functions follow each other"));
+}
+
+// As exporters write it for opsets that have no such operator.
+TEST(Activations, HardSwishInSeveralNodes) {
+  const std::vector<std::function<std::string(Image&, const std::string&, const std::string&)>> ways = {
+      [](Image& m, const std::string& y, const std::string& clip) {
+        return m.node("Div", {m.node("Mul", {y, clip}), m.scalar(6)});
+      },
+      [](Image& m, const std::string& y, const std::string& clip) {
+        return m.node("Mul", {m.scalar(1.0f / 6), m.node("Mul", {clip, y})});
+      },
+      [](Image& m, const std::string& y, const std::string& clip) {
+        return m.node("Mul", {y, m.node("Div", {clip, m.scalar(6)})});
+      },
+      [](Image& m, const std::string& y, const std::string& clip) {
+        return m.node("Mul", {m.node("Mul", {clip, m.scalar(1.0f / 6)}), y});
+      }};
+  for (const auto& way : ways) {
+    Image m;
+    const std::string y = m.conv(m.x, {8, 4, 3, 3});
+    const std::string clip = m.node("Clip", {m.node("Add", {y, m.scalar(3)}), m.scalar(0), m.scalar(6)});
+    m.output(m.view(way(m, y, clip), 0.1f, -120));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_dequantize");
+    EXPECT_EQ(attribute_of<std::string>(node_of(*m.import(), "q8ta_conv2d"), "activation"), "hardswish");
+    compare(m, {1, 4, 6, 6}, 0.1f);
+  }
+}
+
+TEST(Activations, HardSwishOfANodeWithoutInputs) {
+  Image m;
+  const std::string clip = m.node("Clip", {}, {{"min", 0.0f}, {"max", 6.0f}});
+  m.output(m.node("Div", {m.node("Mul", {m.x, clip}), m.scalar(6)}));
+  EXPECT_THAT(imported_operators(m), HasSubstr("node 'Clip_2' (Clip): it has no input"));
+}
+
+TEST(Activations, HardSwishIsNothingElse) {
+  struct Row {
+    float addend, high, divisor;
+    bool is_shared;
+  };
+  const Row rows[] = {{2, 6, 6, false}, {3, 5, 6, false}, {3, 6, 5, false}, {3, 6, 6, true}};
+  for (const Row& row : rows) {
+    Image m;
+    const std::string y = m.view(m.conv(m.x, {8, 4, 3, 3}), 0.1f, 0);
+    const std::string clip =
+        m.node("Clip", {m.node("Add", {y, m.scalar(row.addend)}), m.scalar(0), m.scalar(row.high)});
+    m.output(m.node("Div", {m.node("Mul", {y, clip}), m.scalar(row.divisor)}));
+    if (row.is_shared) m.output(clip);
+    EXPECT_THAT(imported_operators(m), HasSubstr("fused_clip fused_mul fused_mul")) << row.addend;
+    compare(m, {1, 4, 6, 6}, 1e-3f);
   }
 }
 
@@ -267,6 +377,30 @@ TEST(OfTwo, AConstantOfReals) {
   m.output(m.view(m.node("Mul", {m.x, m.scalar(0.5f)}), 0.02f, 1));
   EXPECT_EQ(imported_operators(m), "q8ta_quantize fused_mul q8ta_dequantize");
   compare(m, {2, 4, 6, 6}, 0.02f);
+}
+
+// The product with the reciprocal, which is rounded once more.
+TEST(OfTwo, ADivisionByAConstantIsAProduct) {
+  Image m;
+  const std::string divisor =
+      m.dequantize(m.integers(ElementType::u8, {4, 1, 1}, {3, 6, 7, 255}), 1, 0, ElementType::u8);
+  m.output(m.view(m.node("Div", {m.node("Div", {m.x, m.scalar(6)}), divisor}), 0.01f, 1));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize fused_mul fused_mul q8ta_dequantize");
+  compare(m, {2, 4, 6, 6}, 0.01f);
+  ModelBuilder halves;
+  halves.output(halves.node("Div", {halves.input("x", {4}, ElementType::f16), halves.scalar(4)}));
+  EXPECT_EQ(imported_operators(halves), "fused_mul");
+}
+
+TEST(OfTwo, AQuotientOtherwiseIsRefused) {
+  Image m;
+  m.output(m.node("Div", {m.scalar(6), m.x}));
+  EXPECT_THAT(imported_operators(m), HasSubstr("node 'Div_2' (Div): needs a quotient of two tensors"));
+  for (const float divisor : {0.0f, 1e-39f, 3e38f, std::nanf("")}) {
+    Image odd;
+    odd.output(odd.node("Div", {odd.x, odd.scalar(divisor)}));
+    EXPECT_THAT(imported_operators(odd), HasSubstr("which has no reciprocal to multiply by")) << divisor;
+  }
 }
 
 TEST(OfTwo, BoundsOfASumAreARequantization) {
@@ -418,6 +552,21 @@ TEST(Scaled, BehindALinearLayerIsAPartOfIt) {
     EXPECT_EQ(imported_operators(m), quantizes ? "q8ta_quantize q8ta_linear q8ta_dequantize" : "linear_q8ta_q8csw");
     compare(m, {2, 5, 8}, quantizes ? 0.05f : 1e-3f);
   }
+}
+
+TEST(Scaled, ADivisionIsAPartOfALayerToo) {
+  Normalized m;
+  const std::string layer = m.node("Conv", {m.x, m.weight({4, 4, 3, 3}), m.reals({4}, {1, -2, 0.5f, 3})});
+  m.output(m.view(m.node("Div", {layer, m.reals({4, 1, 1}, {3, -0.7f, 6, 1})}), 0.05f, -10));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_dequantize");
+  compare(m, {2, 4, 6, 6}, 0.05f);
+  Normalized zero;
+  zero.output(zero.node("Div", {zero.conv(zero.x, {4, 4, 1, 1}), zero.reals({4, 1, 1}, {3, 0, 6, 1})}));
+  EXPECT_THAT(imported_operators(zero), HasSubstr("it divides by 0"));
+  Normalized of_a_constant;
+  of_a_constant.output(of_a_constant.node(
+      "Div", {of_a_constant.reals({4, 1, 1}, {3, 1, 6, 1}), of_a_constant.conv(of_a_constant.x, {4, 4, 1, 1})}));
+  EXPECT_THAT(imported_operators(of_a_constant), HasSubstr("needs a quotient of two tensors"));
 }
 
 // The scale takes the constant's magnitude, rounded once, and without a sum there is no bias.
@@ -882,6 +1031,56 @@ TEST(Linear, WeightsOfFourBits) {
     EXPECT_EQ(values[found->value].shape, (Shape{6, 2}));
     EXPECT_EQ(values[found->value].data->as<float>()[1], scales[6]);  // of column 0, the second group
   }
+}
+
+// bmm sums integers over all of K, and so does not fit.
+TEST(Linear, WeightsOfBytesInBlocks) {
+  for (const std::string op : {"MatMul", "Gemm"}) {
+    for (const int64_t zero_point : {0, 3}) {
+      for (const bool takes_bytes : {true, false}) {
+        for (const bool quantizes : {true, false}) {
+          ModelBuilder m(21);
+          const std::string x = m.input("x", {-1, 8});
+          const std::string codes = m.random_integers(ElementType::i8, {8, 6}, -100, 100);
+          const std::string zeros = m.integers(ElementType::i8, {2, 6}, std::vector<int64_t>(12, zero_point));
+          const std::string w = m.node("DequantizeLinear", {codes, m.random_reals({2, 6}, 0.01, 0.02), zeros},
+                                       {{"axis", int64_t{0}}, {"block_size", int64_t{4}}});
+          const std::string y = m.node(op, {takes_bytes ? m.view(x, 0.05f, 3) : x, w});
+          m.output(quantizes ? m.view(y, 0.1f, 2) : y);
+          EXPECT_EQ(imported_operators(m), fmt::format("{}fused_bmm{}", takes_bytes ? "q8ta_quantize " : "",
+                                                       quantizes ? " q8ta_dequantize" : ""));
+          compare(m, {5, 8}, quantizes ? 0.1f : 1e-3f);
+        }
+      }
+    }
+  }
+}
+
+// As exporters write linear layers: with transB, and a bias, for which the product has no place.
+TEST(Linear, WeightsInBlocksOfAGemm) {
+  for (const ElementType type : {ElementType::i8, ElementType::u4}) {
+    ModelBuilder m(21);
+    const std::string x = m.view(m.input("x", {-1, 8}), 0.05f, 3);
+    const std::string codes = m.random_integers(type, {6, 8}, 0, 15);
+    const std::string zeros = m.integers(type, {6, 2}, {1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4});
+    const std::string w = m.node("DequantizeLinear", {codes, m.random_reals({6, 2}, 0.01, 0.02), zeros},
+                                 {{"axis", int64_t{1}}, {"block_size", int64_t{4}}});
+    m.output(m.view(m.node("Gemm", {x, w, m.random_reals({6}, -1, 1)}, {{"transB", int64_t{1}}}), 0.1f, 2));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize fused_bmm fused_add q8ta_dequantize");
+    compare(m, {5, 8}, 0.1f);
+    m.model.graph.nodes[3].attributes["beta"] = 2.0f;
+    EXPECT_THAT(imported_operators(m), HasSubstr("any, any: it has a bias"));
+  }
+}
+
+TEST(Linear, AFirstMatrixWithScalesAlongItsColumns) {
+  Rows m;
+  const std::string a = m.weight({6, 5}, 1);
+  m.output(m.node("MatMul", {a, m.x}));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize fused_bmm");
+  Rows rows;
+  rows.output(rows.node("MatMul", {rows.weight({6, 5}, 0), rows.x}));
+  EXPECT_EQ(imported_operators(rows), "q8ta_quantize bmm");
 }
 
 TEST(Linear, WeightsWithZeroPointsRunInReals) {

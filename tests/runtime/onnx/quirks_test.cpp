@@ -1,7 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What real exporters write, beside the patterns' own tests.
+// What real exporters write, beside the patterns' own tests. Of each quirk that a survey of models found, the tests:
+//
+//   Clip with one bound, attributes, bounds of f16      Activations.ClipWithOneBoundOrAttributes,
+//                                                       Quirks.ClipWithBoundsOfHalves
+//   HardSwish or SiLU between Conv and QuantizeLinear   Activations.HardSwishIsAWordAndOthersAreTables,
+//                                                       Activations.TableOfSiluLosesAtMostAQuantum
+//   initializers that several share                     Quirks.AWeightThatTwoLayersShareIsOneConstant
+//   a DequantizeLinear for each reader                  Quirks.ADequantizeLinearForEachReaderIsNoMatter
+//   a zero point that is left out or empty              Quirks.AZeroPointThatIsLeftOutIsUnsigned
+//   Transpose or Reshape behind a weight's scales       Linear.ATransposedWeightTakesItsScalesAlong,
+//                                                       Quirks.BlocksOfAVectorAreNoChannels
+//   Transpose between quantization and its inverse      Quirks.ATransposeBetweenQuantizeAndDequantize
+//   scales of ConvTranspose, with groups                Windows.Transposed,
+//                                                       Quirks.ATransposedConvolutionWithAScaleForOutputsOfAllGroups
+//   Gemm both ways, axis -1, a B of rank 3              Linear.GemmBothWays, Quirks.AScaleAxisFromTheEnd,
+//                                                       Quirks.AConstantOfSeveralMatrices
+//   auto_pad                                            Windows.AutoPad, Windows.AutoPadOfAnUnknownSideIsRefused
+//   pads that differ at both ends                       Windows.PaddingOfFourNumbersAndDilation
+//   ceil_mode with a window wholly in padding           Quirks.AWindowWhollyInPaddingIsLeftOut
+//   three ways to say a mean of an image                Windows.GlobalMeansAreOneOperator
+//   shapes by Shape, Gather, Concat                     Quirks.ShapesThatAreComputed
+//   what Softmax is quantized to                        Quirks.SoftmaxIsQuantizedToFixedParameters
+//   weights of -128                                     Quirks.AWeightOfTheLeastByteStays
+//   a sum with reals, of which one note tells           Residuals.AnAddendOfRealsStaysOne,
+//                                                       Quirks.SeveralAddendsOfRealsAreToldOnce
+//   QuantizeLinear at the input                         QuantizedOperators.UnsignedBytesAtTheDoor
+//   Resize with sizes or scales                         Movements.ResizesOfNearestPixels, .ResizesThatAreRefused
+//   opset 10, and com.microsoft's operators             Quirks.OpsetTenAndMicrosoftsOwn, QuantizedOperators.*
+//   BatchNormalization that was not folded              Normalization.*
+//   external data beyond 2 GB; raw and typed data       External.BeyondTwoGigabytes, Reader.RawAndTypedData
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +41,128 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+TEST(Quirks, ClipWithBoundsOfHalves) {
+  ModelBuilder m;
+  const std::string x = m.view(m.input("x", {-1, 4, 6, 6}), 0.05f, 3);
+  const auto half = [&](int64_t bits) { return m.integers(ElementType::f16, {}, {bits}); };
+  m.output(m.view(m.node("Clip", {m.conv(x, {8, 4, 3, 3}), half(0xb800), half(0x4000)}), 0.02f, 4));  // -0.5 and 2
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_dequantize");
+  compare(m, {1, 4, 6, 6}, 0.02f);
+  ModelBuilder halves;
+  const std::string low = halves.integers(ElementType::f16, {}, {0xb800});
+  halves.output(halves.node("Clip", {halves.input("x", {4}, ElementType::f16), low}));
+  EXPECT_EQ(imported_operators(halves), "fused_clip");
+  EXPECT_EQ(std::get<double>(halves.import()->graph.nodes[0].attributes.at("low")), -0.5);
+}
+
+// Scales go along the outputs of one group: one for each output of all of them would be ambiguous.
+TEST(Quirks, ATransposedConvolutionWithAScaleForOutputsOfAllGroups) {
+  ModelBuilder m;
+  const std::string x = m.view(m.input("x", {-1, 4, 6, 6}), 0.05f, 3);
+  const std::string w =
+      m.node("DequantizeLinear",
+             {m.random_integers(ElementType::i8, {4, 3, 3, 3}, -127, 127), m.random_reals({6}, 0.01, 0.02)},
+             {{"axis", int64_t{1}}});
+  m.output(m.view(m.node("ConvTranspose", {x, w}, {{"group", int64_t{2}}}), 0.1f, 0));
+  EXPECT_THAT(imported_operators(m), HasSubstr("it has scales [6] for 3 elements along axis 1"));
+}
+
+TEST(Quirks, AScaleAxisFromTheEnd) {
+  ModelBuilder m;
+  const std::string x = m.view(m.input("x", {-1, 5, 8}), 0.05f, 3);
+  const std::string w = m.node("DequantizeLinear",
+                               {m.random_integers(ElementType::i8, {8, 6}, -127, 127), m.random_reals({6}, 0.01, 0.02)},
+                               {{"axis", int64_t{-1}}});
+  m.output(m.view(m.node("MatMul", {x, w}), 0.1f, 2));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_linear q8ta_dequantize");
+  compare(m, {2, 5, 8}, 0.1f);
+}
+
+TEST(Quirks, AConstantOfSeveralMatrices) {
+  for (const int64_t count : {1, 2}) {
+    ModelBuilder m;
+    const std::string x = m.view(m.input("x", {2, 5, 8}), 0.05f, 3);
+    m.output(m.view(m.node("MatMul", {x, m.weight({count, 8, 6}, 2)}), 0.1f, 2));
+    EXPECT_EQ(imported_operators(m),
+              count == 1 ? "q8ta_quantize q8ta_linear q8ta_dequantize" : "q8ta_quantize bmm q8ta_dequantize");
+    compare(m, {2, 5, 8}, 0.1f);
+  }
+}
+
+// Two places and not three: the third would read padding alone.
+TEST(Quirks, AWindowWhollyInPaddingIsLeftOut) {
+  for (const std::string op : {"MaxPool", "AveragePool"}) {
+    for (const bool is_quantized : {true, false}) {
+      ModelBuilder m;
+      const std::string x = m.input("x", {-1, 4, 6, 6});
+      const std::string y = m.node(op, {is_quantized ? m.view(x, 0.05f, 3) : x},
+                                   {{"kernel_shape", std::vector<int64_t>{2, 2}},
+                                    {"strides", std::vector<int64_t>{3, 3}},
+                                    {"pads", std::vector<int64_t>{0, 0, 1, 1}},
+                                    {"ceil_mode", int64_t{1}}});
+      m.output(is_quantized ? m.view(y, 0.05f, 3) : y);
+      const auto outputs = judged(m.import()->graph, {{"x", Random(3).reals(DType::f32, {2, 4, 6, 6}, -2, 2)}});
+      ASSERT_TRUE(outputs) << to_text(outputs.error());
+      EXPECT_EQ(outputs->begin()->second.shape, (Shape{2, 4, 2, 2})) << op;
+      compare(m, {2, 4, 6, 6}, is_quantized ? 0.05f : 1e-3f);
+    }
+  }
+}
+
+TEST(Quirks, SoftmaxIsQuantizedToFixedParameters) {
+  struct Row {
+    ElementType type;
+    float scale;
+    int64_t zero_point;
+  };
+  const Row rows[] = {
+      {ElementType::u8, 1.0f / 256, 0}, {ElementType::i8, 1.0f / 256, -128}, {ElementType::i8, 1.0f / 127, 0}};
+  for (const Row& row : rows) {
+    ModelBuilder m;
+    const std::string x = m.view(m.input("x", {-1, 5, 8}), 0.05f, 3);
+    m.output(m.view(m.node("Softmax", {x}), row.scale, row.zero_point, row.type));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_dequantize softmax q8ta_quantize q8ta_dequantize");
+    compare(m, {2, 5, 8}, row.scale);
+  }
+}
+
+TEST(Quirks, AWeightOfTheLeastByteStays) {
+  ModelBuilder m;
+  const std::string x = m.view(m.input("x", {-1, 2, 6, 6}), 0.05f, 3);
+  m.output(m.view(m.node("Conv", {x, m.dequantize(m.integers(ElementType::i8, {1, 2, 1, 1}, {-128, -127}), 0.01f, 0)}),
+                  0.02f, 0));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  const auto& inputs = imported->graph.nodes[1].inputs;
+  const auto codes = std::ranges::find(inputs, "weight", &graph::Port::operand)->value;
+  EXPECT_EQ(imported->graph.values[codes].data->as<int8_t>()[0], -128);
+  compare(m, {1, 2, 6, 6}, 0.02f);
+}
+
+TEST(Quirks, SeveralAddendsOfRealsAreToldOnce) {
+  ModelBuilder m;
+  const std::string x = m.view(m.input("x", {-1, 4, 6, 6}), 0.05f, 3);
+  for (int i = 0; i < 3; ++i) m.output(m.view(m.node("Add", {m.view(m.conv(x, {4, 4, 1, 1}), 0.1f, 0), "x"}), 0.1f, 0));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  const auto texts = texts_of(imported->notes);
+  ASSERT_EQ(texts.size(), 1U);
+  EXPECT_THAT(texts[0], HasSubstr("and 2 more: becomes fused_add"));
+}
+
+TEST(Quirks, EachOpsetFromThirteenOn) {
+  for (int64_t opset = 13; opset <= 21; ++opset) {
+    ModelBuilder m(opset);
+    const std::string x = m.view(m.input("x", {-1, 4, 6, 6}), 0.05f, 3);
+    const std::string layer = m.node("Relu", {m.conv(x, {8, 4, 3, 3}, {{"pads", std::vector<int64_t>{1, 0, 2, 1}}})});
+    m.output(m.view(layer, 0.1f, -128));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_dequantize") << opset;
+    compare(m, {2, 4, 6, 6}, 0.1f);
+  }
+  for (const int64_t opset : {6, 22})
+    EXPECT_THAT(imported_operators(ModelBuilder(opset)), HasSubstr("7 to 21 are read"));
+}
 
 TEST(Quirks, AWeightThatTwoLayersShareIsOneConstant) {
   ModelBuilder m;

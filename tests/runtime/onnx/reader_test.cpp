@@ -367,6 +367,19 @@ TEST_F(External, IsRead) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(data.data()), data.size()), "456789ab");
 }
 
+// A sparse file, of which the disk has the end alone.
+TEST_F(External, BeyondTwoGigabytes) {
+  constexpr int64_t kOffset = int64_t{3} << 30;
+  std::ofstream file(folder_ / "model" / "large", std::ios::binary);
+  file.seekp(kOffset);
+  file << "456789ab";
+  file.close();
+  const auto result = read(model("large", std::to_string(kOffset), "8"), folder_ / "model");
+  ASSERT_TRUE(result) << to_text(result.error());
+  const auto& data = result->graph.initializers.at("t")->data;
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(data.data()), data.size()), "456789ab");
+}
+
 TEST_F(External, LiesInTheModelsFolder) {
   std::filesystem::create_symlink("../secret", folder_ / "model" / "link");
   std::filesystem::create_directory_symlink("..", folder_ / "model" / "up");
