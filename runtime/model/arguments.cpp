@@ -57,9 +57,11 @@ CLI::App* add_run(CLI::App& app, Arguments& arguments) {
       ->expected(0, 1)
       ->default_str("")
       ->option_text("[LAYER]");
-  run->add_option("--device-file", arguments.device_file,
-                  "with --explain: choose for the device that this file describes; none is opened, and nothing runs")
-      ->type_name("FILE");
+  CLI::Option* device_file =
+      run->add_option(
+             "--device-file", arguments.device_file,
+             "with --explain: choose for the device that this file describes; none is opened, and nothing runs")
+          ->type_name("FILE");
   run->add_option("--profile", arguments.profile, "times of each layer: a table, and a trace in this file")
       ->type_name("FILE");
   run->add_option("--json", arguments.json, "the same as JSON, with trtexec's keys")->type_name("FILE");
@@ -69,6 +71,8 @@ CLI::App* add_run(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   run->add_option("--trace", arguments.trace, "writes its layers as problems for qgen-tune --from-trace")
       ->type_name("FILE");
+  for (const char* of_a_run : {"--device", "--output", "--time", "--profile", "--json", "--plot", "--trace"})
+    device_file->excludes(run->get_option(of_a_run));
   run->callback([&] { arguments.command = Command::run; });
   return run;
 }

@@ -77,6 +77,19 @@ TEST_F(QgenModel, DrawsOrSaysThatItCannot) {
   EXPECT_THAT(read_text(here() / "graph.dot"), StartsWith("digraph model {"));
 }
 
+// What wants a run is refused beside a device that is only described, and not passed over.
+TEST_F(QgenModel, RunsNothingOnADescribedDevice) {
+  const std::string device = source_folder() + "/devices/adreno-740.yaml";
+  for (const char* option : {"--device", "--output", "--time", "--profile", "--json", "--plot", "--trace"}) {
+    Arguments arguments{"--explain", "--device-file", device, option};
+    if (option != std::string_view("--time")) arguments.push_back("graph.dot");
+    const Answer answer = run_model(kOnnx, arguments);
+    EXPECT_EQ(answer.code, 2) << option;
+    EXPECT_THAT(answer.err, HasSubstr(option));
+    EXPECT_EQ(answer.out, "");
+  }
+}
+
 TEST_F(QgenModel, RefusesWhatIsNoCompiledModel) {
   ASSERT_EQ(compile().code, 0);
   const std::string whole = read_text(here() / "scenes.qgen");
