@@ -16,9 +16,12 @@
 // Allocations of this thread are counted, in the whole program.
 thread_local size_t allocations = 0;
 
-void* operator new(size_t size) {
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
-  if (void* made = std::malloc(size)) return made;
+  return std::malloc(size);
+}
+void* operator new(size_t size) {
+  if (void* made = operator new(size, std::nothrow)) return made;
   throw std::bad_alloc();
 }
 // Not inline: g++ would take free() behind new for a mistake.
