@@ -113,8 +113,7 @@ Expected<const Pipeline*> Pipelines::get(const PipelineSource& source) {
   if (!layout) return layout.error();
   const auto pipeline = make(source, key, *layout);
   if (!pipeline) return pipeline.error();
-  has_unsaved_pipelines_ = true;
-  return &pipelines_.emplace(std::move(key), *pipeline).first->second;
+  return keep(std::move(key), *pipeline);
 }
 
 Expected<std::vector<Statistic>> Pipelines::statistics(const PipelineSource& source) {
@@ -130,7 +129,10 @@ void Pipelines::make_all(std::span<const PipelineSource> sources, const OnMade& 
   size_t done = 0;
   const auto work = [&] {
     for (size_t i = next++; i < jobs.size(); i = next++) {
-      if (const auto pipeline = make(jobs[i].source, jobs[i].key, jobs[i].layout)) keep(jobs[i].key, *pipeline);
+      if (const auto pipeline = make(jobs[i].source, jobs[i].key, jobs[i].layout)) {
+        const std::lock_guard lock(mutex_);
+        keep(jobs[i].key, *pipeline);
+      }
       const std::lock_guard one_at_a_time(told);
       if (on_made) on_made(++done, jobs.size());
     }
@@ -159,12 +161,11 @@ std::vector<Pipelines::Job> Pipelines::jobs_of(std::span<const PipelineSource> s
 }
 
 // Two threads may have made the same one.
-void Pipelines::keep(const Key& key, const Pipeline& pipeline) {
-  const std::lock_guard lock(mutex_);
-  if (!pipelines_.emplace(key, pipeline).second) {
-    device_->vk.vkDestroyPipeline(device_->device, pipeline.handle, nullptr);
-  }
+const Pipeline* Pipelines::keep(Key key, const Pipeline& pipeline) {
+  const auto [kept, is_new] = pipelines_.emplace(std::move(key), pipeline);
+  if (!is_new) device_->vk.vkDestroyPipeline(device_->device, pipeline.handle, nullptr);
   has_unsaved_pipelines_ = true;
+  return &kept->second;
 }
 
 Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface) {

@@ -96,7 +96,7 @@ class Pipelines {
   Key key_of(const PipelineSource& source) const;
   Expected<Layout> layout_of(const InterfaceInfo& interface);
   std::vector<Job> jobs_of(std::span<const PipelineSource> sources);  // those that are not there
-  void keep(const Key& key, const Pipeline& pipeline);
+  const Pipeline* keep(Key key, const Pipeline& pipeline);            // with mutex_ held
   // Safe from many threads.
   Expected<Pipeline> make(const PipelineSource& source, const Key& key, const Layout& layout) const;
 

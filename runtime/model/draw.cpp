@@ -28,6 +28,12 @@ Error no_dot(std::string_view why) {
 
 std::string ending_of(const std::string& file) { return std::filesystem::path(file).extension(); }
 
+Done check_ending(const std::string& file) {
+  const std::string ending = ending_of(file);
+  if (ending == ".dot" || ending == ".svg" || ending == ".png" || ending == ".pdf") return std::monostate{};
+  return refused(fmt::format("'{}' ends in none of .svg, .png, .pdf and .dot", file));
+}
+
 // Runs `dot` with an argument.
 Done run_dot(std::string argument, std::FILE* input, std::FILE* output, std::FILE* errors) {
   posix_spawn_file_actions_t actions;
@@ -50,17 +56,14 @@ Done run_dot(std::string argument, std::FILE* input, std::FILE* output, std::FIL
 }  // namespace
 
 Done check_drawing(const std::string& file) {
-  const std::string ending = ending_of(file);
-  if (ending == ".dot") return std::monostate{};
-  if (ending != ".svg" && ending != ".png" && ending != ".pdf")
-    return refused(fmt::format("'{}' ends in none of .svg, .png, .pdf and .dot", file));
+  if (Done known = check_ending(file); !known || ending_of(file) == ".dot") return known;
   const File input(std::tmpfile()), output(std::tmpfile());
   if (!input || !output) return no_dot("no temporary file can be made");
   return run_dot("-V", input.get(), output.get(), output.get());
 }
 
 Expected<std::string> drawing(const std::string& dot, const std::string& file) {
-  if (Done can = check_drawing(file); !can) return can.error();
+  if (Done known = check_ending(file); !known) return known.error();
   if (ending_of(file) == ".dot") return dot;
   // Files without names, so that neither side waits for the other.
   const File input(std::tmpfile()), output(std::tmpfile());

@@ -66,6 +66,15 @@ bool is_real(ElementType type) { return row(type).is_real; }
 bool is_nibble(ElementType type) { return type == ElementType::i4 || type == ElementType::u4; }
 std::optional<DType> dtype_of(ElementType type) { return row(type).dtype; }
 
+std::vector<std::byte> spread_nibbles(std::span<const std::byte> packed, int64_t count, ElementType type) {
+  std::vector<std::byte> spread(static_cast<size_t>(count));
+  for (size_t i = 0; i < spread.size(); ++i) {
+    const unsigned nibble = (std::to_integer<unsigned>(packed[i / 2]) >> (4 * (i % 2))) & 15U;
+    spread[i] = static_cast<std::byte>(type == ElementType::i4 && nibble >= 8 ? nibble | 0xf0U : nibble);
+  }
+  return spread;
+}
+
 int64_t Tensor::integer(int64_t index) const {
   switch (type) {
     case ElementType::boolean:

@@ -33,6 +33,8 @@ std::string_view name(ElementType type);
 int64_t bytes(ElementType type);  // as Tensor::data has it: 1 of i4 and u4
 bool is_real(ElementType type);
 bool is_nibble(ElementType type);
+// Of two a byte, the first in the low half, one a byte, as Tensor::data has them.
+std::vector<std::byte> spread_nibbles(std::span<const std::byte> packed, int64_t count, ElementType type);
 // Whether qgen has such a dtype; none of f64, boolean, 64 bits and 4 bits.
 std::optional<DType> dtype_of(ElementType type);
 

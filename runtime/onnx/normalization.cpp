@@ -130,10 +130,6 @@ Expected<std::optional<Pending>> folded(Builder& builder, const Pending& layer, 
   return std::optional(std::move(result));
 }
 
-}  // namespace
-
-namespace {
-
 // nullopt: it is none, or not of reals.
 std::optional<HostTensor> reals_of_constant(const Known& known) {
   const TensorPtr tensor = known.tensor();

@@ -110,15 +110,14 @@ Expected<Known> Importer::quantized_operator(const QuantizedOperator& row, const
 
 namespace {
 
-// Rows of integers of 4 or 8 bits, each beginning a byte; of two in a byte the first is in the low half.
-std::vector<std::byte> unpacked(const Tensor& packed, int64_t bits, int64_t rows, int64_t columns) {
+// Rows of integers of 4 or 8 bits, each beginning a byte.
+std::vector<std::byte> unpacked(const Tensor& packed, ElementType type, int64_t rows, int64_t columns) {
+  if (!is_nibble(type)) return packed.data;
   std::vector<std::byte> integers;
-  const int64_t row_bytes = std::ssize(packed.data) / rows;
-  for (int64_t i = 0; i < rows * columns; ++i) {
-    const int64_t column = i % columns;
-    const std::byte byte = packed.data[static_cast<size_t>(i / columns * row_bytes + column * bits / 8)];
-    const bool is_high = bits == 4 && column % 2 == 1;
-    integers.push_back(bits == 8 ? byte : is_high ? byte >> 4 : byte & std::byte{15});
+  const size_t row_bytes = packed.data.size() / static_cast<size_t>(rows);
+  for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
+    const auto nibbles = spread_nibbles(std::span(packed.data).subspan(row * row_bytes, row_bytes), columns, type);
+    integers.insert(integers.end(), nibbles.begin(), nibbles.end());
   }
   return integers;
 }
@@ -142,12 +141,12 @@ Expected<Known> Importer::matmul_nbits(const Node& node, Arguments arguments) {
       (!zeros || zeros->type != ElementType::u8 || zeros->size() != n * ((groups * bits + 7) / 8)))
     return unsupported("its zero points are no constant of bytes with as many as it has scales");
   const ElementType type = bits == 4 ? ElementType::u4 : ElementType::u8;
-  Tensor codes{packed->name, type, {n, k}, unpacked(*packed, bits, n, k)};
+  Tensor codes{packed->name, type, {n, k}, unpacked(*packed, type, n, k)};
   Parameters parameters{.shape = {n, groups}, .type = type};
   for (int64_t i = 0; i < scales->size(); ++i) parameters.scales.push_back(scales->real(i));
   parameters.zero_points.assign(parameters.scales.size(), 1 << (bits - 1));
   if (zeros)
-    std::ranges::transform(unpacked(*zeros, bits, n, groups), parameters.zero_points.begin(),
+    std::ranges::transform(unpacked(*zeros, type, n, groups), parameters.zero_points.begin(),
                            [](std::byte zero) { return std::to_integer<int32_t>(zero); });
   const Known weight{QuantizedConstant{std::make_shared<const Tensor>(std::move(codes)), std::move(parameters)},
                      dims_of({n, k})};

@@ -23,16 +23,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
-// Two a byte, the first in the low half.
-std::vector<std::byte> spread_nibbles(std::span<const std::byte> packed, int64_t count, ElementType type) {
-  std::vector<std::byte> spread(static_cast<size_t>(count));
-  for (size_t i = 0; i < spread.size(); ++i) {
-    const unsigned nibble = (std::to_integer<unsigned>(packed[i / 2]) >> (4 * (i % 2))) & 15U;
-    spread[i] = static_cast<std::byte>(type == ElementType::i4 && nibble >= 8 ? nibble | 0xf0U : nibble);
-  }
-  return spread;
-}
-
 template <typename T, typename Field>
 std::vector<std::byte> bytes_of(const Field& values) {
   std::vector<std::byte> data(static_cast<size_t>(values.size()) * sizeof(T));
