@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What ONNX Runtime on the CPU makes of a model: its first output, or how long it takes beside qgen-model.
+// What ONNX Runtime on the CPU makes of a model: its outputs, or how long it takes beside qgen-model.
 //
-// The output is that of a session with graph optimisations off, so that every node computes what ONNX says of it and
-// nothing is fused. For times it has all of them (of an output, with --optimised).
+// Outputs are those of a session with graph optimisations off, so that every node computes what ONNX says of it and
+// nothing is fused. For times it has all of them (of outputs, with --optimised). Where OUTPUT is a folder, all outputs
+// go there, as 0.npy, 1.npy ... in the model's order; else the first one goes into that file.
 //
 //   npm install --ignore-scripts onnxruntime-node        # --ignore-scripts: without its download for GPUs
 //   bench/models/run_onnxruntime.js model.onnx input.npy output.npy [--optimised] [--time N] [--threads N]
@@ -71,11 +72,14 @@ async function timed(session, feeds, times) {
   return medianOf(samples);
 }
 
-async function writeOutput([model, input, output], isOptimised, times, threads) {
+async function writeOutputs([model, input, output], isOptimised, times, threads) {
   const session = await openSession(model, isOptimised, threads);
   const feeds = {[session.inputNames[0]]: readNpy(input)};
   const results = await session.run(feeds);
-  writeNpy(output, results[session.outputNames[0]]);
+  if (fs.existsSync(output) && fs.statSync(output).isDirectory())
+    session.outputNames.forEach((name, i) => writeNpy(path.join(output, `${i}.npy`), results[name]));
+  else
+    writeNpy(output, results[session.outputNames[0]]);
   if (times > 0) console.log(`${(await timed(session, feeds, times)).toFixed(2)} ms (median of ${times})`);
 }
 
@@ -136,7 +140,7 @@ async function main() {
     throw new Error('usage: run_onnxruntime.js MODEL INPUT OUTPUT [--optimised] [--time N] [--threads N], or ' +
                     'run_onnxruntime.js --beside COMMAND [--time N] [--rounds N] [--threads N] MODEL...');
   }
-  return writeOutput(files, isOptimised, Number(times ?? 0), threads);
+  return writeOutputs(files, isOptimised, Number(times ?? 0), threads);
 }
 
 main().catch((error) => {
