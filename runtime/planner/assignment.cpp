@@ -94,21 +94,17 @@ class Builder {
   }
 
   Surroundings surroundings(uint32_t tensor) const {
-    const auto add = [](std::vector<RepresentationSet>& sets, RepresentationSet set) {
-      if (std::find(sets.begin(), sets.end(), set) == sets.end()) sets.push_back(set);
-    };
     const Tensor& described = graph().tensors[tensor];
-    Surroundings around{homes(result_, tensor), described.leaves_as & result_.held[tensor], {}, {}, 0};
-    around.takers = result_.resolved.uses[tensor].size() + (described.leaves_as.empty() ? 0 : 1);
+    const size_t takers = result_.resolved.uses[tensor].size() + (described.leaves_as.empty() ? 0 : 1);
+    Surroundings around{.homes = homes(result_, tensor),
+                        .leaves_as = described.leaves_as & result_.held[tensor],
+                        .takers = std::min(takers, kRepresentationCount)};
     if (const auto writer = result_.resolved.writer[tensor]) {
-      for (const Mode& mode : result_.modes[writer->node]) add(around.offers, mode.takes[writer->operand]);
+      for (const Mode& mode : result_.modes[writer->node]) around.offers.insert(mode.takes[writer->operand]);
     }
     for (const auto [node, input] : result_.resolved.uses[tensor]) {
-      for (const Mode& mode : result_.modes[node]) add(around.demands, mode.takes[input]);
+      for (const Mode& mode : result_.modes[node]) around.demands.insert(mode.takes[input]);
     }
-    around.takers = std::min(around.takers, kRepresentationCount);
-    std::sort(around.offers.begin(), around.offers.end());
-    std::sort(around.demands.begin(), around.demands.end());
     return around;
   }
 
