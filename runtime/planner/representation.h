@@ -95,7 +95,7 @@ class RepresentationSet {
     constexpr explicit Iterator(uint32_t bits) : bits_(bits) {}
     constexpr Representation operator*() const {
       assert(bits_ != 0 && "there is a representation here");
-      return Representation(first_layout(bits_).value_or(Layout::strided));
+      return Representation(static_cast<Layout>(std::countr_zero(bits_)));
     }
     constexpr Iterator& operator++() {
       bits_ &= bits_ - 1;
