@@ -53,10 +53,11 @@ class Network {
 
   // Sums, joins, activations: one kernel for each form of all operands, and one for all forms that go together.
   uint32_t pointwise(const std::string& op, const std::vector<uint32_t>& reads, int64_t channels, int64_t side) {
+    const auto words = set_of([](Representation r) { return info(r).is_packed_bytes(); });
     return add(op, reads, channels, side, [&](std::vector<Kernel>& kernels) {
       for (const Representation form : forms_)
         kernels.push_back({.takes = std::vector<RepresentationSet>(reads.size() + 1, form)});
-      kernels.push_back({.takes = std::vector(reads.size() + 1, any_packed_int8()), .synced = {{}}});
+      kernels.push_back({.takes = std::vector(reads.size() + 1, words), .synced = {{}}});
       for (uint32_t operand = 0; operand <= reads.size(); ++operand) kernels.back().synced[0].push_back(operand);
     });
   }

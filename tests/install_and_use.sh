@@ -105,8 +105,8 @@ add_executable(links main.cpp)
 target_link_libraries(links PRIVATE qgen::planner)
 TEXT
 cat >"$work/links/main.cpp" <<'TEXT'
-#include "runtime/planner/graph_text.h"
-int main() { return bool(qgen::planner::read_graph("", "empty.yaml")); }
+#include "runtime/planner/plan.h"
+int main() { return !qgen::planner::plan({}); }
 TEXT
 cmake -G Ninja -S "$work/links" -B "$work/links/build" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
 cmake --build "$work/links/build"

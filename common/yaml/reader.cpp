@@ -127,16 +127,6 @@ void Reader::number(const YAML::Node& node, std::string_view what, double least,
   }
 }
 
-void Reader::integer(const YAML::Node& node, std::string_view what, int64_t least, int64_t& value) {
-  if (!scalar(node, what)) return;
-  const auto read = parse_number<int64_t>(node.Scalar());
-  if (read && *read >= least) {
-    value = *read;
-  } else {
-    fault(node, fmt::format("{} is '{}'", what, node.Scalar()), fmt::format("a whole number from {}", least));
-  }
-}
-
 void Reader::integer(const YAML::Node& node, std::string_view what, int64_t least, int64_t most, int64_t& value) {
   if (!scalar(node, what)) return;
   const auto read = parse_number<int64_t>(node.Scalar());

@@ -66,7 +66,6 @@ class Reader {
   bool scalar(const YAML::Node& node, std::string_view what);  // whether it is one; else a fault
   void text(const YAML::Node& node, std::string_view what, std::string& value);
   void number(const YAML::Node& node, std::string_view what, double least, double most, double& value);
-  void integer(const YAML::Node& node, std::string_view what, int64_t least, int64_t& value);
   void integer(const YAML::Node& node, std::string_view what, int64_t least, int64_t most, int64_t& value);
   void boolean(const YAML::Node& node, std::string_view what, bool& value);
   // The place of the node's word among `words`.

@@ -55,20 +55,14 @@ class Builder {
   const Graph& graph() const { return result_.resolved.graph; }
 
   void admit() {
-    for (const Tensor& tensor : graph().tensors) {
-      RepresentationSet held;
-      for (Representation r : any_representation()) {
-        std::string reason = refusal(tensor.shape, tensor.dtype, r, device_);
-        if (reason.empty()) {
-          held = held | r;
-        } else {
-          result_.dropped.push_back({tensor.name, r, std::move(reason)});
-        }
-      }
-      result_.held.push_back(held);
-    }
+    for (const Tensor& tensor : graph().tensors)
+      result_.held.push_back(set_of([&](Representation r) { return why_not(tensor, r).empty(); }));
     result_.modes.resize(graph().nodes.size());
     result_.states.resize(graph().tensors.size());
+  }
+
+  std::string why_not(const Tensor& tensor, Representation r) const {
+    return refusal(tensor.shape, tensor.dtype, r, device_);
   }
 
   const std::vector<uint32_t>& operands(uint32_t node) const { return result_.resolved.operands[node]; }
@@ -85,10 +79,9 @@ class Builder {
   Done add_states(uint32_t tensor) {
     const Tensor& described = graph().tensors[tensor];
     const Surroundings around = surroundings(tensor);
-    if (around.homes.empty()) return cannot_cross(described, "arrives", described.arrives_as);
-    if (around.leaves_as.empty() && !described.leaves_as.empty()) {
-      return cannot_cross(described, "leaves", described.leaves_as);
-    }
+    if (around.homes.empty()) return cannot_cross(tensor, "arrives", described.arrives_as);
+    if (around.leaves_as.empty() && !described.leaves_as.empty())
+      return cannot_cross(tensor, "leaves", described.leaves_as);
     const auto trees = trees_of_(described, result_.held[tensor]);
     if (!trees) return trees.error();
     const auto [known, is_new] = known_states_.emplace(std::pair((*trees)->number(), around), tensor);
@@ -101,21 +94,17 @@ class Builder {
   }
 
   Surroundings surroundings(uint32_t tensor) const {
-    const auto add = [](std::vector<RepresentationSet>& sets, RepresentationSet set) {
-      if (std::find(sets.begin(), sets.end(), set) == sets.end()) sets.push_back(set);
-    };
     const Tensor& described = graph().tensors[tensor];
-    Surroundings around{homes(result_, tensor), described.leaves_as & result_.held[tensor], {}, {}, 0};
-    around.takers = result_.resolved.uses[tensor].size() + (described.leaves_as.empty() ? 0 : 1);
+    const size_t takers = result_.resolved.uses[tensor].size() + (described.leaves_as.empty() ? 0 : 1);
+    Surroundings around{.homes = homes(result_, tensor),
+                        .leaves_as = described.leaves_as & result_.held[tensor],
+                        .takers = std::min(takers, kRepresentationCount)};
     if (const auto writer = result_.resolved.writer[tensor]) {
-      for (const Mode& mode : result_.modes[writer->node]) add(around.offers, mode.takes[writer->operand]);
+      for (const Mode& mode : result_.modes[writer->node]) around.offers.insert(mode.takes[writer->operand]);
     }
     for (const auto [node, input] : result_.resolved.uses[tensor]) {
-      for (const Mode& mode : result_.modes[node]) add(around.demands, mode.takes[input]);
+      for (const Mode& mode : result_.modes[node]) around.demands.insert(mode.takes[input]);
     }
-    around.takers = std::min(around.takers, kRepresentationCount);
-    std::sort(around.offers.begin(), around.offers.end());
-    std::sort(around.demands.begin(), around.demands.end());
     return around;
   }
 
@@ -140,8 +129,8 @@ class Builder {
     double sum = 0;
     for (const auto& costs : result_.model.costs) sum += std::max_element(costs.begin(), costs.end())->picoseconds;
     if (sum < 0x1p52) return std::monostate{};
-    return Error{Error::Kind::invalid_argument, fmt::format("the costs may add up to {:.3g} us", sum * 1e-6),
-                 "plans are compared in whole picoseconds, up to 4.5e9 us: give costs in microseconds"};
+    return refused(fmt::format("the costs may add up to {:.3g} us", sum * 1e-6),
+                   "plans are compared in whole picoseconds, up to 4.5e9 us: give costs in microseconds");
   }
 
   void add_fit(uint32_t node, size_t operand) {
@@ -157,18 +146,14 @@ class Builder {
   }
 
   // "not as texture3d.width_packed: rank 5 is above ...", of the representations in question, equal reasons together.
-  std::string why_dropped(uint32_t tensor, RepresentationSet in_question) const {
-    std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
-    for (const Dropped& dropped : result_.dropped) {
-      if (dropped.tensor != graph().tensors[tensor].name || !in_question.contains(dropped.representation)) continue;
-      auto same =
-          std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == dropped.reason; });
-      if (same == reasons.end()) same = reasons.insert(reasons.end(), {dropped.reason, {}});
-      same->second.push_back(name(dropped.representation));
-    }
+  std::string why_not_held(uint32_t tensor, RepresentationSet in_question) const {
     std::string text;
-    for (const auto& [reason, names] : reasons) {
-      text += fmt::format("\n    not as {}: {}", fmt::join(names, ", "), reason);
+    for (RepresentationSet left = in_question - result_.held[tensor]; !left.empty();) {
+      const Tensor& described = graph().tensors[tensor];
+      const std::string reason = why_not(described, left.first());
+      const auto same = left & set_of([&](Representation r) { return why_not(described, r) == reason; });
+      text += fmt::format("\n    not as {}: {}", to_text(same), reason);
+      left = left - same;
     }
     return text;
   }
@@ -183,7 +168,7 @@ class Builder {
       const uint32_t tensor = operands(node)[operand];
       if (std::find(told.begin(), told.end(), tensor) != told.end()) continue;
       told.push_back(tensor);
-      text += "\n  " + offer(node, operand) + why_dropped(tensor, wanted(node, tensor));
+      text += "\n  " + offer(node, operand) + why_not_held(tensor, wanted(node, tensor));
     }
     return {Error::Kind::unsupported, std::move(text),
             "give the operator a kernel for what is offered, or its tensors a shape that the device can hold"};
@@ -211,12 +196,11 @@ class Builder {
                        graph().nodes[writer->node].name, graph().nodes[writer->node].op);
   }
 
-  Error cannot_cross(const Tensor& tensor, std::string_view how, RepresentationSet set) const {
-    const auto at = static_cast<uint32_t>(&tensor - graph().tensors.data());
+  Error cannot_cross(uint32_t tensor, std::string_view how, RepresentationSet set) const {
+    if (set.empty()) set = any_representation();
     return {Error::Kind::unsupported,
-            fmt::format("{} {} as {}, which this device cannot hold{}", describe(tensor), how,
-                        to_text(set.empty() ? any_representation() : set),
-                        why_dropped(at, set.empty() ? any_representation() : set)),
+            fmt::format("{} {} as {}, which this device cannot hold{}", describe(graph().tensors[tensor]), how,
+                        to_text(set), why_not_held(tensor, set)),
             ""};
   }
 

@@ -14,7 +14,6 @@
 // and tuples of sets are never multiplied out; a concatenation of 30 inputs is 30 edges.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "runtime/planner/choice_model.h"
@@ -23,25 +22,16 @@
 
 namespace qgen::planner {
 
-// A representation that the device cannot hold the tensor in.
-struct Dropped {
-  std::string tensor;
-  Representation representation;
-  std::string reason;
-  friend bool operator==(const Dropped&, const Dropped&) = default;
-};
-
 struct Assignment {
   ResolvedGraph resolved;
-  std::vector<Dropped> dropped;
-  std::vector<RepresentationSet> held;     // one for each tensor: all except what was dropped
+  std::vector<RepresentationSet> held;     // one for each tensor: those that the device can hold it in
   std::vector<std::vector<Mode>> modes;    // one list for each node
   std::vector<std::vector<State>> states;  // one list for each tensor
   ChoiceModel model;                       // nodes lead, tensors follow, in their order
 };
 
 // Refuses an operator none of whose kernels the device or its own synced operands admit, naming the operator, what its
-// inputs are offered as, and why each kernel was dropped.
+// inputs are offered as, and why each kernel cannot run.
 Expected<Assignment> make_assignment(const Graph& graph, const DeviceModel& device, const ConversionCost& conversion);
 
 // For an operator that fits its tensors, although no plan of what comes before it fits.

@@ -58,7 +58,6 @@ struct ChoiceModel {
 
 struct MinimizeOptions {
   uint64_t table_cells = uint64_t{1} << 22;  // of the largest table
-  uint64_t work = uint64_t{1} << 26;         // cells of all tables together, where none is too large
 };
 
 struct Minimum {

@@ -6,7 +6,6 @@
 #include "runtime/planner/conversions.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -92,10 +91,9 @@ Expected<CopyTrees*> CopyTreesOf::operator()(const Tensor& tensor, Representatio
       const auto us = cost_(tensor, from, to);
       if (!us) continue;
       if (!(*us >= 0 && *us <= kMostMicroseconds)) {
-        return Error{Error::Kind::invalid_argument,
-                     fmt::format("converting '{}' ({} {}) from {} to {} costs {} us", tensor.name, name(tensor.dtype),
-                                 qgen::to_text(tensor.shape), name(from), name(to), *us),
-                     "a cost is a number from 0 to 1e9; a conversion that does not exist has none"};
+        return refused(fmt::format("converting '{}' ({} {}) from {} to {} costs {} us", tensor.name, name(tensor.dtype),
+                                   qgen::to_text(tensor.shape), name(from), name(to), *us),
+                       "a cost is a number from 0 to 1e9; a conversion that does not exist has none");
       }
       direct[from.row()][to.row()] = {.picoseconds = to_picoseconds(*us), .tie = kTieOfConversion};
     }

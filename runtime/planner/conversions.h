@@ -49,7 +49,6 @@ class CopyTrees {
   // `direct` has {} on its diagonal and kImpossible where there is no conversion.
   CopyTrees(RepresentationSet held, const Matrix& direct, uint32_t number = 0);
 
-  RepresentationSet held() const { return held_; }
   uint32_t number() const { return number_; }  // the same, the same trees
   Cost direct(ConversionStep step) const { return direct_[step.from.row()][step.to.row()]; }
 

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <queue>
 #include <utility>
@@ -17,35 +16,30 @@
 namespace qgen::planner {
 namespace {
 
-Error invalid(std::string message, std::string hint = "") {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 const Done kDone{std::monostate{}};
 
 template <typename Named>
 Done sort_by_name(std::vector<Named>& list, std::string_view what) {
-  std::sort(list.begin(), list.end(), [](const Named& a, const Named& b) { return a.name < b.name; });
-  const auto same =
-      std::adjacent_find(list.begin(), list.end(), [](const Named& a, const Named& b) { return a.name == b.name; });
+  std::ranges::sort(list, {}, &Named::name);
+  const auto same = std::ranges::adjacent_find(list, {}, &Named::name);
   if (same == list.end()) return kDone;
-  return invalid(fmt::format("two {} are named '{}'", what, same->name), "names tell them apart: give each its own");
+  return refused(fmt::format("two {} are named '{}'", what, same->name), "names tell them apart: give each its own");
 }
 
 Done check_kernel(const Node& node, const Kernel& kernel) {
   const auto where = fmt::format("kernel '{}' of '{}' ({})", kernel.name, node.name, node.op);
   const size_t operands = node.inputs.size() + node.outputs.size();
   if (kernel.takes.size() != operands) {
-    return invalid(fmt::format("{} takes {} operands, but the operator has {} ({} read, {} written)", where,
+    return refused(fmt::format("{} takes {} operands, but the operator has {} ({} read, {} written)", where,
                                kernel.takes.size(), operands, node.inputs.size(), node.outputs.size()));
   }
   for (const auto& group : kernel.synced) {
     for (uint32_t operand : group) {
-      if (operand >= operands) return invalid(fmt::format("{} syncs operand {}, but has {}", where, operand, operands));
+      if (operand >= operands) return refused(fmt::format("{} syncs operand {}, but has {}", where, operand, operands));
     }
   }
-  if (std::isfinite(kernel.cost_us) && kernel.cost_us >= 0 && kernel.cost_us <= kMostMicroseconds) return kDone;
-  return invalid(fmt::format("{} costs {} us", where, kernel.cost_us), "a cost is a number from 0 to 1e9");
+  if (kernel.cost_us >= 0 && kernel.cost_us <= kMostMicroseconds) return kDone;
+  return refused(fmt::format("{} costs {} us", where, kernel.cost_us), "a cost is a number from 0 to 1e9");
 }
 
 class Resolver {
@@ -73,7 +67,7 @@ class Resolver {
   Done check() {
     for (const Tensor& tensor : result_.graph.tensors) {
       if (Done done = check_shape(tensor.shape); !done) {
-        return invalid(fmt::format("tensor '{}': {}", tensor.name, done.error().message));
+        return refused(fmt::format("tensor '{}': {}", tensor.name, done.error().message));
       }
     }
     for (const Node& node : result_.graph.nodes) {
@@ -86,12 +80,11 @@ class Resolver {
 
   Expected<uint32_t> find(const Node& node, const std::string& tensor) const {
     const auto& tensors = result_.graph.tensors;
-    const auto at = std::lower_bound(tensors.begin(), tensors.end(), tensor,
-                                     [](const Tensor& t, const std::string& name) { return t.name < name; });
+    const auto at = std::ranges::lower_bound(tensors, tensor, {}, &Tensor::name);
     if (at != tensors.end() && at->name == tensor) return static_cast<uint32_t>(at - tensors.begin());
     std::vector<std::string_view> names;
     for (const Tensor& t : tensors) names.push_back(t.name);
-    return invalid(fmt::format("'{}' ({}) names the tensor '{}', which the graph lacks", node.name, node.op, tensor),
+    return refused(fmt::format("'{}' ({}) names the tensor '{}', which the graph lacks", node.name, node.op, tensor),
                    did_you_mean(tensor, names));
   }
 
@@ -123,11 +116,11 @@ class Resolver {
     const std::string& node = graph.nodes[by.node].name;
     auto& writer = result_.writer[index];
     if (writer) {
-      return invalid(fmt::format("tensor '{}' is written by '{}' and again by '{}'", tensor.name,
+      return refused(fmt::format("tensor '{}' is written by '{}' and again by '{}'", tensor.name,
                                  graph.nodes[writer->node].name, node));
     }
     if (!tensor.arrives_as.empty()) {
-      return invalid(fmt::format("tensor '{}' arrives from outside, but '{}' writes it", tensor.name, node),
+      return refused(fmt::format("tensor '{}' arrives from outside, but '{}' writes it", tensor.name, node),
                      "leave out arrives_as");
     }
     writer = by;
@@ -156,7 +149,7 @@ class Resolver {
       }
     }
     if (result_.topological.size() == missing.size()) return kDone;
-    return invalid(fmt::format("the operators wait for each other in a cycle: {}", cycle(missing)));
+    return refused(fmt::format("the operators wait for each other in a cycle: {}", cycle(missing)));
   }
 
   // Walks from a node that waits to one that it waits for, until one repeats.

@@ -8,7 +8,7 @@
 //                    {.name = "q", .shape = {1, 64, 56, 56}, .dtype = DType::i8}};
 //   graph.nodes = {{.name = "quantize", .op = "q8ta_quantize", .inputs = {"x"}, .outputs = {"q"},
 //                   .kernels = {{.name = "tiles", .takes = {strided, tiles_4w4c}, .cost_us = 3.5},
-//                               {.name = "words", .takes = {strided, any_packed_int8()}, .cost_us = 6}}}};
+//                               {.name = "words", .takes = {strided, all_words}, .cost_us = 6}}}};
 //
 // A kernel takes one set of representations for each operand: of a set with several members it takes any, at the same
 // cost. Operands named together in `synced` must be compatible with each other (representation.h says when). That is

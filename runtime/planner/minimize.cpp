@@ -15,6 +15,17 @@ namespace {
 
 using Values = std::vector<uint32_t>;
 
+// A fit as one of its choices sees it.
+struct Neighbour {
+  uint32_t choice;  // the other
+  const std::vector<uint32_t>*masks, *others_masks;
+  Classes classes, others_classes;
+
+  Cost cost(uint32_t value, uint32_t others_value) const {
+    return ((*masks)[value] & (*others_masks)[others_value]) != 0 ? Cost{} : kImpossible;
+  }
+};
+
 // A choice in a table, which has a row for each class of its values.
 struct Axis {
   uint32_t choice;
@@ -33,23 +44,23 @@ class Elimination {
   Elimination(const ChoiceModel& model, const std::vector<FitClasses>& classes, const EliminationOrder& order,
               const Values& kept)
       : model_(model),
-        classes_(classes),
         order_(order),
         kept_(kept),
         costs_(model.costs),
         place_(costs_.size()),
-        fits_of_(costs_.size()),
+        neighbours_(costs_.size()),
         buckets_(costs_.size()),
-        decided_(costs_.size()) {
+        decided_(costs_.size()),
+        is_open_(costs_.size(), true) {
+    for (size_t i = 0; i < classes.size(); ++i) {
+      const auto& [a, b, a_masks, b_masks] = model.fits[i];
+      neighbours_[a].push_back({b, &a_masks, &b_masks, classes[i].a, classes[i].b});
+      neighbours_[b].push_back({a, &b_masks, &a_masks, classes[i].b, classes[i].a});
+    }
     for (uint32_t place = 0; place < order.choices.size(); ++place) place_[order.choices[place]] = place + 1;
   }
 
   Minimum run() && {
-    for (const auto& fit : model_.fits) {
-      fits_of_[fit.a].push_back(&fit);
-      fits_of_[fit.b].push_back(&fit);
-    }
-    is_open_.assign(costs_.size(), true);
     for (uint32_t choice : order_.apart) take_apart(choice);
     for (uint32_t choice : order_.choices) eliminate(choice);
     return assignment();
@@ -74,15 +85,6 @@ class Elimination {
     }
   };
 
-  static uint32_t other(const ChoiceModel::Fit& fit, uint32_t choice) { return fit.a == choice ? fit.b : fit.a; }
-
-  static Cost misfit(const ChoiceModel::Fit& fit, uint32_t choice, uint32_t value, uint32_t others_value) {
-    const bool is_a = fit.a == choice;
-    const uint32_t mask = is_a ? fit.a_masks[value] : fit.b_masks[value];
-    const uint32_t others_mask = is_a ? fit.b_masks[others_value] : fit.a_masks[others_value];
-    return (mask & others_mask) != 0 ? Cost{} : kImpossible;
-  }
-
   // Moves what the choice costs to those that it must fit: all of the least that it costs to the bound, and an equal
   // share of what is above that to each fit. Misfits are not shared: one is enough to rule a value out.
   void take_apart(uint32_t choice) {
@@ -95,38 +97,33 @@ class Elimination {
     Cost least = costs[values.front()];
     for (uint32_t value : values) least = std::min(least, costs[value]);
     lower_bound_ = lower_bound_ + least;
-    const auto share = std::count_if(fits_of_[choice].begin(), fits_of_[choice].end(),
-                                     [&](const auto* fit) { return is_open_[other(*fit, choice)]; });
-    for (const auto* fit : fits_of_[choice]) {
-      if (!is_open_[other(*fit, choice)]) continue;
-      auto& others_costs = costs_[other(*fit, choice)];
+    const auto share = std::ranges::count_if(neighbours_[choice], [&](const auto& n) { return is_open_[n.choice]; });
+    for (const Neighbour& neighbour : neighbours_[choice]) {
+      if (!is_open_[neighbour.choice]) continue;
+      auto& others_costs = costs_[neighbour.choice];
       for (uint32_t at = 0; at < others_costs.size(); ++at) {
         Cost best{.misfits = INT32_MAX};
         for (uint32_t value : values) {
           const Cost cost = costs[value];
           const Cost above{cost.misfits - least.misfits, (cost.picoseconds - least.picoseconds) / share,
                            (cost.tie - least.tie) / share};
-          best = std::min(best, above + misfit(*fit, choice, value, at));
+          best = std::min(best, above + neighbour.cost(value, at));
         }
         others_costs[at] = others_costs[at] + best;
       }
     }
   }
 
-  Table table_of(const ChoiceModel::Fit& fit, uint32_t first) const {
-    const bool is_a = fit.a == first;
-    const auto& masks = is_a ? fit.a_masks : fit.b_masks;
-    const auto& others_masks = is_a ? fit.b_masks : fit.a_masks;
-    const auto& [a, b] = classes_[static_cast<size_t>(&fit - model_.fits.data())];
-    Table table{{{first, is_a ? a : b}, {other(fit, first), is_a ? b : a}}, {}};
+  static Table table_of(uint32_t choice, const Neighbour& neighbour) {
+    Table table{{{choice, neighbour.classes}, {neighbour.choice, neighbour.others_classes}}, {}};
     const auto mask_of_class = [](const Classes& classes, const std::vector<uint32_t>& of_values) {
       std::vector<uint32_t> of_classes(classes->count);
       for (size_t value = 0; value < of_values.size(); ++value) of_classes[classes->of[value]] = of_values[value];
       return of_classes;
     };
-    for (const uint32_t other_mask : mask_of_class(table.axes[1].classes, others_masks)) {
-      for (const uint32_t mask : mask_of_class(table.axes[0].classes, masks))
-        table.cells.push_back((mask & other_mask) != 0 ? Cost{} : kImpossible);
+    for (const uint32_t others_mask : mask_of_class(neighbour.others_classes, *neighbour.others_masks)) {
+      for (const uint32_t mask : mask_of_class(neighbour.classes, *neighbour.masks))
+        table.cells.push_back((mask & others_mask) != 0 ? Cost{} : kImpossible);
     }
     return table;
   }
@@ -134,8 +131,8 @@ class Elimination {
   // For each row of classes of the others in its tables, the least over `choice` of their sum.
   void eliminate(uint32_t choice) {
     std::vector<Table> tables = std::exchange(buckets_[choice], {});
-    for (const auto* fit : fits_of_[choice]) {
-      if (place_[other(*fit, choice)] > place_[choice]) tables.push_back(table_of(*fit, choice));
+    for (const Neighbour& neighbour : neighbours_[choice]) {
+      if (place_[neighbour.choice] > place_[choice]) tables.push_back(table_of(choice, neighbour));
     }
     Decision& decision = decided_[choice];
     decision.others = others_of(tables);
@@ -156,9 +153,15 @@ class Elimination {
       for (const Cost* row : at) {
         for (size_t value = 0; value < sums.size(); ++value) sums[value] = sums[value] + row[value];
       }
-      const auto least = std::min_element(sums.begin(), sums.end());
-      message.cells.push_back(*least);
-      decision.best.push_back(static_cast<uint16_t>(least - sums.begin()));
+      Cost least = sums.front();
+      size_t best = 0;
+      for (size_t value = 1; value < sums.size(); ++value) {
+        if (!(sums[value] < least)) continue;
+        least = sums[value];
+        best = value;
+      }
+      message.cells.push_back(least);
+      decision.best.push_back(static_cast<uint16_t>(best));
       advance(decision.others, read, classes, at);
     }
     if (message.axes.empty()) {
@@ -229,28 +232,34 @@ class Elimination {
     std::vector<bool> is_decided = is_open_;
     for (auto choice = order_.apart.rbegin(); choice != order_.apart.rend(); ++choice) {
       auto sums = costs_[*choice];
-      for (const auto* fit : fits_of_[*choice]) {
-        const uint32_t by = other(*fit, *choice);
-        for (uint32_t value = 0; value < sums.size() && is_decided[by]; ++value)
-          sums[value] = sums[value] + misfit(*fit, *choice, value, result.values[by]);
+      for (const Neighbour& neighbour : neighbours_[*choice]) {
+        for (uint32_t value = 0; value < sums.size() && is_decided[neighbour.choice]; ++value)
+          sums[value] = sums[value] + neighbour.cost(value, result.values[neighbour.choice]);
       }
       result.values[*choice] = static_cast<uint32_t>(std::min_element(sums.begin(), sums.end()) - sums.begin());
       is_decided[*choice] = true;
     }
-    for (uint32_t choice = 0; choice < costs_.size(); ++choice)
-      result.cost = result.cost + model_.costs[choice][result.values[choice]];
-    for (const auto& fit : model_.fits)
-      result.cost = result.cost + misfit(fit, fit.a, result.values[fit.a], result.values[fit.b]);
+    result.cost = cost_of(result.values);
     return result;
   }
 
+  Cost cost_of(const Values& values) const {
+    Cost sum;
+    for (uint32_t choice = 0; choice < values.size(); ++choice) {
+      sum = sum + model_.costs[choice][values[choice]];
+      for (const Neighbour& neighbour : neighbours_[choice]) {  // each fit once
+        if (choice < neighbour.choice) sum = sum + neighbour.cost(values[choice], values[neighbour.choice]);
+      }
+    }
+    return sum;
+  }
+
   const ChoiceModel& model_;
-  const std::vector<FitClasses>& classes_;
   const EliminationOrder& order_;
   const Values& kept_;
   std::vector<std::vector<Cost>> costs_;  // with what was moved here from those set apart
   std::vector<uint32_t> place_;           // in the order, from 1; 0: set apart
-  std::vector<std::vector<const ChoiceModel::Fit*>> fits_of_;
+  std::vector<std::vector<Neighbour>> neighbours_;
   std::vector<std::vector<Table>> buckets_;  // what eliminations left, by the choice that goes first
   std::vector<Decision> decided_;
   std::vector<bool> is_open_;  // not set apart
@@ -265,9 +274,10 @@ Minimum eliminate(const ChoiceModel& model, const std::vector<FitClasses>& class
 }  // namespace
 
 Minimum minimize(const ChoiceModel& model, const MinimizeOptions& options) {
-  // What may be spent, as a multiple of the model's size. With 4 instead of 8 a round, 64 operators of which each
-  // reads two of the 8 tensors before it ended 14 % above their bound instead of 10 %.
-  constexpr uint64_t kExactWork = 64, kRoundWork = 8;
+  // Cells of all tables that an exact answer may take, and as multiples of the model's size what it and a round may.
+  // With 4 instead of 8 a round, 64 operators of which each reads two of the 8 tensors before it ended 14 % above their
+  // bound instead of 10 %.
+  constexpr uint64_t kAlwaysExact = uint64_t{1} << 26, kExactWork = 64, kRoundWork = 8;
   constexpr uint32_t kRounds = 8, kIdleRounds = 3;
   uint64_t size = 0;  // of the model: cells of the tables that its fits are
   for (const auto& fit : model.fits) size += fit.a_masks.size() * fit.b_masks.size();
@@ -275,7 +285,7 @@ Minimum minimize(const ChoiceModel& model, const MinimizeOptions& options) {
   std::vector<uint32_t> turns(model.costs.size());
   const std::vector<FitClasses> classes = classes_of(model);
   EliminationOrder order = elimination_order(model, classes, table_cells, turns);
-  if (order.is_exact && order.work <= std::max(options.work, kExactWork * size))
+  if (order.is_exact && order.work <= std::max(kAlwaysExact, kExactWork * size))
     return eliminate(model, classes, order, {});
 
   while (order.work > kRoundWork * size && table_cells > 1) {

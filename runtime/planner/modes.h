@@ -3,7 +3,7 @@
 //
 // How an operator may run: one of its kernels, with one packed dimension and block for each synced group.
 //
-//   kernel add {takes: a any_packed_int8, b any_packed_int8, c any_packed_int8; synced: a b c}
+//   kernel add {takes: a, b and c in any words of int8; synced: a b c}
 //     -> mode: a 4W or 4H4W, b 4W or 4H4W, c 4W or 4H4W
 //     -> mode: a 4C or 4W4C or 4C1W, b 4C or 4W4C or 4C1W, c 4C or 4W4C or 4C1W
 //

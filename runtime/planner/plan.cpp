@@ -4,11 +4,7 @@
 // From a graph to choices (assignment.h), to the least of them (choice_model.h), and back to names.
 #include "runtime/planner/plan.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cassert>
-#include <set>
 #include <utility>
 
 namespace qgen::planner {
@@ -26,7 +22,6 @@ class Writer {
     const Graph& graph = assignment_.resolved.graph;
     for (uint32_t node = 0; node < graph.nodes.size(); ++node) write_node(node);
     for (uint32_t tensor = 0; tensor < graph.tensors.size(); ++tensor) write_tensor(tensor);
-    plan_.dropped = assignment_.dropped;
     plan_.cost_us = to_us(picoseconds_);
     plan_.lower_bound_us = to_us(minimum_.lower_bound.picoseconds);
     return std::move(plan_);
@@ -48,7 +43,7 @@ class Writer {
   void write_node(uint32_t node) {
     const Node& described = assignment_.resolved.graph.nodes[node];
     const Kernel& kernel = described.kernels[mode(node).kernel];
-    PlannedNode planned{described.name, kernel.name, {}, kernel.cost_us};
+    PlannedNode planned{described.name, kernel.name, {}};
     const auto& tensors = assignment_.resolved.operands[node];
     for (size_t operand = 0; operand < tensors.size(); ++operand)
       planned.takes.push_back(taken(node, operand, tensors[operand]));
@@ -63,34 +58,16 @@ class Writer {
     plan_.tensors.push_back({described.name, home});
     RepresentationSet needed;
     for (const auto [node, input] : assignment_.resolved.uses[tensor]) needed = needed | taken(node, input, tensor);
-    const auto leaving = leaves(described, state(tensor), needed);
-    if (leaving) needed = needed | *leaving;
+    const RepresentationSet leaves_as = described.leaves_as;
+    if (!leaves_as.empty() && (leaves_as & (needed | home)).empty())
+      needed = needed | (leaves_as & state(tensor).present).first();
     if ((needed - home).empty()) return;
     const auto trees = trees_of_(described, assignment_.held[tensor]);
     assert(trees && "make_assignment() asked for the same conversions");
     for (const ConversionStep& step : (*trees)->steps(home, needed)) {
-      const int64_t cost = (*trees)->direct(step).picoseconds;
-      picoseconds_ += cost;
-      plan_.conversions.push_back(
-          {described.name, step.from, step.to, to_us(cost), readers(tensor, step.to), leaving == step.to});
+      picoseconds_ += (*trees)->direct(step).picoseconds;
+      plan_.conversions.push_back({described.name, step.from, step.to});
     }
-  }
-
-  // Which copy the caller takes; none: it takes what was written, or nothing.
-  static std::optional<Representation> leaves(const Tensor& described, const State& state, RepresentationSet read) {
-    if (described.leaves_as.empty() || described.leaves_as.contains(state.home)) return std::nullopt;
-    const RepresentationSet ready = described.leaves_as & read;
-    return ready.empty() ? (described.leaves_as & state.present).first() : ready.first();
-  }
-
-  std::vector<std::string> readers(uint32_t tensor, Representation form) const {
-    std::vector<std::string> names;
-    for (const auto [node, input] : assignment_.resolved.uses[tensor]) {
-      const auto& reader = assignment_.resolved.graph.nodes[node].name;
-      if (taken(node, input, tensor) != form || (!names.empty() && names.back() == reader)) continue;
-      names.push_back(reader);
-    }
-    return names;
   }
 
   const Assignment& assignment_;
@@ -104,12 +81,13 @@ class Writer {
 // graph possible, so halving finds it. (A wide graph may be impossible without a proof: then a later one.)
 Error explain_impossible(const Assignment& whole) {
   const auto& topological = whole.resolved.topological;
+  std::vector<size_t> turn(topological.size());  // of each operator
+  for (size_t i = 0; i < topological.size(); ++i) turn[topological[i]] = i;
   size_t possible = 0, impossible = topological.size();
   while (impossible - possible > 1) {
     const size_t middle = (possible + impossible) / 2;
-    const std::set<uint32_t> first(topological.begin(), topological.begin() + static_cast<std::ptrdiff_t>(middle));
     ChoiceModel part = whole.model;
-    std::erase_if(part.fits, [&](const ChoiceModel::Fit& fit) { return !first.contains(fit.a); });
+    std::erase_if(part.fits, [&](const ChoiceModel::Fit& fit) { return turn[fit.a] >= middle; });
     (is_possible(minimize(part).lower_bound) ? possible : impossible) = middle;
   }
   return no_way_to(whole, topological[impossible - 1]);

@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "runtime/tensor/packed_layout.h"
 #include "vocabulary/integer.h"
@@ -18,33 +19,13 @@ namespace {
 // A plan asks for this a hundred times for each tensor, mostly of blocks of one, and dividing takes long.
 Integer padded(Integer side, uint8_t block) { return block == 1 ? side : ceil_div(side, block) * block; }
 
-template <typename Predicate>
-RepresentationSet set_of(const Predicate& is_member) {
-  RepresentationSet set;
-  for (Representation r : any_representation()) {
-    if (is_member(r)) set = set | r;
-  }
-  return set;
-}
-
 }  // namespace
 
 std::string name(Representation r) { return fmt::format("{}.{}", name(info(r).storage), info(r).name); }
 
-std::optional<Representation> find_representation(std::string_view text) {
-  for (Representation r : any_representation()) {
-    if (name(r) == text) return r;
-  }
-  return std::nullopt;
-}
-
-uint8_t rank(Representation r, Storage preferred) {
-  const RepresentationSet first = any_of(preferred);
-  const auto before = [&](RepresentationSet set) {
-    return (set & RepresentationSet::from_bits((1u << r.row()) - 1)).size();
-  };
-  const int place = first.contains(r) ? before(first) : first.size() + before(any_representation() - first);
-  return static_cast<uint8_t>(place);
+int rank(Representation r, Storage preferred) {
+  const auto place = [&](Representation one) { return std::pair(info(one).storage != preferred, one.row()); };
+  return set_of([&](Representation other) { return place(other) < place(r); }).size();
 }
 
 std::string to_text(RepresentationSet set) {
@@ -52,14 +33,6 @@ std::string to_text(RepresentationSet set) {
   std::vector<std::string> names;
   for (Representation r : set) names.push_back(name(r));
   return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " or "));
-}
-
-RepresentationSet any_of(Storage storage) {
-  return set_of([&](Representation r) { return info(r).storage == storage; });
-}
-
-RepresentationSet any_packed_int8() {
-  return set_of([](Representation r) { return info(r).is_packed_bytes(); });
 }
 
 RepresentationSet compatible_with(Representation r) {

@@ -5,10 +5,10 @@
 // lie in, which brings its storage: a row of vocabulary/layout_rows.inc that is not for weights. The planner has
 // no table of its own, so a layout that is new there is one in which a plan may put tensors.
 //
-//   const Representation tiles = *find_representation("buffer.packed_4w4c");
-//   info(tiles).dims.block               // 4 channels in a word; and outer_block: 4 columns of words in a block
+//   const Representation tiles = *Representation::of(Layout::packed_4w4c);
+//   info(tiles).dims.block                 // 4 channels in a word; and outer_block: 4 columns of words in a block
 //   stored_bytes({1, 6, 3, 5}, i8, tiles)  // 192: padded to 1 x 8 x 3 x 8
-//   are_compatible(tiles, *find_representation("buffer.packed_4c1w"))  // true: both pack 4 channels
+//   are_compatible(tiles, *Representation::of(Layout::packed_4c1w))  // true: both pack 4 channels
 #pragma once
 
 #include <array>
@@ -18,8 +18,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "runtime/tensor/tensor.h"
 #include "vocabulary/layouts.h"
@@ -51,9 +49,8 @@ class Representation {
 
 constexpr const LayoutInfo& info(Representation r) { return qgen::info(r.layout()); }
 std::string name(Representation r);  // "buffer.packed_4w4c"
-std::optional<Representation> find_representation(std::string_view name);
 // Its place in the table with the rows of one storage first.
-uint8_t rank(Representation r, Storage preferred);
+int rank(Representation r, Storage preferred);
 
 // Whether synced operands may take one and the other: same storage, same packed dimension, same block. The outer block
 // may differ: a kernel finds an element's word by each operand's own strides.
@@ -98,7 +95,7 @@ class RepresentationSet {
     constexpr explicit Iterator(uint32_t bits) : bits_(bits) {}
     constexpr Representation operator*() const {
       assert(bits_ != 0 && "there is a representation here");
-      return Representation(first_layout(bits_).value_or(Layout::strided));
+      return Representation(static_cast<Layout>(std::countr_zero(bits_)));
     }
     constexpr Iterator& operator++() {
       bits_ &= bits_ - 1;
@@ -119,8 +116,17 @@ class RepresentationSet {
 std::string to_text(RepresentationSet set);  // "buffer.packed_4w or buffer.packed_4c"; "nothing"
 
 constexpr RepresentationSet any_representation() { return RepresentationSet::from_bits(~0u); }
-RepresentationSet any_of(Storage storage);
-RepresentationSet any_packed_int8();  // packed_*: words of four int8
+
+// set_of([](Representation r) { return info(r).is_packed_bytes(); })
+template <typename Predicate>
+RepresentationSet set_of(const Predicate& is_member) {
+  RepresentationSet set;
+  for (Representation r : any_representation()) {
+    if (is_member(r)) set = set | r;
+  }
+  return set;
+}
+
 RepresentationSet compatible_with(Representation r);
 
 // What a device can hold, and how fast it copies: all that planning asks of it.

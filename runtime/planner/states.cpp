@@ -41,13 +41,12 @@ class StateLister {
 
   // For each representation one bit for each set that has it. With more sets than bits, one for the representation:
   // what has more of them satisfies no less.
-  static Bits bits_of(const std::vector<RepresentationSet>& sets) {
+  static Bits bits_of(const std::set<RepresentationSet>& sets) {
     Bits result{};
-    for (Representation r : any_representation()) {
-      if (sets.size() > 32) result[r.row()] = 1u << r.row();
-      for (size_t set = 0; set < sets.size() && sets.size() <= 32; ++set) {
-        result[r.row()] |= sets[set].contains(r) ? 1u << set : 0;
-      }
+    uint32_t bit = 1;
+    for (RepresentationSet set : sets) {
+      for (Representation r : set) result[r.row()] |= sets.size() > 32 ? 1u << r.row() : bit;
+      bit <<= 1;
     }
     return result;
   }
@@ -71,26 +70,23 @@ class StateLister {
 
   void add(Representation home) {
     const RepresentationSet useful = useful_copies(home);
-    const int most = static_cast<int>(std::min<size_t>(around_.takers, kRepresentationCount));
     const Cost tie{.tie = rank(home, preferred_)};
     for (uint32_t bits = useful.bits();; bits = (bits - 1) & useful.bits()) {
       const auto copies = RepresentationSet::from_bits(bits);
-      if (copies.size() <= most) {
-        const State state{home, copies | home, trees_.cost(home, copies) + tie};
-        if (around_.leaves_as.empty() || !(state.present & around_.leaves_as).empty()) all_.push_back(state);
-      }
+      const auto present = copies | home;
+      const bool may_leave = around_.leaves_as.empty() || !(present & around_.leaves_as).empty();
+      if (may_leave && static_cast<size_t>(copies.size()) <= around_.takers)
+        all_.push_back({home, present, trees_.cost(home, copies) + tie});
       if (bits == 0) return;
     }
   }
 
   // Copies that can be made, and that somebody asks for.
   RepresentationSet useful_copies(Representation home) {
-    RepresentationSet useful;
-    for (Representation copy : trees_.held() - home) {
+    return set_of([&](Representation copy) {
       const bool is_wanted = of_present_[copy.row()] != 0 || around_.leaves_as.contains(copy);
-      if (is_wanted && is_possible(trees_.cost(home, copy))) useful = useful | copy;
-    }
-    return useful;
+      return copy != home && is_wanted && is_possible(trees_.cost(home, copy));
+    });
   }
 
   const Surroundings& around_;

@@ -8,6 +8,7 @@
 // however many representations there are. The order in which operators are looked at plays no part.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "runtime/planner/conversions.h"
@@ -23,10 +24,10 @@ struct State {
 // What the modes around a tensor write and read.
 struct Surroundings {
   RepresentationSet homes;
-  RepresentationSet leaves_as;             // empty: no demand
-  std::vector<RepresentationSet> offers;   // sets that modes write, each once
-  std::vector<RepresentationSet> demands;  // sets that modes read, each once
-  size_t takers = 0;                       // operands that read it, and the caller: no plan needs more copies
+  RepresentationSet leaves_as;          // empty: no demand
+  std::set<RepresentationSet> offers;   // that modes write
+  std::set<RepresentationSet> demands;  // that modes read
+  size_t takers = 0;                    // operands that read it, and the caller: no plan needs more copies
   friend auto operator<=>(const Surroundings&, const Surroundings&) = default;
 };
 

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "runtime/planner/plan.h"
+#include "tests/runtime/planner/forms.h"
 
 namespace qgen::planner {
 namespace {
@@ -83,7 +84,7 @@ const Row kRows[] = {
      "  k reads 'a' as buffer.strided or texture3d.width_packed or buffer.packed_4w or buffer.packed_4c1w, which it "
      "cannot be here\n"
      "  'a' (i8 [1073741824]) arrives as nothing\n"
-     "    not as buffer.strided, buffer.packed_4w: 1073741824 bytes pass the device's 134217728 "
+     "    not as buffer.strided or buffer.packed_4w: 1073741824 bytes pass the device's 134217728 "
      "bytes a buffer\n"
      "    not as texture3d.width_packed: 268435456 texels pass the device's image width of 16384\n"
      "    not as buffer.packed_4c1w: 4294967296 bytes pass the device's 134217728 bytes a buffer\n"
@@ -92,11 +93,11 @@ const Row kRows[] = {
     {"what the caller takes cannot be held",
      [](Graph& g) {
        g.tensors[2].shape = {1, 1, 1, 1, 4};
-       g.tensors[2].leaves_as = any_of(Storage::texture3d);
+       g.tensors[2].leaves_as = testing::kTextures;
      },
      "'c' (i8 [1, 1, 1, 1, 4]) leaves as texture3d.width_packed or texture3d.height_packed or "
      "texture3d.channels_packed, "
-     "which this device cannot hold\n    not as texture3d.width_packed, texture3d.height_packed, "
+     "which this device cannot hold\n    not as texture3d.width_packed or texture3d.height_packed or "
      "texture3d.channels_packed: "
      "rank 5 is above the four dimensions of a texture"},
 };

@@ -36,7 +36,7 @@ TEST(RandomGraphs, PlansEqualBruteForce) {
     ++possible;
     const auto verdict = judge(graph, options, *planned);
     ASSERT_EQ(verdict.fault, "") << "seed " << seed;
-    ASSERT_EQ(verdict.rank, *best) << "seed " << seed << "\n" << explain(graph, options, *planned);
+    ASSERT_EQ(verdict.rank, *best) << "seed " << seed;
     ASSERT_TRUE(planned->is_optimal()) << "seed " << seed;
     ASSERT_EQ(std::llround(planned->cost_us * 1e6), std::get<0>(*best)) << "seed " << seed;
   }

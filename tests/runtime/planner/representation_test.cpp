@@ -6,19 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "tests/runtime/planner/forms.h"
+
 namespace qgen::planner {
 namespace {
 
-Representation form(std::string_view name) { return *find_representation(name); }
-
-const Representation kStrided = form("buffer.strided");
-const Representation kWidth = form("texture3d.width_packed");
-const Representation kChannels = form("texture3d.channels_packed");
-const Representation k4W = form("buffer.packed_4w");
-const Representation k4C = form("buffer.packed_4c");
-const Representation k4W4C = form("buffer.packed_4w4c");
-const Representation k4H4W = form("buffer.packed_4h4w");
-const Representation k4C1W = form("buffer.packed_4c1w");
+using namespace testing;
 
 // The layouts that hold weights are none.
 TEST(Representations, AreTheLayoutsOfTensors) {
@@ -51,10 +46,11 @@ TEST(RepresentationSet, HoldsWhatItWasMadeOf) {
 }
 
 TEST(RepresentationSet, TexturesOnlyAndBuffersOnly) {
-  for (Representation r : any_of(Storage::texture3d)) EXPECT_EQ(info(r).storage, Storage::texture3d);
-  for (Representation r : any_of(Storage::buffer)) EXPECT_EQ(info(r).storage, Storage::buffer);
-  EXPECT_EQ(any_of(Storage::texture3d) | any_of(Storage::buffer), any_representation());
-  EXPECT_TRUE((any_of(Storage::texture3d) & any_of(Storage::buffer)).empty());
+  EXPECT_EQ(set_of([](Representation r) { return info(r).storage == Storage::texture3d; }), kTextures);
+  EXPECT_EQ(set_of([](Representation r) { return info(r).storage == Storage::buffer; }), kBuffers);
+  EXPECT_EQ(set_of([](Representation r) { return info(r).is_packed_bytes(); }), kWords);
+  EXPECT_EQ(kTextures | kBuffers, any_representation());
+  EXPECT_TRUE((kTextures & kBuffers).empty());
 }
 
 TEST(RepresentationSet, EqualityIsOfMembers) {
@@ -88,10 +84,9 @@ TEST(RepresentationSet, IteratesInTheOrderOfTheTableHoweverItWasMade) {
   EXPECT_EQ((RepresentationSet{k4C1W, kChannels}).first(), kChannels);
 }
 
-TEST(RepresentationSet, NamesAreFoundAgain) {
-  for (Representation r : any_representation()) EXPECT_EQ(find_representation(name(r)), r);
-  EXPECT_EQ(find_representation("buffer.packed_5w"), std::nullopt);
-  EXPECT_EQ(find_representation(""), std::nullopt);
+TEST(RepresentationSet, NamesTellAllApart) {
+  std::set<std::string> names;
+  for (Representation r : any_representation()) EXPECT_TRUE(names.insert(name(r)).second) << name(r);
 }
 
 TEST(RepresentationSet, DropsBitsOfNoRepresentation) {
@@ -101,10 +96,10 @@ TEST(RepresentationSet, DropsBitsOfNoRepresentation) {
 
 TEST(RepresentationSet, RanksPutThePreferredStorageFirst) {
   for (const Storage preferred : {Storage::buffer, Storage::texture3d}) {
-    const Storage other = preferred == Storage::buffer ? Storage::texture3d : Storage::buffer;
-    uint8_t expected = 0;
-    for (Representation r : any_of(preferred)) EXPECT_EQ(rank(r, preferred), expected++) << name(r);
-    for (Representation r : any_of(other)) EXPECT_EQ(rank(r, preferred), expected++) << name(r);
+    const RepresentationSet first = preferred == Storage::buffer ? kBuffers : kTextures;
+    int expected = 0;
+    for (Representation r : first) EXPECT_EQ(rank(r, preferred), expected++) << name(r);
+    for (Representation r : kAny - first) EXPECT_EQ(rank(r, preferred), expected++) << name(r);
   }
 }
 
@@ -112,8 +107,7 @@ TEST(RepresentationSet, RanksPutThePreferredStorageFirst) {
 
 // Rows: a; columns: b; x where synced operands may take one and the other.
 TEST(Compatibility, IsStorageAndPackedDimensionAndBlock) {
-  const Representation shown[] = {kStrided, kWidth, form("texture3d.height_packed"), kChannels, k4W, k4C, k4W4C,
-                                  k4H4W,    k4C1W};
+  const Representation shown[] = {kStrided, kWidth, kHeight, kChannels, k4W, k4C, k4W4C, k4H4W, k4C1W};
   std::string table;
   for (Representation a : shown) {
     for (Representation b : shown) table += are_compatible(a, b) ? 'x' : '.';

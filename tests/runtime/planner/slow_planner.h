@@ -183,6 +183,7 @@ struct Verdict {
 inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan& plan) {
   std::map<std::string, std::set<Representation>> present;
   std::map<std::string, Representation> home;
+  std::map<std::string, std::set<Representation>> read;
   Rank rank{0, 0, 0};
   for (const auto& planned : plan.tensors) {
     present[planned.name] = {planned.home};
@@ -192,10 +193,6 @@ inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan&
   for (const Conversion& made : plan.conversions) {
     if (!present[made.tensor].contains(made.from)) return {made.tensor + " is converted from what is not there", rank};
     if (!present[made.tensor].insert(made.to).second) return {made.tensor + " is converted twice to one form", rank};
-    const bool leads_on = std::any_of(plan.conversions.begin(), plan.conversions.end(), [&](const Conversion& next) {
-      return next.tensor == made.tensor && next.from == made.to;
-    });
-    if (made.readers.empty() && !made.leaves && !leads_on) return {made.tensor + " is converted for nobody", rank};
     const auto tensor = std::find_if(graph.tensors.begin(), graph.tensors.end(),
                                      [&](const Tensor& t) { return t.name == made.tensor; });
     const auto us = options.conversion(*tensor, made.from, made.to);
@@ -227,6 +224,7 @@ inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan&
       if (!kernel->takes[operand].contains(r)) return {node.name + " takes what its kernel does not", rank};
       if (!reads && r != home[tensor]) return {tensor + " is written otherwise", rank};
       if (!present[tensor].contains(r)) return {tensor + " is read in a form that nobody makes", rank};
+      if (reads) read[tensor].insert(r);
     }
     for (const auto& group : kernel->synced) {
       for (uint32_t operand : group) {
@@ -234,6 +232,15 @@ inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan&
           return {node.name + " is out of sync", rank};
       }
     }
+  }
+  for (const Conversion& made : plan.conversions) {
+    const bool leads_on = std::any_of(plan.conversions.begin(), plan.conversions.end(), [&](const Conversion& next) {
+      return next.tensor == made.tensor && next.from == made.to;
+    });
+    const RepresentationSet leaves_as = std::ranges::find(graph.tensors, made.tensor, &Tensor::name)->leaves_as;
+    const bool leaves = leaves_as.contains(made.to) && !leaves_as.contains(home[made.tensor]);
+    if (!read[made.tensor].contains(made.to) && !leaves && !leads_on)
+      return {made.tensor + " is converted for nobody", rank};
   }
   return {"", rank};
 }

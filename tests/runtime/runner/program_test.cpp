@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What qgen-run and qgen-plan read and write, as far as no device is needed: nothing is waited for that may never end.
+// What qgen-run reads and writes, as far as no device is needed: nothing is waited for that may never end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -46,28 +46,34 @@ std::string pipe_without_a_writer() {
   return path.string();
 }
 
+// A choice on the device of a file.
+std::string explain_on(const std::string& device_file) {
+  return program("qgen-run") +
+         " q8ta_relu --shape input=2x3:i8 --set input_scale=1 --set output_scale=1 --explain --device-file " +
+         device_file;
+}
+
+std::string shipped_device() { return tests::source_folder() + "/devices/adreno-740.yaml"; }
+
 TEST(Programs, WaitForNoPipe) {
   const std::string path = pipe_without_a_writer();
-  const Answer plan = shell(program("qgen-plan") + " " + path);
-  EXPECT_EQ(plan.code, 2);
-  EXPECT_THAT(plan.text, HasSubstr("cannot read " + path + ": it is a named pipe"));
+  const Answer answer = shell(explain_on(path));
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_THAT(answer.text, HasSubstr("cannot read " + path + ": it is a named pipe"));
   fs::remove(path);
 }
 
 TEST(Programs, ReadWhatTheShellHandsThem) {
-  const std::string graph = tests::source_folder() + "/tests/runtime/planner/graphs/diamond.yaml";
-  const Answer whole = shell(program("qgen-plan") + " " + graph);
+  const Answer whole = shell(explain_on(shipped_device()));
   ASSERT_EQ(whole.code, 0) << whole.text;
-  for (const std::string& from :
-       {"cat " + graph + " | " + program("qgen-plan") + " -",
-        "cat " + graph + " | " + program("qgen-plan") + " /dev/stdin", program("qgen-plan") + " - <" + graph}) {
+  for (const std::string& from : {"cat " + shipped_device() + " | " + explain_on("/dev/stdin"),
+                                  explain_on("/dev/stdin") + " <" + shipped_device()}) {
     EXPECT_EQ(shell(from).text, whole.text) << from;
   }
 }
 
 TEST(Programs, SayThatStandardOutputIsFull) {
-  const std::string graph = tests::source_folder() + "/tests/runtime/planner/graphs/diamond.yaml";
-  for (const std::string& command : {program("qgen-plan") + " " + graph, program("qgen-run") + " --list"}) {
+  for (const std::string& command : {explain_on(shipped_device()), program("qgen-run") + " --list"}) {
     const Answer answer = shell(command + " >/dev/full");
     EXPECT_EQ(answer.code, 3) << command;
     EXPECT_THAT(answer.text, HasSubstr("cannot write to standard output: No space left on device")) << command;
