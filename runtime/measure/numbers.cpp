@@ -111,8 +111,9 @@ Expected<double> steps_rate(Context& context, const MakeCall& make, std::string_
 // ---- arithmetic -----------------------------------------------------------------------------------------------------
 
 // As many as fill the device several times over.
+constexpr uint32_t kOfAProcessor = 2048;
 uint32_t invocations_of(const DeviceNumbers& device) {
-  return 2048 * static_cast<uint32_t>(std::clamp<int64_t>(device.compute_units, 1, 1024));
+  return kOfAProcessor * static_cast<uint32_t>(std::clamp<int64_t>(device.compute_units, 1, 1024));
 }
 
 template <typename Fields>
@@ -189,21 +190,17 @@ Expected<double> copy_rate(Context& context) {
 }
 
 // `all` is as large as the largest buffer: kernels read its beginning.
-Expected<double> read_rate(Context& context, const DeviceTensor& all, int64_t bytes) {
-  const auto vectors = static_cast<uint32_t>(bytes / 16);
-  const uint32_t invocations = std::min(invocations_of(context.profile.numbers), vectors);
-  // Far from where neighbours read, and in whole lines: a third of the buffer and a few.
-  const uint32_t stride = (vectors / 3 / 64 * 64 + invocations) % vectors;
+Expected<double> read_rate(Context& context, const DeviceTensor& all, const ReadWalk& walk) {
   const auto make = [&](uint32_t steps) {
     const generated::read_words::Problem fields{
-        .vectors = vectors, .invocations = invocations, .steps = steps, .stride = stride};
+        .vectors = walk.vectors, .invocations = walk.invocations, .steps = steps, .stride = walk.stride};
     PreparedCall call;
     call.call = make_call(
-        fields, {.input = desc_of(all), .output = TensorDesc{DType::u32, {static_cast<int64_t>(invocations)}}});
+        fields, {.input = desc_of(all), .output = TensorDesc{DType::u32, {static_cast<int64_t>(walk.invocations)}}});
     call.arguments = generated::read_words::Operands<Argument>{.input = &all, .output = Argument()};
     return call;
   };
-  return steps_rate(context, make, "", 64.0 * invocations);
+  return steps_rate(context, make, "", 64.0 * walk.invocations);
 }
 
 Done measure_cache(Context& context, Findings& findings) {
@@ -214,9 +211,10 @@ Done measure_cache(Context& context, Findings& findings) {
   std::vector<ReadRate> rates;
   bool are_settled = true;
   for (int64_t bytes = kLeastRead; bytes <= most; bytes = rates.size() % 2 ? bytes / 2 * 3 : bytes / 3 * 4) {
-    const auto measured = findings.settled([&] { return read_rate(context, *all, bytes); });
+    const ReadWalk walk = read_walk(profile.numbers, bytes);
+    const auto measured = findings.settled([&] { return read_rate(context, *all, walk); });
     if (!measured) return measured.error();
-    rates.push_back({bytes, measured->rate});
+    rates.push_back({16 * int64_t{walk.vectors}, measured->rate});
     are_settled &= measured->is_settled;
   }
   if (const auto cache = find_cache(rates)) {
@@ -293,6 +291,18 @@ Expected<SettledRate> settled_rate(const std::function<Expected<double>()>& meas
     if (second >= kAgree * best) return SettledRate{best, true};
   }
   return SettledRate{best, false};
+}
+
+ReadWalk read_walk(const DeviceNumbers& device, int64_t bytes) {
+  constexpr uint32_t kLine = 64;  // vectors that lie in whole lines
+  const auto most = static_cast<uint32_t>(bytes / 16);
+  const uint32_t invocations = std::min(invocations_of(device), most);
+  const uint32_t windows = most / invocations, vectors = windows * invocations;
+  uint32_t step = windows / 3;
+  while (std::gcd(step, windows) != 1) ++step;
+  const uint32_t share = std::min(kOfAProcessor, invocations / (4 * windows) / kLine * kLine);
+  const uint64_t stride = uint64_t{step} * invocations + share;
+  return {vectors, invocations, static_cast<uint32_t>(stride % vectors)};
 }
 
 std::optional<CacheFinding> find_cache(std::span<const ReadRate> rates) {

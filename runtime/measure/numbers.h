@@ -36,6 +36,15 @@ struct SettledRate {
 Expected<SettledRate> settled_rate(const std::function<Expected<double>()>& measure,
                                    const std::function<bool()>& may_go_on);
 
+// How `bytes` of memory are read to see which cache holds them: in each step by all invocations together a window of it,
+// one vector of sixteen bytes each, and then what lies `stride` vectors further on. Nearly all windows are read before
+// one is read again, so that all bytes have to be held; the next lies far from where neighbours read, and a processor
+// moves on by its own share of it, so that it comes back later than a cache of its own remembers.
+struct ReadWalk {
+  uint32_t vectors, invocations, stride;
+};
+ReadWalk read_walk(const DeviceNumbers& device, int64_t bytes);
+
 // Of sizes in ascending order, the largest far too large for any cache, and the rate at which each is read: the largest
 // that is read faster than memory is, and the rate at half of it. Smaller ones may be faster still: those lie in caches
 // of single compute units. None, where all are read about alike.

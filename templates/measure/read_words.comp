@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Neighbours read neighbouring vectors, and then others that lie `stride` further on: a processor comes back to what it
-// read only when it has read all, so that what is small enough for its own cache is read from the shared one all the
-// same. What was read is combined and stored, so that no compiler leaves it out.
+// Neighbours read neighbouring vectors, and then others that lie `stride` further on: which, so that a shared cache is
+// asked and not those of single processors, is said with read_walk() of runtime/measure. What was read is combined and
+// stored, so that no compiler leaves it out.
 #version 450
 ${extensions()}
 #extension GL_EXT_control_flow_attributes : require

@@ -44,6 +44,45 @@ TEST(SettledRates, EndWithTheFirstError) {
   EXPECT_EQ(settled_rate(lost, [] { return true; }).error().message, "the device is lost");
 }
 
+// Of what is read until as much was read as there is, and how often a processor (of 2048 invocations) then read what it
+// had read itself.
+struct Reach {
+  double share = 0;
+  double again = 0;
+};
+
+Reach reach_of(const ReadWalk& walk) {
+  constexpr uint32_t kLine = 64;  // vectors
+  std::vector<bool> is_read(walk.vectors / kLine + 1), is_own(is_read.size());
+  size_t read = 0, steps = 0, again = 0, own = 0;
+  for (uint64_t begin = 0; steps * walk.invocations < walk.vectors; ++steps, begin += walk.stride) {
+    for (uint32_t i = 0; i < walk.invocations; i += kLine) {
+      const size_t line = (begin + i) % walk.vectors / kLine;
+      read += !is_read[line];
+      is_read[line] = true;
+      if (i >= 2048) continue;
+      again += is_own[line];
+      is_own[line] = true;
+      ++own;
+    }
+  }
+  return {static_cast<double>(read) * kLine / walk.vectors, static_cast<double>(again) / static_cast<double>(own)};
+}
+
+TEST(ReadWalk, ReadsAllBeforeItReadsAnythingAgain) {
+  for (const int64_t compute_units : {1, 6, 40, 132, 400}) {
+    for (const int64_t mebibytes : {1, 3, 6, 32, 48, 96, 128}) {
+      const DeviceNumbers device{.compute_units = compute_units};
+      const ReadWalk walk = read_walk(device, mebibytes << 20);
+      EXPECT_LE(int64_t{walk.vectors} * 16, mebibytes << 20);
+      EXPECT_GE(int64_t{walk.vectors} * 16, mebibytes << 19);
+      const Reach reach = reach_of(walk);
+      EXPECT_GE(reach.share, 0.9) << compute_units << " compute units, " << mebibytes << " MiB";
+      EXPECT_LE(reach.again, 0.05) << compute_units << " compute units, " << mebibytes << " MiB";
+    }
+  }
+}
+
 TEST(FindCache, IsTheLargestThatIsFasterThanMemory) {
   const ReadRate rates[] = {{8, 900}, {16, 890}, {32, 900}, {64, 500}, {128, 310}, {256, 300}, {512, 300}};
   const auto cache = find_cache(rates);
