@@ -77,12 +77,25 @@ runner::RequestText with_few_rows(const runner::RequestText& request) {
   return relative;
 }
 
+// Of a convolution only its images shrink: channels that are grouped fit each other and nothing else.
+runner::RequestText with_small_images(const runner::RequestText& request) {
+  runner::RequestText relative = with_few_rows(request);
+  for (std::string& shape : relative.shapes) {
+    MadeUp made = parsed(shape);
+    if (made.sides.size() != 4 || made.name.starts_with("weight")) continue;
+    std::transform(made.sides.begin() + 2, made.sides.end(), made.sides.begin() + 2, odd);
+    shape = text_of(made);
+  }
+  return relative;
+}
+
 }  // namespace
 
 std::vector<runner::RequestText> relatives_of(const runner::RequestText& request) {
   if (request.shapes.empty()) return {};
   std::vector<runner::RequestText> relatives;
-  for (auto&& relative : {with_sides(request, odd), with_sides(request, as_divisible), with_few_rows(request)}) {
+  for (auto&& relative : {with_sides(request, odd), with_sides(request, as_divisible), with_few_rows(request),
+                          with_small_images(request)}) {
     const bool is_known = relative.shapes == request.shapes || std::ranges::any_of(relatives, [&](const auto& other) {
                             return other.shapes == relative.shapes;
                           });

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
+#include <tuple>
 
 #include "common/files.h"
 #include "runtime/profiles/device_file.h"
@@ -71,16 +73,39 @@ Done write_out(const std::string& path, const std::string& text) {
   return std::monostate{};
 }
 
-// "NVIDIA H200" -> "nvidia-h200.yaml"
-std::string file_name_of(const DeviceProfile& device) {
+// "NVIDIA H200" -> "nvidia-h200"
+std::string part_of_file_name(std::string_view text) {
   std::string name;
-  for (const char c : device.name) {
+  for (const char c : text) {
     const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
     if (is_plain) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     else if (!name.empty() && name.back() != '-') name += '-';
   }
   while (name.ends_with('-')) name.pop_back();
-  return (name.empty() ? "device" : name) + ".yaml";
+  return name.empty() ? "device" : name;
+}
+
+// Cards of one model, with one driver, are one device to those whom a folder of tuning files is for.
+std::vector<TuningFile> by_model(std::vector<TuningFile> files) {
+  std::vector<TuningFile> models;
+  for (TuningFile& file : files) {
+    const auto same = std::ranges::find_if(models, [&](const TuningFile& other) {
+      const DeviceProfile &a = file.device, &b = other.device;
+      return std::tie(a.name, a.vendor_id, a.device_id, a.driver_version) ==
+             std::tie(b.name, b.vendor_id, b.device_id, b.driver_version);
+    });
+    if (same == models.end()) models.push_back(std::move(file));
+    else same->rows = tuning::merged(std::move(same->rows), std::move(file.rows));
+  }
+  return models;
+}
+
+// After the device, and after its driver where times of several are known.
+std::string file_name_of(const DeviceProfile& device, std::span<const TuningFile> all) {
+  std::string name = part_of_file_name(device.name);
+  const auto has_name = [&](const TuningFile& file) { return part_of_file_name(file.device.name) == name; };
+  if (std::ranges::count_if(all, has_name) > 1) name += "-" + part_of_file_name(device.driver_info);
+  return name + ".yaml";
 }
 
 // ---- what was gained ------------------------------------------------------------------------------------------------
@@ -126,21 +151,23 @@ Expected<int> show(const Program& program, const Arguments& arguments) {
 Expected<int> export_file(const Program&, const Arguments& arguments) {
   auto store = Store::open_existing(store_path(arguments));
   if (!store) return store.error();
-  const auto files = stored_files(*store, arguments);
-  if (!files) return files.error();
+  auto stored = stored_files(*store, arguments);
+  if (!stored) return stored.error();
   const bool is_folder = std::filesystem::is_directory(arguments.output) || arguments.output.ends_with('/');
-  if (!is_folder && files->size() > 1) {
-    return several_devices(*files, "choose one with --device, or name a folder");
-  }
+  const std::vector<TuningFile> files = is_folder ? by_model(*std::move(stored)) : *std::move(stored);
+  if (!is_folder && files.size() > 1) return several_devices(files, "choose one with --device, or name a folder");
+  if (arguments.output.empty()) return write_out("", to_yaml(files.front())) ? kDone : kWrongMachine;
   Outputs outputs;
-  for (const TuningFile& file : *files) {
-    if (!is_folder && arguments.output.empty()) return write_out("", to_yaml(file)) ? kDone : kWrongMachine;
-    const std::string path =
-        is_folder ? (std::filesystem::path(arguments.output) / file_name_of(file.device)).string() : arguments.output;
+  std::string done;
+  for (const TuningFile& file : files) {
+    const std::string path = is_folder
+                                 ? (std::filesystem::path(arguments.output) / file_name_of(file.device, files)).string()
+                                 : arguments.output;
     if (Done added = outputs.add(path, to_yaml(file), Outputs::Folder::is_made); !added) return added.error();
-    fmt::print("{}: {} times\n", path, file.rows.size());
+    done += fmt::format("{}: {} times\n", path, file.rows.size());
   }
   if (Done written = outputs.commit(); !written) return written.error();
+  fmt::print("{}", done);
   return kDone;
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/report/work.h"
 #include "runtime/tuner/commands.h"
 #include "runtime/tuning/store.h"
+#include "runtime/tuning/tuning_file.h"
 #include "tests/support/source_folder.h"
 
 namespace qgen::tuner {
@@ -69,6 +70,25 @@ TEST_F(ReportTest, TellsTwoDevicesOfOneNameApart) {
   EXPECT_THAT(to_text(either.error()), AllOf(HasSubstr(uuid(first)), HasSubstr(uuid(second))));
   ASSERT_TRUE(export_file(kShipped, {.device = uuid(second), .store = store, .output = path("one.yaml")}));
   EXPECT_THAT(*read_file(path("one.yaml"), size_t{2} << 20), HasSubstr("uuid: " + second));
+
+  // A folder has one file of a model.
+  ASSERT_TRUE(export_file(kShipped, {.store = store, .output = path("folder/")}));
+  const auto in_folder = tuning::load_tuning_file(path("folder/nvidia-h200.yaml"));
+  const auto of_one = tuning::load_tuning_file(path("first.yaml"));
+  ASSERT_TRUE(in_folder) << to_text(in_folder.error());
+  EXPECT_EQ(in_folder->rows.size(), of_one->rows.size());
+
+  // And one of each driver.
+  for (const auto& [from, to] : {std::pair("version: 0x9", "version: 0x8"), std::pair("info: 580.", "info: 570.")}) {
+    const size_t place = table->find(from);
+    ASSERT_NE(place, std::string::npos) << from;
+    table->replace(place, std::string_view(from).size(), to);
+  }
+  ASSERT_TRUE(write_file(path("third.yaml"), *table));
+  ASSERT_TRUE(import_files({.store = store, .files = {path("third.yaml")}}));
+  ASSERT_TRUE(export_file(kShipped, {.store = store, .output = path("drivers/")}));
+  const auto files = std::filesystem::directory_iterator(folder_ / "drivers");
+  EXPECT_EQ(std::distance(begin(files), end(files)), 2);
 }
 
 TEST_F(ReportTest, SaysThatThereIsNothing) {
