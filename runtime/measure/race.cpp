@@ -8,7 +8,8 @@
 namespace qgen::measure {
 namespace {
 
-constexpr uint32_t kCounted = 10;  // chains of a submission
+constexpr uint32_t kCounted = 10;    // chains of a submission
+constexpr uint32_t kNotCounted = 1;  // rounds: caches fill, pages are touched, drivers finish what they put off
 // Of TimingOptions::is_quick:
 constexpr uint32_t kFewest = 3;          // chains that count, of a submission that would take longer than
 constexpr double kSubmissionUs = 100e3;  // this
@@ -30,17 +31,19 @@ uint32_t counted_of(double chain_us) {
   return static_cast<uint32_t>(std::clamp(wanted, double{kFewest}, double{kCounted}));
 }
 
+uint32_t rounds_of(const TimingOptions& options) { return (options.replays + kCounted - 1) / kCounted; }
+
 double at_share(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
 class Race {
  public:
-  explicit Race(const TimingOptions& options) : options_(options), best_us_(options.best_us) {}
+  Race(const TimingOptions& options, size_t racers) : options_(options), racers_(racers), best_us_(options.best_us) {}
   // The first look, and the recording that rounds replay.
   Done enter(const Racer& racer);
   // A row of samples for each. One that is out has its first look.
-  Expected<std::vector<std::vector<double>>> round() const;
+  Expected<std::vector<std::vector<double>>> round(size_t index);
 
  private:
   struct Entry {
@@ -51,7 +54,12 @@ class Race {
     return options_.is_quick && best_us_ > 0 && entry.look_us > kFarSlower * best_us_;
   }
 
+  void tell(size_t done) const {
+    if (options_.on_turn) options_.on_turn(done, turns_of(options_, racers_));
+  }
+
   const TimingOptions& options_;
+  size_t racers_;
   double best_us_;
   std::vector<Entry> entries_;
 };
@@ -64,6 +72,7 @@ Done Race::enter(const Racer& racer) {
   const double look_us = std::ranges::min(*replays);  // the clock may be low
   best_us_ = best_us_ > 0 ? std::min(best_us_, look_us) : look_us;
   entries_.push_back({&racer, look_us});
+  tell(entries_.size());
   // A recording that is run again begins with the first copy: by then all others were read.
   const uint32_t whole_rotation = racer.copies / ((is_quick ? kFewest : kCounted) + 1) + 1;
   const uint32_t chain = std::max(chain_of(look_us), whole_rotation);
@@ -71,12 +80,13 @@ Done Race::enter(const Racer& racer) {
   return racer.record(chain, is_quick ? counted_of(chain * look_us) : kCounted);
 }
 
-Expected<std::vector<std::vector<double>>> Race::round() const {
+Expected<std::vector<std::vector<double>>> Race::round(size_t index) {
   std::vector<std::vector<double>> rows;
   for (const Entry& entry : entries_) {
     auto samples = is_out(entry) ? Expected<std::vector<double>>(std::vector{entry.look_us}) : entry.racer->run();
     if (!samples) return samples.error();
     rows.push_back(*std::move(samples));
+    tell((1 + index) * racers_ + rows.size());
   }
   return rows;
 }
@@ -89,19 +99,20 @@ Spread spread_of(std::vector<double> samples) {
   return {at_share(samples, 0.5), at_share(samples, 0.1), at_share(samples, 0.9)};
 }
 
-uint32_t rounds_of(const TimingOptions& options) { return (options.replays + kCounted - 1) / kCounted; }
+size_t turns_of(const TimingOptions& options, size_t contestants) {
+  return contestants * (1 + kNotCounted + rounds_of(options));
+}
 
 Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const TimingOptions& options) {
   // The clock is up at the first looks too, where they count.
   if (options.is_quick) {
     if (const auto raised = clock.raise(); !raised) return raised.error();
   }
-  Race race(options);
+  Race race(options, racers.size());
   for (const Racer& racer : racers) {
     if (Done entered = race.enter(racer); !entered) return entered.error();
   }
-  // Not counted: caches fill, pages are touched, drivers finish what they put off.
-  if (const auto first = race.round(); !first) return first.error();
+  if (const auto first = race.round(0); !first) return first.error();
   auto level = options.is_quick ? clock.look() : clock.raise();
   if (level && options.is_quick && !level->is_steady()) level = clock.raise();
   if (!level) return level.error();
@@ -110,7 +121,7 @@ Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const 
   std::vector<std::vector<double>> samples(racers.size());
   int falls = 0;
   for (uint32_t rounds = 0; rounds < rounds_of(options);) {
-    const auto round = race.round();
+    const auto round = race.round(kNotCounted + rounds);
     if (!round) return round.error();
     level = clock.look();
     if (level && !level->is_steady() && falls++ < kMostFalls) {
@@ -122,7 +133,6 @@ Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const 
     for (size_t i = 0; i < samples.size(); ++i)
       samples[i].insert(samples[i].end(), (*round)[i].begin(), (*round)[i].end());
     ++rounds;
-    if (options.on_round) options.on_round();
   }
   for (auto& of_one : samples) timings.device_us.push_back(spread_of(std::move(of_one)));
   return timings;

@@ -29,11 +29,13 @@ struct TimingOptions {
   // For a search among many: a contestant that takes many times as long as the best does, or as `best_us`, has the time
   // of its first look and takes part in no round, and one whose replays take tens of milliseconds has fewer samples.
   bool is_quick = false;
-  double best_us = 0;              // of another that is known already; 0: none is
-  std::function<void()> on_round;  // hears of each, once it is done; may be empty
+  double best_us = 0;  // of another that is known already; 0: none is
+  // Hears of each turn of a contestant, once it is done, and how many there are; may be empty. A round that is made
+  // again is counted again.
+  std::function<void(size_t done, size_t all)> on_turn;
 };
-// How many rounds that takes.
-uint32_t rounds_of(const TimingOptions& options);
+// How many turns so many contestants have together: a first look, a round that is not counted, and those that are.
+size_t turns_of(const TimingOptions& options, size_t contestants);
 
 struct Timings {
   std::vector<Spread> device_us;  // in the contestants' order

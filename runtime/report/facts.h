@@ -25,6 +25,7 @@ struct KernelFact {
 
 struct ProblemFact {
   std::string key;
+  std::string name;  // name_problems()
   std::optional<Work> work;
   std::vector<KernelFact> kernels;  // fastest first; at least one
   std::optional<size_t> untuned;    // of kernels; none: the library lacks the problem, or its choice was not measured
@@ -38,6 +39,10 @@ struct Facts {
   DeviceProfile device;
   std::vector<ProblemFact> problems;  // by key
 };
+
+// A name is the first words of the key behind its operator, and a few further ones where these tell problems of the same
+// first words apart: "m=128 n=64 ... stride=2,2".
+void name_problems(std::vector<ProblemFact>& problems);
 
 // `file.rows` by problem, then time, as tuning files and the store have them.
 Facts facts_of(const tuning::TuningFile& file, const KernelLibrary& library);

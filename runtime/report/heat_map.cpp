@@ -16,7 +16,7 @@ namespace qgen::report {
 namespace {
 
 constexpr size_t kMostValues = 24;  // of an axis; the rarest are left out
-constexpr double kCellWidth = 66, kCellHeight = 22, kHead = 46, kLetter = 7.2;
+constexpr double kLeastCellWidth = 50, kCellHeight = 22, kHead = 46;
 
 // A kernel's id in parts.
 struct Parts {
@@ -123,11 +123,23 @@ std::string colour_of(double ratio) {
   return fmt::format("#{:02x}{:02x}{:02x}", mix(0x1f, 0xf3), mix(0x6f, 0xee), mix(0x8b, 0xd9));
 }
 
-std::string cell_text(double x, double y, double ratio) {
+constexpr size_t kRowLetters = 60, kColumnLetters = 24;  // of a label; of a longer one its end
+
+std::string label_text(const std::string& label, size_t most) {
+  if (label.size() <= most) return escaped(label);
+  return fmt::format("<title>{}</title>..{}", escaped(label), escaped(label.substr(label.size() - most + 2)));
+}
+
+double width_for(const std::vector<std::string>& labels, size_t most) {
+  const size_t letters = std::ranges::max(labels, {}, &std::string::size).size();
+  return kLetter * static_cast<double>(std::min(letters, most)) + 12;
+}
+
+std::string cell_text(double x, double y, double width, double ratio) {
   return fmt::format(
       "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" fill=\"{}\"/><text class=\"cell\" fill=\"{}\" "
       "text-anchor=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">{:.2f}</text>\n",
-      x, y, kCellWidth - 2, kCellHeight - 2, colour_of(ratio), ratio < 1.5 ? "#fff" : "#222", x + kCellWidth / 2 - 1,
+      x, y, width - 2, kCellHeight - 2, colour_of(ratio), ratio < 1.5 ? "#fff" : "#222", x + width / 2 - 1,
       y + kCellHeight / 2 + 3, ratio);
 }
 
@@ -154,10 +166,9 @@ std::string heat_map_of(const ProblemFact& problem) {
     const auto cell = cells.try_emplace(place, sample.us).first;
     cell->second = std::min(cell->second, sample.us);
   }
-  size_t letters = y.title.size();
-  for (const std::string& value : y.values) letters = std::max(letters, value.size());
-  const double left = kLetter * static_cast<double>(std::min<size_t>(letters, 60)) + 12;
-  const double width = left + kCellWidth * static_cast<double>(x.values.size()) + 16;
+  const double left = std::max(width_for(y.values, kRowLetters), width_for({y.title}, kRowLetters));
+  const double cell_width = std::max(kLeastCellWidth, width_for(x.values, kColumnLetters));
+  const double width = left + cell_width * static_cast<double>(x.values.size()) + 16;
   const double height = kHead + kCellHeight * static_cast<double>(y.values.size()) + 4;
   std::string svg = fmt::format(
       "<svg viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" role=\"img\" aria-label=\"times of "
@@ -166,20 +177,18 @@ std::string heat_map_of(const ProblemFact& problem) {
       "<text class=\"axis\" text-anchor=\"end\" x=\"{5:.1f}\" y=\"34\">{6}</text>\n",
       std::max(width, 260.0), height, escaped(family), left, escaped(x.title), left - 6, escaped(y.title));
   for (size_t i = 0; i < x.values.size(); ++i) {
-    const std::string& value = x.values[i];
-    svg += fmt::format("<text class=\"tick\" text-anchor=\"middle\" x=\"{:.1f}\" y=\"34\"><title>{}</title>{}</text>\n",
-                       left + kCellWidth * (static_cast<double>(i) + 0.5), escaped(value),
-                       escaped(value.size() > 12 ? ".." + value.substr(value.size() - 10) : value));
+    svg += fmt::format("<text class=\"tick\" text-anchor=\"middle\" x=\"{:.1f}\" y=\"34\">{}</text>\n",
+                       left + cell_width * (static_cast<double>(i) + 0.5), label_text(x.values[i], kColumnLetters));
   }
   for (size_t i = 0; i < y.values.size(); ++i) {
     svg += fmt::format("<text class=\"tick\" text-anchor=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", left - 6,
-                       kHead + kCellHeight * static_cast<double>(i) + 14, escaped(y.values[i]));
+                       kHead + kCellHeight * static_cast<double>(i) + 14, label_text(y.values[i], kRowLetters));
   }
   for (const auto& [place, us] : cells) {
-    svg += cell_text(left + kCellWidth * static_cast<double>(place.first),
-                     kHead + kCellHeight * static_cast<double>(place.second), us / problem.best_us());
+    svg += cell_text(left + cell_width * static_cast<double>(place.first),
+                     kHead + kCellHeight * static_cast<double>(place.second), cell_width, us / problem.best_us());
   }
-  return fmt::format("<figure><figcaption>{}</figcaption>\n{}</svg></figure>\n", escaped(family), svg);
+  return fmt::format("<figure class=\"wide\"><figcaption>{}</figcaption>\n{}</svg></figure>\n", escaped(family), svg);
 }
 
 }  // namespace qgen::report

@@ -3,10 +3,12 @@
 #include "runtime/report/page.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <span>
 
+#include "common/json/read.h"
 #include "runtime/report/heat_map.h"
 #include "runtime/report/rooflines.h"
 #include "runtime/report/svg.h"
@@ -26,20 +28,23 @@ constexpr std::string_view kStyle = R"(
   h3 { font-size: 1em; margin: 1em 0 .2em; }
   table { border-collapse: collapse; font-size: 13px; margin: .8em 0; }
   th, td { text-align: left; vertical-align: top; padding: .25em .8em .25em 0; border-bottom: 1px solid #eee; }
+  td > div > span { white-space: nowrap; } td div + div { margin-top: .4em; }
   td.number, th.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-  code { font: 12px/1.35 ui-monospace, monospace; overflow-wrap: anywhere; }
+  code { font: 12px/1.35 ui-monospace, monospace; } code.key { overflow-wrap: anywhere; }
+  .wide { overflow-x: auto; } .wide svg { max-width: none; }
   nav a { margin-right: .9em; white-space: nowrap; }
   .row { display: flex; flex-wrap: wrap; gap: 1em; align-items: flex-start; }
   .note { color: #555; font-size: 13px; }
-  figure { margin: 1em 0; overflow-x: auto; } figcaption { font-size: 13px; color: #555; }
+  figure { margin: 1em 0; } figcaption { font-size: 13px; color: #555; }
   svg { max-width: 100%; height: auto; font: 11px system-ui, sans-serif; }
   svg .title { font-size: 13px; font-weight: 600; } svg .cell { font-size: 11px; }
   svg .grid { stroke: #e4e4e4; fill: none; } svg .tick, svg .key { fill: #444; } svg .axis { fill: #222; }
   svg .rate { fill: none; stroke-width: 1.5; } svg .r0 { stroke: #333; } svg .r1 { stroke: #777; stroke-dasharray: 6 3; }
   svg .r2 { stroke: #8a5a00; stroke-dasharray: 2 3; } svg .r3 { stroke: #7a3b8f; stroke-dasharray: 8 3 2 3; }
-  svg .best { fill: #1f6f8b; } svg .untuned { fill: none; stroke: #c4431a; stroke-width: 1.6; }
+  svg .best { fill: #1f6f8b; } svg .untuned { fill: none; stroke: #c4431a; stroke-width: 1.6; r: 5.5px; }
   svg .others { fill: none; stroke: #9aa7ad; } svg .bar { fill: #1f6f8b; }
-  @media print { body { margin: 0; max-width: none; } h2, figure, svg, tr { break-inside: avoid; } nav { display: none; } }
+  @media print { body { margin: 0; max-width: none; } h2, figure, svg, tr { break-inside: avoid; } nav { display: none; }
+                 .wide { overflow: visible; } .wide svg { max-width: 100%; } }
 )";
 
 std::string shortened(std::string_view text) {
@@ -47,10 +52,47 @@ std::string shortened(std::string_view text) {
   return escaped(text.substr(0, kMostLetters)) + " ...";
 }
 
+// A kernel's id, which may break behind its words.
+std::string id_text(std::string_view id) {
+  std::string text = "<code>";
+  for (const char c : shortened(id)) {
+    text += c;
+    if (c == '.' || c == '/' || c == '(') text += "<wbr/>";
+  }
+  return text + "</code>";
+}
+
+std::string value_text(const json::Value& value) {
+  if (const auto* whole = value.as<int64_t>()) return fmt::format("{}", *whole);
+  if (const auto* real = value.as<double>()) return fmt::format("{}", *real);
+  if (const auto* is = value.as<bool>()) return fmt::format("{}", *is);
+  return "?";
+}
+
+// TunedRow::statistics, a line for each launch. What is no such list, or far longer, is shown as it stands.
+std::string statistics_text(const std::string& statistics) {
+  if (statistics.empty()) return "-";
+  if (statistics.size() > 4 * kMostLetters) return shortened(statistics);
+  const auto document = json::read("statistics", statistics);
+  const auto* launches = document ? document->root.as<json::List>() : nullptr;
+  if (!launches) return shortened(statistics);
+  std::string text;
+  for (const json::Value& launch : *launches) {
+    const auto* members = launch.as<json::Members>();
+    if (!members) return shortened(statistics);
+    std::vector<std::string> said;
+    for (const json::Member& member : *members) {
+      said.push_back(fmt::format("<span>{} {}</span>", shortened(member.key), value_text(member.value)));
+    }
+    text += fmt::format("<div>{}</div>", fmt::join(said, ", "));
+  }
+  return text;
+}
+
 std::string number_row(const DeviceProfile& device, std::string_view field, std::string_view name, double value,
                        std::string_view unit) {
   const auto source = device.sources.find(field);
-  return fmt::format("<tr><td>{}</td><td class=\"number\">{:.1f} {}</td><td>{}</td></tr>\n", name, value, unit,
+  return fmt::format("<tr><td>{}</td><td class=\"number\">{} {}</td><td>{}</td></tr>\n", name, rate_text(value), unit,
                      source == device.sources.end() ? "estimated" : escaped(source->second));
 }
 
@@ -91,7 +133,7 @@ std::string kernels_text(const ProblemFact& problem) {
   std::string text = fmt::format("<details><summary>{} measured</summary>", problem.kernels.size());
   for (size_t i = 0; i < std::min(problem.kernels.size(), kMostKernels); ++i) {
     const tuning::TunedRow& row = problem.kernels[i].row;
-    text += fmt::format("<div>{:.4g} us <code>{}</code></div>", row.us, shortened(row.kernel));
+    text += fmt::format("<div>{} us {}</div>", us_text(row.us), id_text(row.kernel));
   }
   if (problem.kernels.size() > kMostKernels) text += "<div>...</div>";
   return text + "</details>";
@@ -101,13 +143,13 @@ std::string problem_row(const ProblemFact& problem) {
   const tuning::TunedRow& best = problem.kernels.front().row;
   const auto gain = problem.gain();
   return fmt::format(
-      "<tr><td><details><summary>{}</summary><code>{}</code></details></td><td class=\"number\">{:.4g}</td>"
-      "<td class=\"number\">{:.4g} .. {:.4g}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>"
-      "<td><code>{}</code>{}</td><td><code>{}</code></td></tr>\n",
-      escaped(short_name(problem)), shortened(problem.key), best.us, best.low_us, best.high_us,
-      problem.untuned ? fmt::format("{:.4g}", problem.kernels[*problem.untuned].row.us) : "-",
-      gain ? fmt::format("{:.2f}", *gain) : "-", shortened(best.kernel), kernels_text(problem),
-      best.statistics.empty() ? "-" : shortened(best.statistics));
+      "<tr><td><details><summary>{}</summary><code class=\"key\">{}</code></details></td>"
+      "<td class=\"number\">{}</td><td class=\"number\">{} .. {}</td>"
+      "<td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}{}</td><td>{}</td></tr>\n",
+      escaped(problem.name), shortened(problem.key), us_text(best.us), us_text(best.low_us), us_text(best.high_us),
+      problem.untuned ? us_text(problem.kernels[*problem.untuned].row.us) : "-",
+      gain ? fmt::format("{:.2f}", *gain) : "-", id_text(best.kernel), kernels_text(problem),
+      statistics_text(best.statistics));
 }
 
 // `left`: how many problems may still be listed.
@@ -121,11 +163,12 @@ std::string table_of(Problems problems, size_t& left) {
   }
   if (listed.empty()) return text;
   text +=
-      "<table>\n<tr><th>problem</th><th class=\"number\">best, us</th><th class=\"number\">10 % .. 90 %</th>"
+      "<div class=\"wide\"><table>\n<tr><th>problem</th>"
+      "<th class=\"number\">best, us</th><th class=\"number\">10 % .. 90 %</th>"
       "<th class=\"number\">untuned, us</th><th class=\"number\">gain</th><th>best kernel</th>"
       "<th>what the driver says of it</th></tr>\n";
   for (const ProblemFact& problem : listed) text += problem_row(problem);
-  return text + "</table>\n";
+  return text + "</table></div>\n";
 }
 
 // Of the problem with the most kernels.
@@ -134,10 +177,8 @@ std::string tiles_of(Problems problems) {
       std::ranges::max_element(problems, {}, [](const ProblemFact& problem) { return problem.kernels.size(); });
   const std::string map = heat_map_of(*most);
   if (map.empty()) return "";
-  return fmt::format(
-      "<h3>tile space, time relative to the best</h3>\n<p class=\"note\">Of {}<br/>1.00 is the best; of kernels "
-      "that are alike in both axes the fastest is shown; an empty place was not measured.</p>\n{}",
-      escaped(short_name(*most)), map);
+  return fmt::format("<h3>tile space, time relative to the best</h3>\n<p class=\"note\">Of {}</p>\n{}",
+                     escaped(most->name), map);
 }
 
 std::string anchor_of(std::string_view op) { return "op-" + escaped(op); }
@@ -188,7 +229,8 @@ std::string page_of(const Facts& facts) {
   page +=
       "<p class=\"note\">Bytes are those of the input, the weight and the output, each moved once; scales, biases and "
       "padding are left out. A multiply-add is two operations. What lies in a cache may be faster than "
-      "memory.</p>\n<nav>\n";
+      "memory. In a tile space 1.00 is the best; of kernels that are alike in both axes the fastest is shown; an empty "
+      "place was not measured.</p>\n<nav>\n";
   for (const Problems& problems : shown) {
     page += fmt::format("<a href=\"#{}\">{}</a>\n", anchor_of(problems.front().op()), shortened(problems.front().op()));
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "runtime/report/svg.h"
 
@@ -14,7 +15,6 @@ namespace {
 constexpr size_t kMostPoints = 400;      // of an operator's chart
 constexpr size_t kMostEstimates = 2000;  // of the chart of all kernels
 constexpr size_t kMostBars = 24;
-constexpr size_t kShort = 56;  // letters
 
 // Every so many-th of a list, so that at most `most` are drawn.
 size_t stride_for(size_t count, size_t most) { return (count + most - 1) / most; }
@@ -26,7 +26,7 @@ std::string thinned_text(size_t shown, size_t all, std::string_view what) {
 // What an operator's rates are said in: kernels choose among them.
 void add_rates(LogChart& chart, const DeviceNumbers& numbers) {
   const auto add = [&](double ops_per_us, std::string_view name) {
-    chart.add_rate(ops_per_us, fmt::format("{}, {:.1f} TOP/s", name, ops_per_us / 1e6));
+    chart.add_rate(ops_per_us, fmt::format("{}, {} TOP/s", name, rate_text(ops_per_us / 1e6)));
   };
   add(numbers.int8_matrix_ops_per_us, "int8 matrices");
   add(numbers.f16_matrix_ops_per_us, "f16 matrices");
@@ -35,13 +35,11 @@ void add_rates(LogChart& chart, const DeviceNumbers& numbers) {
 }
 
 void add_problem(LogChart& chart, double amount, const ProblemFact& problem) {
-  const std::string name = short_name(problem);
-  if (problem.untuned && *problem.untuned != 0) {
-    const tuning::TunedRow& untuned = problem.kernels[*problem.untuned].row;
-    chart.add_point(amount, untuned.us, "untuned", fmt::format("{}: {:.4g} us, {}", name, untuned.us, untuned.kernel));
-  }
-  const tuning::TunedRow& best = problem.kernels.front().row;
-  chart.add_point(amount, best.us, "best", fmt::format("{}: {:.4g} us, {}", name, best.us, best.kernel));
+  const auto add = [&](const tuning::TunedRow& row, std::string_view kind) {
+    chart.add_point(amount, row.us, kind, fmt::format("{}: {} us, {}", problem.name, us_text(row.us), row.kernel));
+  };
+  add(problem.kernels.front().row, "best");
+  if (problem.untuned && *problem.untuned != 0) add(problem.kernels[*problem.untuned].row, "untuned");
 }
 
 // Where no work is known: bars, the longest time the whole width.
@@ -49,33 +47,27 @@ std::string bars_of(std::span<const ProblemFact> problems) {
   const auto shown = problems.first(std::min(problems.size(), kMostBars));
   double longest = 0;
   for (const ProblemFact& problem : shown) longest = std::max(longest, problem.best_us());
-  const double row_height = 20, left = 360, width = 300;
+  size_t letters = 0;
+  for (const ProblemFact& problem : shown) letters = std::max(letters, problem.name.size());
+  const double row_height = 20, left = kLetter * static_cast<double>(letters) + 12, width = 300;
   const double height = row_height * static_cast<double>(shown.size()) + 24;
   std::string svg = fmt::format(
-      "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"time of each problem, "
-      "us\">\n<text class=\"axis\" x=\"{2}\" y=\"14\">time of the best kernel, us</text>\n",
+      "<svg viewBox=\"0 0 {0:.0f} {1}\" width=\"{0:.0f}\" height=\"{1}\" role=\"img\" aria-label=\"time of each "
+      "problem, us\">\n<text class=\"axis\" x=\"{2:.1f}\" y=\"14\">time of the best kernel, us</text>\n",
       left + width + 80, height, left);
   for (size_t i = 0; i < shown.size(); ++i) {
     const double y = 22 + row_height * static_cast<double>(i);
     const double length = longest > 0 ? width * shown[i].best_us() / longest : 0;
     svg += fmt::format(
-        "<text class=\"tick\" text-anchor=\"end\" x=\"{}\" y=\"{}\">{}</text><rect class=\"bar\" x=\"{}\" y=\"{}\" "
-        "width=\"{:.1f}\" height=\"14\"/><text class=\"tick\" x=\"{:.1f}\" y=\"{}\">{:.4g}</text>\n",
-        left - 6, y + 11, escaped(short_name(shown[i])), left, y, length, left + length + 5, y + 11,
-        shown[i].best_us());
+        "<text class=\"tick\" text-anchor=\"end\" x=\"{:.1f}\" y=\"{}\">{}</text><rect class=\"bar\" x=\"{:.1f}\" "
+        "y=\"{}\" width=\"{:.1f}\" height=\"14\"/><text class=\"tick\" x=\"{:.1f}\" y=\"{}\">{}</text>\n",
+        left - 6, y + 11, escaped(shown[i].name), left, y, length, left + length + 5, y + 11,
+        us_text(shown[i].best_us()));
   }
-  return svg + "</svg>\n" + thinned_text(shown.size(), problems.size(), "problems");
+  return "<div class=\"wide\">" + svg + "</svg></div>\n" + thinned_text(shown.size(), problems.size(), "problems");
 }
 
 }  // namespace
-
-std::string short_name(const ProblemFact& problem) {
-  const std::string_view words =
-      std::string_view(problem.key).substr(std::min(problem.op().size() + 1, problem.key.size()));
-  if (words.size() <= kShort) return std::string(words);
-  const size_t space = words.rfind(' ', kShort);
-  return std::string(words.substr(0, space == std::string_view::npos ? kShort : space)) + " ...";
-}
 
 std::string rooflines_of(std::span<const ProblemFact> problems, const DeviceProfile& device) {
   LogChart by_bytes("time against bytes moved", "bytes moved", "time, us");
@@ -113,16 +105,17 @@ std::string estimates_of(const Facts& facts) {
   }
   if (all.empty())
     return "<p class=\"note\">This library has none of the kernels that were measured: nothing to compare.</p>\n";
+  const auto is_best = [](const auto& entry) { return entry.second == &entry.first->kernels.front(); };
+  std::ranges::stable_partition(all, std::not_fn(is_best));  // the others are many, and would cover them
   LogChart chart("estimated against measured", "measured, us", "estimated, us");
   chart.add_rate(1, "as measured");
   const size_t stride = stride_for(all.size(), kMostEstimates);
   size_t shown = 0;
   for (size_t i = 0; i < all.size(); i += stride, ++shown) {
-    const auto& [problem, kernel] = all[i];
-    const bool is_best = kernel == &problem->kernels.front();
-    chart.add_point(kernel->row.us, kernel->estimated_us, is_best ? "best" : "others",
-                    fmt::format("{}: measured {:.4g} us, estimated {:.4g}", kernel->row.kernel, kernel->row.us,
-                                kernel->estimated_us));
+    const KernelFact& kernel = *all[i].second;
+    chart.add_point(kernel.row.us, kernel.estimated_us, is_best(all[i]) ? "best" : "others",
+                    fmt::format("{}: measured {} us, estimated {}", kernel.row.kernel, us_text(kernel.row.us),
+                                us_text(kernel.estimated_us)));
   }
   return chart.text() + thinned_text(shown, all.size(), "kernels");
 }

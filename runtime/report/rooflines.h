@@ -18,7 +18,4 @@ std::string rooflines_of(std::span<const ProblemFact> problems, const DeviceProf
 // Every measured kernel: what the specs estimate against what was measured.
 std::string estimates_of(const Facts& facts);
 
-// The first words of a key behind its operator: enough to tell problems apart, mostly.
-std::string short_name(const ProblemFact& problem);
-
 }  // namespace qgen::report

@@ -59,6 +59,10 @@ std::string escaped(std::string_view text) {
   return safe;
 }
 
+std::string us_text(double us) { return us < 1000 ? fmt::format("{:.4g}", us) : fmt::format("{:.0f}", us); }
+
+std::string rate_text(double rate) { return rate < 1 ? fmt::format("{:.3g}", rate) : fmt::format("{:.1f}", rate); }
+
 LogChart::LogChart(std::string title, std::string x_title, std::string y_title)
     : title_(std::move(title)), x_title_(std::move(x_title)), y_title_(std::move(y_title)) {}
 
@@ -98,7 +102,7 @@ std::string LogChart::text() const {
     svg += fmt::format(
         "<path class=\"grid\" d=\"M{0:.1f} {1}V{2}\"/><text class=\"tick\" text-anchor=\"middle\" x=\"{0:.1f}\" "
         "y=\"{3}\">{4}</text>\n",
-        at, kTop, kTop + kHeight, kTop + kHeight + 14, power_of_ten(power));
+        at, kTop, kTop + kHeight, kTop + kHeight + 17, power_of_ten(power));
   }
   for (int power = y.low; power <= y.high; power += y.step()) {
     const double at = y.at(power);
@@ -108,7 +112,7 @@ std::string LogChart::text() const {
         at, kLeft, kLeft + kWidth, kLeft - 6, at + 4, power_of_ten(power));
   }
   svg += fmt::format("<text class=\"axis\" text-anchor=\"middle\" x=\"{}\" y=\"{}\">{}</text>\n", kLeft + kWidth / 2,
-                     kTop + kHeight + 30, escaped(x_title_));
+                     kTop + kHeight + 32, escaped(x_title_));
   svg +=
       fmt::format("<text class=\"axis\" text-anchor=\"middle\" transform=\"translate(14 {}) rotate(-90)\">{}</text>\n",
                   kTop + kHeight / 2, escaped(y_title_));

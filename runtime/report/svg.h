@@ -18,6 +18,13 @@ namespace qgen::report {
 // Text of others in HTML and SVG, and in an attribute: what is no printable UTF-8 is shown by its bytes.
 std::string escaped(std::string_view text);
 
+// Four digits of microseconds, and of thousands whole ones: "12.34", "67900".
+std::string us_text(double us);
+// "4092.0", and of less than one three digits: "0.032".
+std::string rate_text(double rate);
+
+constexpr double kLetter = 7;  // how wide one is at most, of the pictures' small text
+
 // Both axes logarithmic, from one power of ten to another.
 class LogChart {
  public:

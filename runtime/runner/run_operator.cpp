@@ -103,10 +103,8 @@ Expected<Timed> time_choices(Context& context, Context& shipped, const PreparedC
                              std::span<const Choice> choices, const Arguments& arguments) {
   Progress progress(::isatty(STDERR_FILENO) != 0);
   measure::TimingOptions options = arguments.timing;
-  const uint32_t rounds = measure::rounds_of(options);
-  size_t done = 0;
-  progress.show_at_once("time", done, rounds);
-  options.on_round = [&] { progress.show("time", ++done, rounds); };
+  progress.show_at_once("time", 0, measure::turns_of(options, 1 + choices.size()));  // a copy takes part
+  options.on_turn = [&](size_t done, size_t all) { progress.show("time", done, all); };
 
   auto clock = measure::clock_of(shipped);
   if (!clock) return clock.error();

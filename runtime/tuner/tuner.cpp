@@ -54,6 +54,12 @@ void Tuner::tell(std::string_view stage, size_t done, size_t all, std::string te
   options_.on_event(event);
 }
 
+std::function<void(const Json& line)> Tuner::told_as(std::string_view stage) const {
+  return [this, stage](const Json& line) {
+    if (line.contains("of")) tell(stage, line.at("of").at(0), line.at("of").at(1));
+  };
+}
+
 Error interrupted() {
   return {Error::Kind::system, "interrupted", "what was measured is kept: the same command goes on from there"};
 }
@@ -142,10 +148,7 @@ Done Tuner::drop(const std::string& id, const std::string& reason, bool is_quara
 
 // Together; where that kills the worker, one by one, so that the one to blame is found.
 Done Tuner::compile(const std::vector<std::string>& ids) {
-  const auto on_line = [&](const Json& line) {
-    if (line.contains("of")) tell("compile", line.at("of").at(0), line.at("of").at(1));
-  };
-  const auto reply = ask({{"do", "compile"}, {"ids", ids}}, on_line);
+  const auto reply = ask({{"do", "compile"}, {"ids", ids}}, told_as("compile"));
   if (!reply) return reply.error();
   if (reply->answer) {
     compiled_.insert(ids.begin(), ids.end());
@@ -201,7 +204,7 @@ Done Tuner::verify(std::vector<std::string> ids) {
 Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, double best_us, Times& times) {
   const Json command = {
       {"do", "time"}, {"ids", ids}, {"replays", replays}, {"is_cold", is_cold()}, {"best_us", best_us}};
-  const auto reply = ask(command, [&](const Json&) { tell("time", 0, ids.size()); });
+  const auto reply = ask(command, told_as("time"));
   if (!reply) return reply.error();
   if (reply->answer && reply->answer->contains("times")) {
     for (const Json& row : reply->answer->at("times")) {

@@ -49,7 +49,7 @@ bool is_untried(const TaskReport& report);
 // Why a report has no times: nothing fits the budget, or every candidate was dropped. Of one that has some: empty.
 std::string why_nothing(const TaskReport& report);
 
-// What happens, for those who show it. `done` of `all` candidates of what the stage does.
+// What happens, for those who show it. `done` of `all` of what the stage does: candidates, or their turns to be timed.
 struct TunerEvent {
   std::string_view stage;  // "open", "compile", "verify", "time", "dropped"
   std::string text;        // of "dropped", which and why
@@ -108,6 +108,8 @@ class Tuner {
                       const std::function<void(const WorkerProcess::Json& line)>& on_line);
   bool is_cold() const { return task_->is_cold.value_or(options_.is_cold); }
   void tell(std::string_view stage, size_t done, size_t all, std::string text = "") const;
+  // What a worker says of how far a stage is.
+  std::function<void(const WorkerProcess::Json& line)> told_as(std::string_view stage) const;
 
   tuning::Store& store_;
   TunerOptions options_;

@@ -245,7 +245,8 @@ Done Worker::time(const Ids& ids, const measure::TimingOptions& how) {
   std::vector<measure::Contestant> contestants;
   for (const Choice& choice : *choices) contestants.push_back({context_, &problem_->call, &choice});
   measure::TimingOptions options = how;
-  options.on_round = [] { say({{"at", ""}}); };
+  options.on_turn = [](size_t done, size_t all) { say({{"of", {done, all}}}); };
+  options.on_turn(0, measure::turns_of(options, contestants.size()));
   const auto times = measure::time_together(clock_, contestants, options);
   if (!times) {
     say({{"fault", to_text(times.error())}});

@@ -221,6 +221,27 @@ TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
   EXPECT_THAT(quarantined(), UnorderedElementsAreArray(ids));
 }
 
+// Each batch of a stage begins anew and comes to its end.
+TEST_F(FaultsTest, TellsHowFarEachStageIs) {
+  std::map<std::string_view, std::vector<std::pair<size_t, size_t>>> told;
+  Tuner tuner(*store_, {.worker = {.work = [] { return run_worker(kLibrary, {}); }},
+                        .search = {.strategy = Strategy::exhaustive},
+                        .on_event = [&](const TunerEvent& event) {
+                          if (event.all > 0) told[event.stage].emplace_back(event.done, event.all);
+                        }});
+  ASSERT_TRUE(tuner.tune(kTask, {}));
+  for (const std::string_view stage : {"compile", "verify", "time"}) {
+    ASSERT_FALSE(told[stage].empty()) << stage;
+    size_t last = 0;
+    for (const auto& [done, all] : told[stage]) {
+      EXPECT_LE(done, all) << stage;
+      EXPECT_LE(done, last + 1) << stage << " passes over some";
+      last = done == all ? 0 : done;
+    }
+    EXPECT_EQ(last, 0u) << stage << " ends before its end";
+  }
+}
+
 TEST_F(FaultsTest, TellsTheBestSoFar) {
   std::vector<std::pair<std::string, double>> best;
   const auto tuned_by = [&](const std::function<int()>& work) {

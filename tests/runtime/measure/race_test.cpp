@@ -104,11 +104,20 @@ TEST(Race, ComesThroughAllCopies) {
   }
 }
 
-// What progress is counted in.
-TEST(Race, TakesSoManyRounds) {
-  EXPECT_EQ(rounds_of({.replays = 1}), 1u);
-  EXPECT_EQ(rounds_of({.replays = 60}), 6u);
-  EXPECT_EQ(rounds_of({.replays = 61}), 7u);
+// What progress is counted in: each has a look, a round that fills caches, and rounds of ten replays.
+TEST(Race, TellsOfEveryTurn) {
+  EXPECT_EQ(turns_of({.replays = 1}, 1), 3u);
+  EXPECT_EQ(turns_of({.replays = 60}, 1), 8u);
+  EXPECT_EQ(turns_of({.replays = 61}, 2), 18u);
+  for (const bool is_quick : {false, true}) {
+    FakeRacer fakes[] = {{50, 45}, {10, 9}};  // where it is quick, the first is over after its look
+    std::vector<std::pair<size_t, size_t>> told;
+    raced(fakes, {.replays = kReplays, .is_quick = is_quick, .on_turn = [&](size_t done, size_t all) {
+                    told.emplace_back(done, all);
+                  }});
+    ASSERT_EQ(told.size(), 2 * kRuns);
+    for (size_t i = 0; i < told.size(); ++i) EXPECT_EQ(told[i], std::pair(i + 1, 2 * kRuns));
+  }
 }
 
 TEST(Spread, IsMedianAndTenths) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which kernels of affine quantization are chosen untuned, on a device that is only described: an H200. Those of
-// choose_qparams_affine for 2^26 elements in runs were measured there to be within a tenth of the best; what the others
-// take is counted in instructions and loads.
+// Which kernels of affine quantization are chosen untuned, on a device that is only described: an H200. They were not
+// measured: what they take is counted in instructions and loads.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -26,7 +26,10 @@ ProblemFact problem(std::string key, std::vector<KernelFact> kernels) {
   return {.key = std::move(key), .kernels = std::move(kernels)};
 }
 
-Facts facts_with(std::vector<ProblemFact> problems) { return {{.name = "A"}, std::move(problems)}; }
+Facts facts_with(std::vector<ProblemFact> problems) {
+  name_problems(problems);
+  return {{.name = "A"}, std::move(problems)};
+}
 
 TEST(Page, OfNothing) {
   const std::string page = page_of(facts_with({}));
@@ -76,6 +79,33 @@ TEST(Page, EscapesWhateverComesFromFiles) {
   EXPECT_EQ(escaped("<a b=\"c\" d='e'>&"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
 }
 
+// Keys of the same first words, and what a driver says of two launches.
+TEST(Page, CanBeRead) {
+  const std::string same = "rows=1 columns=1234567 sides=1,2,3,4 strides=1,2,3,4,5,6";
+  std::vector<ProblemFact> problems = {problem("sum n=2", {kernel("sum.a.b/c", 5)}),
+                                       problem("sum " + same + " taps=3 step=1 x=f16", {kernel("sum.a", 5)}),
+                                       problem("sum " + same + " taps=3 step=2 x=f16", {kernel("sum.a", 5)}),
+                                       problem("sum " + same + " taps=3 step=2 x=f32", {kernel("sum.a", 5)}),
+                                       problem("top " + same + " taps=3 step=2 x=f32", {kernel("top.a", 5)})};
+  problems[0].kernels[0].row.statistics = R"([{"Registers": 40, "Spills": 0}, {"Occupancy": 0.5}])";
+  problems[1].kernels[0].row.statistics = "none";
+  const Facts facts = facts_with(std::move(problems));
+  const auto name = [&](size_t i) { return std::string_view(facts.problems[i].name); };
+  const std::string first = same + " ...";
+  EXPECT_EQ(name(0), "n=2");
+  EXPECT_EQ(name(1), first + " step=1");
+  EXPECT_EQ(name(2), first + " step=2 x=f16");
+  EXPECT_EQ(name(3), first + " step=2 x=f32");
+  EXPECT_EQ(name(4), first);
+  const std::string page = page_of(facts);
+  EXPECT_THAT(page, HasSubstr("<code>sum.<wbr/>a.<wbr/>b/<wbr/>c</code>"));
+  EXPECT_THAT(
+      page,
+      HasSubstr(
+          "<td><div><span>Registers 40</span>, <span>Spills 0</span></div><div><span>Occupancy 0.5</span></div></td>"));
+  EXPECT_THAT(page, HasSubstr("<td>none</td>"));
+}
+
 // Ten thousand kernels, of few problems and of as many.
 TEST(Page, StaysSmall) {
   const std::string words(600, 'w');
@@ -89,10 +119,19 @@ TEST(Page, StaysSmall) {
       }
       facts.problems.push_back(std::move(one));
     }
+    name_problems(facts.problems);
     const std::string page = page_of(facts);
     EXPECT_LT(page.size(), size_t{2} << 20) << problems;
     EXPECT_THAT(page, HasSubstr("10000 kernels are drawn"));
   }
+}
+
+TEST(Numbers, HaveTheDigitsThatAreRead) {
+  EXPECT_EQ(us_text(2.5474), "2.547");
+  EXPECT_EQ(us_text(999.96), "1000");
+  EXPECT_EQ(us_text(67900.4), "67900");
+  EXPECT_EQ(rate_text(4092), "4092.0");
+  EXPECT_EQ(rate_text(0.0321), "0.0321");
 }
 
 TEST(LogChart, IsDrawnWithAxesAndALegend) {
@@ -122,6 +161,16 @@ TEST(HeatMap, HasTheTwoWordsThatTakeTheMostValues) {
   EXPECT_THAT(map, HasSubstr(">1.00</text>"));
   EXPECT_THAT(map, HasSubstr(">1.50</text>"));
   EXPECT_THAT(map, HasSubstr(">2.00</text>"));
+  EXPECT_THAT(map, HasSubstr(">step128</text>"));
+}
+
+// A label as long as this has its end alone, and the whole of it to look at.
+TEST(HeatMap, HasColumnsAsWideAsTheirLabels) {
+  const std::string label = "workgroup" + std::string(30, '1');
+  const std::string map = heat_map_of(
+      problem("mm m=4", {kernel("mm.a/m1." + label, 10), kernel("mm.a/m2." + label, 11), kernel("mm.a/m4.team2", 12)}));
+  EXPECT_THAT(map, HasSubstr("<title>" + label + "</title>.." + std::string(22, '1') + "</text>"));
+  EXPECT_THAT(map, HasSubstr("width=\"178\" height=\"20\""));
 }
 
 TEST(HeatMap, OfARecipeIsThatOfTheStepWithTheMostKernels) {
