@@ -382,7 +382,7 @@ constexpr std::string_view kFitNames[] = {
   "int8_matrix_cost.one_row", "conv_coopmat.walking", "conv_coopmat.by_words", "conv_coopmat.by_lines",
 };
 constexpr double kFitValues[] = {
-  1.26, 0.105, 0.472, 0.556, 87.7, 0.808, 1.2, 1.47, 1.09, 1.01, 1.09, 1.17, 5.32, 0.754,
+  1.35, 0.0859, 0.448, 0.548, 86.7, 0.817, 1.22, 1.47, 1.06, 1.02, 1.08, 1.22, 5.72, 0.733,
 };
 
 struct Fit {

@@ -151,6 +151,18 @@ constexpr uint32_t kSpecializations[] = {
   2, 4, 256, 2, 2, 64,
   2, 4, 256, 4, 2, 32,
   2, 4, 256, 4, 2, 64,
+  1, 2, 128, 1, 2, 32,
+  1, 2, 128, 1, 2, 64,
+  1, 2, 128, 2, 2, 32,
+  1, 2, 128, 2, 2, 64,
+  1, 2, 128, 4, 2, 32,
+  1, 2, 128, 4, 2, 64,
+  2, 2, 256, 1, 2, 32,
+  2, 2, 256, 1, 2, 64,
+  2, 2, 256, 2, 2, 32,
+  2, 2, 256, 2, 2, 64,
+  2, 2, 256, 4, 2, 32,
+  2, 2, 256, 4, 2, 64,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -195,15 +207,15 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+// The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
 struct CostTerms {
-  Integer rows;
-  Integer columns;
-  Integer step;
   Real term1;
   Real term2;
   Real term3;
   Real lone_times;
+  Integer step;
+  Integer rows;
+  Integer columns;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -216,37 +228,78 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_n);
   const Real lone_times = max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup));
   const Real fetches = rows * Integer(specialization.step) / (Real(8.0) * Integer(specialization.subgroups_workgroup));
-  return {.rows = rows, .columns = columns, .step = specialization.step,
-      .term1 = Real(fit.step_us)
+  return {.term1 = Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
       / Real(device.f16_matrix_ops_per_us)
       + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
       .term2 = Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
-      .term3 = 1 + Real(fit.crowded) * max(Real(0.0), fetches - 2), .lone_times = lone_times};
+      .term3 = 1 + Real(fit.crowded) * max(Real(0.0), fetches - 2), .lone_times = lone_times,
+      .step = specialization.step, .rows = rows, .columns = columns};
 }
 
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
+struct Shared1 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, step)};
+  Integer steps;
+  Real lone_wait_us;
+};
+void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Fit fit = fit_of(scope);
+  for (const CostTerms& kernel : kernels) {
+    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
+    const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
+    *to++ = {.steps = steps, .lone_wait_us = lone_wait_us};
+  }
+}
+
+struct Shared2 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, step), offsetof(CostTerms, rows)};
+  Real shared_term1;
+};
+void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real problem_term1 = Real(device.launch_us)
-      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  for (const CostTerms& kernel : kernels) {
+    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
+    *to++ = {.shared_term1 = steps * Integer(kernel.step) * Integer(device.compute_units) * kernel.rows
+        * Real(fit.unit_ops) / 4 / Real(device.f32_ops_per_us)};
+  }
+}
+
+struct Shared3 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
+  Real shared_term2;
+};
+void find_shared3(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared3* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
-    const Real product_us = steps * kernel.term1 + kernel.term2;
-    const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
-    const Real tile_us = (product_us
-        + steps * Integer(kernel.step) * Integer(device.compute_units) * kernel.rows * Real(fit.unit_ops) / 4
-        / Real(device.f32_ops_per_us)) * kernel.term3;
-    *to++ = problem_term1
-        + max(lone_wait_us + kernel.lone_times * tile_us,
-        (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
-        + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)
-        * tile_us);
+    *to++ = {.shared_term2 = (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
+        + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)};
+  }
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, const uint32_t* places,
+    const Shared1* shared1, const Shared2* shared2, const Shared3* shared3, Real* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Real problem_term1 = Real(device.launch_us)
+      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  for (const CostTerms& kernel : kernels) {
+    const Shared1& alike1 = shared1[*places++];
+    const Shared2& alike2 = shared2[*places++];
+    const Shared3& alike3 = shared3[*places++];
+    const Real product_us = alike1.steps * kernel.term1 + kernel.term2;
+    const Real tile_us = (product_us + alike2.shared_term1) * kernel.term3;
+    *to++ = problem_term1 + max(alike1.lone_wait_us + kernel.lone_times * tile_us, alike3.shared_term2 * tile_us);
   }
 }
 
@@ -265,68 +318,76 @@ constexpr InterfaceInfo binds_5c4eb0e0 = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_b3010a22,
 };
-constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
-  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
+  {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_54da8071[] = {
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_2d1f61ff[] = {
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
 };
-constexpr uint32_t workgroup_5ca40bd7[][3] = {
+constexpr uint32_t workgroup_80e180db[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_23133247[] = {
-  10240, 13824, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040, 15360, 27648, 10240, 13824, 10240, 18432, 15360,
-  27648, 20480, 23040, 20480, 27648, 20480, 36864,
+constexpr uint32_t shared_bytes_d511af6a[] = {
+  3840, 6912, 5120, 9216, 7680, 13824, 5760, 10368, 6400, 11520, 7680, 13824, 3840, 6912, 5120, 9216, 7680, 13824, 6400,
+  11520, 7680, 13824, 10240, 18432, 3200, 5760, 3840, 6912, 5120, 9216, 3840, 6912, 5120, 9216, 7680, 13824,
 };
 constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_9dad54a0[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_edd21eab[] = {
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
 };
-constexpr uint32_t shared_bytes_d40581a6[] = {
+constexpr uint32_t shared_bytes_d2669115[] = {
   6144, 9216, 7680, 13824, 12800, 23040, 6400, 11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040,
-  12288, 13824, 12288, 18432, 15360, 27648,
+  12288, 13824, 12288, 18432, 15360, 27648, 3840, 6912, 5120, 9216, 7680, 13824, 6144, 9216, 7680, 13824, 12800, 23040,
 };
-constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
-  {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
+constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
+  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8b4f2780[] = {
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_e41877e4[] = {
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
 };
-constexpr uint32_t shared_bytes_ea197f48[] = {
-  3840, 6912, 5120, 9216, 7680, 13824, 5760, 10368, 6400, 11520, 7680, 13824, 3840, 6912, 5120, 9216, 7680, 13824, 6400,
-  11520, 7680, 13824, 10240, 18432,
+constexpr uint32_t shared_bytes_54cefb76[] = {
+  10240, 13824, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040, 15360, 27648, 10240, 13824, 10240, 18432, 15360,
+  27648, 20480, 23040, 20480, 27648, 20480, 36864, 6400, 11520, 7680, 13824, 10240, 18432, 10240, 13824, 10240, 18432,
+  15360, 27648,
 };
 enum Interface : uint16_t {
-  uses_3a5342ca,
-  uses_5b3d32dd,
-  uses_fead46ad,
+  uses_3b0f5b8c,
+  uses_97f2af65,
+  uses_d80b8760,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_5c4eb0e0, workgroup_5ca40bd7, shared_bytes_23133247, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_3a5342ca
-  {&binds_5c4eb0e0, workgroup_5ca40bd7, shared_bytes_d40581a6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_5b3d32dd
-  {&binds_5c4eb0e0, workgroup_5ca40bd7, shared_bytes_ea197f48, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_fead46ad
+  {&binds_5c4eb0e0, workgroup_80e180db, shared_bytes_d511af6a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2d1f61ff},  // uses_3b0f5b8c
+  {&binds_5c4eb0e0, workgroup_80e180db, shared_bytes_d2669115, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_edd21eab},  // uses_97f2af65
+  {&binds_5c4eb0e0, workgroup_80e180db, shared_bytes_54cefb76, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e41877e4},  // uses_d80b8760
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_real_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_3a5342ca},
-    {"conv_real_coopmat.m16n8k16.f32", {16, 8, 16, f32}, uses_5b3d32dd},
-    {"conv_real_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_fead46ad},
+    {"conv_real_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_d80b8760},
+    {"conv_real_coopmat.m16n8k16.f32", {16, 8, 16, f32}, uses_97f2af65},
+    {"conv_real_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_3b0f5b8c},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -352,10 +413,10 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = table::cost<cost_terms, costs, find_shared1, find_shared2, find_shared3>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs, find_shared1, find_shared2, find_shared3>,
 };
 
 }  // namespace qgen::generated::conv_real_coopmat

@@ -217,6 +217,38 @@ constexpr uint32_t kSpecializations[] = {
   2, 4, 256, 2, 4, 128, 32,
   2, 4, 256, 2, 4, 128, 64,
   2, 4, 256, 2, 4, 128, 128,
+  1, 2, 128, 1, 2, 64, 64,
+  1, 2, 128, 1, 2, 128, 32,
+  1, 2, 128, 1, 2, 128, 64,
+  1, 2, 128, 1, 2, 128, 128,
+  1, 2, 128, 2, 2, 64, 64,
+  1, 2, 128, 2, 2, 128, 32,
+  1, 2, 128, 2, 2, 128, 64,
+  1, 2, 128, 2, 2, 128, 128,
+  1, 2, 128, 4, 2, 64, 64,
+  1, 2, 128, 4, 2, 128, 32,
+  1, 2, 128, 4, 2, 128, 64,
+  1, 2, 128, 4, 2, 128, 128,
+  1, 2, 128, 2, 4, 64, 64,
+  1, 2, 128, 2, 4, 128, 32,
+  1, 2, 128, 2, 4, 128, 64,
+  1, 2, 128, 2, 4, 128, 128,
+  2, 2, 256, 1, 2, 64, 64,
+  2, 2, 256, 1, 2, 128, 32,
+  2, 2, 256, 1, 2, 128, 64,
+  2, 2, 256, 1, 2, 128, 128,
+  2, 2, 256, 2, 2, 64, 64,
+  2, 2, 256, 2, 2, 128, 32,
+  2, 2, 256, 2, 2, 128, 64,
+  2, 2, 256, 2, 2, 128, 128,
+  2, 2, 256, 4, 2, 64, 64,
+  2, 2, 256, 4, 2, 128, 32,
+  2, 2, 256, 4, 2, 128, 64,
+  2, 2, 256, 4, 2, 128, 128,
+  2, 2, 256, 2, 4, 64, 64,
+  2, 2, 256, 2, 4, 128, 32,
+  2, 2, 256, 2, 4, 128, 64,
+  2, 2, 256, 2, 4, 128, 128,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -394,24 +426,29 @@ constexpr InterfaceInfo binds_4e4c6a72 = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_f597f04b,
 };
-constexpr CooperativeMatrixShape matrices_3956c764[] = {
-  {8, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_31213621[] = {
+  {16, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_29889e03[] = {
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_0271c3a8[] = {
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
 };
-constexpr uint32_t workgroup_8d1b0a1c[][3] = {
+constexpr uint32_t workgroup_65f811ce[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
@@ -419,19 +456,24 @@ constexpr uint32_t workgroup_8d1b0a1c[][3] = {
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1},
+  {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_577ebae6[] = {
-  6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 11936,
-  23712, 21664, 20640, 12608, 24896, 22848, 21824, 13952, 27264, 25216, 24192, 23872, 47424, 43328, 41280, 6976, 13632,
-  12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 12608, 24896, 22848,
-  21824, 13952, 27264, 25216, 24192, 16640, 32000, 29952, 28928, 25216, 49792, 45696, 43648,
+constexpr uint32_t shared_bytes_32e220d1[] = {
+  6528, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 6976,
+  13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 6528, 10368,
+  9856, 9600, 8192, 15104, 14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 12928, 16000, 14976,
+  14464, 13056, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 4160, 8000, 7488, 7232,
+  5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6528, 10368, 9856, 9600, 8192, 15104,
+  14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200,
 };
 constexpr CooperativeMatrixShape matrices_b413c3ea[] = {
   {8, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_42123f34[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f37cf857[] = {
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
@@ -442,42 +484,26 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_42123f34[] = 
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
 };
-constexpr uint32_t shared_bytes_4b745e94[] = {
+constexpr uint32_t shared_bytes_4321e5c0[] = {
   4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6304, 12448,
   11424, 10912, 6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 12608, 24896, 22848, 21824, 4160, 8000, 7488,
   7232, 5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6976, 13632, 12608, 12096, 8320,
-  16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192,
-};
-constexpr CooperativeMatrixShape matrices_31213621[] = {
-  {16, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_a2af951b[] = {
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-};
-constexpr uint32_t shared_bytes_95962952[] = {
-  6528, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 6976,
-  13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 6528, 10368,
-  9856, 9600, 8192, 15104, 14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 12928, 16000, 14976,
-  14464, 13056, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928,
+  16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 3488, 6816, 6304, 6048, 4160, 8000, 7488,
+  7232, 5504, 10368, 9856, 9600, 6976, 13632, 12608, 12096, 4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8192,
+  15104, 14592, 14336, 8320, 16000, 14976, 14464,
 };
 constexpr CooperativeMatrixShape matrices_d9e8a5e1[] = {
   {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6a9973b5[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_4b915cf0[] = {
   matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
   matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
   matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
@@ -488,19 +514,56 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6a9973b5[] = 
   matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
   matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
   matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
 };
-constexpr uint32_t shared_bytes_c9eb7676[] = {
+constexpr uint32_t shared_bytes_675bc5de[] = {
   10880, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 12608,
   24896, 22848, 21824, 13952, 27264, 25216, 24192, 16640, 32000, 29952, 28928, 25216, 49792, 45696, 43648, 10880, 16000,
   14976, 14464, 11008, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 21632, 27264, 25216,
-  24192, 21760, 32000, 29952, 28928, 22016, 41472, 39424, 38400, 27904, 54528, 50432, 48384,
+  24192, 21760, 32000, 29952, 28928, 22016, 41472, 39424, 38400, 27904, 54528, 50432, 48384, 6976, 13632, 12608, 12096,
+  8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 10880, 16000, 14976, 14464, 11008,
+  20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928,
+};
+constexpr CooperativeMatrixShape matrices_3956c764[] = {
+  {8, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_286e219a[] = {
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+};
+constexpr uint32_t shared_bytes_6c60b4ee[] = {
+  6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 11936,
+  23712, 21664, 20640, 12608, 24896, 22848, 21824, 13952, 27264, 25216, 24192, 23872, 47424, 43328, 41280, 6976, 13632,
+  12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 12608, 24896, 22848,
+  21824, 13952, 27264, 25216, 24192, 16640, 32000, 29952, 28928, 25216, 49792, 45696, 43648, 6304, 12448, 11424, 10912,
+  6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 12608, 24896, 22848, 21824, 6976, 13632, 12608, 12096, 8320,
+  16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192,
 };
 constexpr CooperativeMatrixShape matrices_f7fbf73b[] = {
   {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_712e511e[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c52b71b[] = {
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
@@ -511,47 +574,52 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_712e511e[] = 
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
 };
 enum Interface : uint16_t {
-  uses_008c5d24,
-  uses_102f9081,
-  uses_2810c75c,
-  uses_47fa44d8,
-  uses_4ef3ce82,
-  uses_5f7a2e58,
-  uses_8467826c,
-  uses_9686ec60,
-  uses_db977900,
-  uses_eee6eca3,
+  uses_2fb04838,
+  uses_522d2aca,
+  uses_7d245929,
+  uses_a1080f2e,
+  uses_a55b24a0,
+  uses_b071bcf6,
+  uses_dce5f27f,
+  uses_e61da5aa,
+  uses_e99515dc,
+  uses_ef84e4e3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_577ebae6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_29889e03},  // uses_008c5d24
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_4b745e94, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_42123f34},  // uses_102f9081
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_577ebae6, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_29889e03},  // uses_2810c75c
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_95962952, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a2af951b},  // uses_47fa44d8
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_c9eb7676, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_6a9973b5},  // uses_4ef3ce82
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_c9eb7676, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_712e511e},  // uses_5f7a2e58
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_c9eb7676, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_6a9973b5},  // uses_8467826c
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_95962952, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a2af951b},  // uses_9686ec60
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_4b745e94, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_42123f34},  // uses_db977900
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_c9eb7676, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_712e511e},  // uses_eee6eca3
+  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_32e220d1, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0271c3a8},  // uses_2fb04838
+  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_4321e5c0, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f37cf857},  // uses_522d2aca
+  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_675bc5de, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_4b915cf0},  // uses_7d245929
+  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_675bc5de, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_4b915cf0},  // uses_a1080f2e
+  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_4321e5c0, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f37cf857},  // uses_a55b24a0
+  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_6c60b4ee, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_286e219a},  // uses_b071bcf6
+  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_32e220d1, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0271c3a8},  // uses_dce5f27f
+  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_675bc5de, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_6c52b71b},  // uses_e61da5aa
+  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_6c60b4ee, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_286e219a},  // uses_e99515dc
+  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_675bc5de, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_6c52b71b},  // uses_ef84e4e3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_coopmat.m16n16k16.f16", {16, 16, 16, f16}, uses_8467826c},
-    {"dynamic_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_4ef3ce82},
-    {"dynamic_coopmat.m16n16k32.f16", {16, 16, 32, f16}, uses_eee6eca3},
-    {"dynamic_coopmat.m16n16k32.f32", {16, 16, 32, f32}, uses_5f7a2e58},
-    {"dynamic_coopmat.m16n8k32.f16", {16, 8, 32, f16}, uses_9686ec60},
-    {"dynamic_coopmat.m16n8k32.f32", {16, 8, 32, f32}, uses_47fa44d8},
-    {"dynamic_coopmat.m8n16k32.f16", {8, 16, 32, f16}, uses_008c5d24},
-    {"dynamic_coopmat.m8n16k32.f32", {8, 16, 32, f32}, uses_2810c75c},
-    {"dynamic_coopmat.m8n8k8.f16", {8, 8, 8, f16}, uses_102f9081},
-    {"dynamic_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_db977900},
+    {"dynamic_coopmat.m16n16k16.f16", {16, 16, 16, f16}, uses_a1080f2e},
+    {"dynamic_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_7d245929},
+    {"dynamic_coopmat.m16n16k32.f16", {16, 16, 32, f16}, uses_ef84e4e3},
+    {"dynamic_coopmat.m16n16k32.f32", {16, 16, 32, f32}, uses_e61da5aa},
+    {"dynamic_coopmat.m16n8k32.f16", {16, 8, 32, f16}, uses_2fb04838},
+    {"dynamic_coopmat.m16n8k32.f32", {16, 8, 32, f32}, uses_dce5f27f},
+    {"dynamic_coopmat.m8n16k32.f16", {8, 16, 32, f16}, uses_b071bcf6},
+    {"dynamic_coopmat.m8n16k32.f32", {8, 16, 32, f32}, uses_e99515dc},
+    {"dynamic_coopmat.m8n8k8.f16", {8, 8, 8, f16}, uses_522d2aca},
+    {"dynamic_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_a55b24a0},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

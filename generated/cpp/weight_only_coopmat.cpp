@@ -174,6 +174,18 @@ constexpr uint32_t kSpecializations[] = {
   2, 4, 256, 2, 2, 64,
   2, 4, 256, 4, 2, 32,
   2, 4, 256, 4, 2, 64,
+  1, 2, 128, 1, 2, 32,
+  1, 2, 128, 1, 2, 64,
+  1, 2, 128, 2, 2, 32,
+  1, 2, 128, 2, 2, 64,
+  1, 2, 128, 4, 2, 32,
+  1, 2, 128, 4, 2, 64,
+  2, 2, 256, 1, 2, 32,
+  2, 2, 256, 1, 2, 64,
+  2, 2, 256, 2, 2, 32,
+  2, 2, 256, 2, 2, 64,
+  2, 2, 256, 4, 2, 32,
+  2, 2, 256, 4, 2, 64,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -209,7 +221,7 @@ constexpr std::string_view kFitNames[] = {
   "weight_only_coopmat.step_us", "weight_only_coopmat.product_ops", "weight_only_coopmat.cache_speed",
   "weight_only_coopmat.output_ops", "weight_only_coopmat.row_us",
 };
-constexpr double kFitValues[] = {0.04, 0.044, 27, 0.095, 2.36, 4.4, 45, 1.57e-05};
+constexpr double kFitValues[] = {1.16, 0.0472, 27, 0.000238, 0.637, 1.21, 30.2, 3.01e-05};
 
 struct Fit {
   double begin_us, lone_step_us, lone_invocations, step_us, product_ops, cache_speed, output_ops, row_us;
@@ -219,16 +231,16 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+// The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
 struct CostTerms {
-  Integer rows;
-  Integer columns;
-  Integer step;
   Real term1;
   Real term2;
   Integer term3;
+  Integer columns;
   Real term4;
   Real lone_times;
+  Integer step;
+  Integer rows;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -240,40 +252,103 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   const Real lone_times = max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup));
-  return {.rows = rows, .columns = columns, .step = specialization.step,
-      .term1 = Real(fit.step_us)
+  return {.term1 = Real(fit.step_us)
       + Integer(specialization.step) * Integer(device.compute_units)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
       / Real(device.f16_matrix_ops_per_us)
       + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
       .term2 = Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
-      .term3 = parameters.form == Layout::weight_q4_rows,
-      .term4 = choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0)), .lone_times = lone_times};
+      .term3 = parameters.form == Layout::weight_q4_rows, .columns = columns,
+      .term4 = choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0)), .lone_times = lone_times,
+      .step = specialization.step, .rows = rows};
 }
 
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
+struct Shared1 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, step)};
+  Integer steps;
+  Real lone_wait_us;
+};
+void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Fit fit = fit_of(scope);
+  for (const CostTerms& kernel : kernels) {
+    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
+    const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
+    *to++ = {.steps = steps, .lone_wait_us = lone_wait_us};
+  }
+}
+
+struct Shared2 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
+  Real shared_term1;
+};
+void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  for (const CostTerms& kernel : kernels) {
+    const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
+    const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
+    const Integer tiles = row_tiles * column_tiles;
+    *to++ = {.shared_term1 = (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
+        + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)};
+  }
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, const uint32_t* places,
+    const Shared1* shared1, const Shared2* shared2, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer problem_term1 = Integer(problem.n) * Integer(problem.k);
   for (const CostTerms& kernel : kernels) {
-    const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
-    const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
-    const Integer tiles = row_tiles * column_tiles;
-    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
-    const Real product_us = steps * kernel.term1 + kernel.term2;
-    const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
+    const Shared1& alike1 = shared1[*places++];
+    const Shared2& alike2 = shared2[*places++];
+    const Real product_us = alike1.steps * kernel.term1 + kernel.term2;
     const Real tile_us = product_us
         + choose((kernel.term3 != 0), Integer(problem.slice_k) * kernel.columns * Real(fit.row_us), Real(0.0));
     *to++ = Real(device.launch_us) + problem_term1 * kernel.term4 / Real(device.bytes_per_us)
-        + max(lone_wait_us + kernel.lone_times * tile_us,
-        (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
-        + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)
-        * tile_us);
+        + max(alike1.lone_wait_us + kernel.lone_times * tile_us, alike2.shared_term1 * tile_us);
   }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_a6ef5d33[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::output, Access::write),
+};
+constexpr BlockField push_constants_1b20222d[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 36}};
+constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
+constexpr InterfaceInfo binds_cb926857 = {
+    .bindings = bindings_a6ef5d33,
+    .push_constants = push_constants_1b20222d,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_b3010a22,
+};
+constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
+  {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_2d1f61ff[] = {
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+};
+constexpr uint32_t workgroup_80e180db[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+};
+constexpr uint32_t shared_bytes_3222850f[] = {
+  3968, 7040, 5248, 9344, 7808, 13952, 6016, 10624, 6656, 11776, 7936, 14080, 3968, 7040, 5248, 9344, 7808, 13952, 6656,
+  11776, 7936, 14080, 10496, 18688, 3328, 5888, 3968, 7040, 5248, 9344, 3968, 7040, 5248, 9344, 7808, 13952,
+};
 constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -281,8 +356,6 @@ constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(3, Operand::bias, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_1b20222d[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 36}};
-constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
 constexpr InterfaceInfo binds_31ea82b2 = {
     .bindings = bindings_6e65edc4,
     .push_constants = push_constants_1b20222d,
@@ -292,98 +365,74 @@ constexpr InterfaceInfo binds_31ea82b2 = {
 constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
   {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_54da8071[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_e41877e4[] = {
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
   matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
   matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
   matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
   matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
 };
-constexpr uint32_t workgroup_5ca40bd7[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_1ac4b201[] = {
+constexpr uint32_t shared_bytes_d919e8a3[] = {
   10496, 14080, 10496, 18688, 15616, 27904, 12032, 21248, 13312, 23552, 15872, 28160, 10496, 14080, 10496, 18688, 15616,
-  27904, 20992, 23552, 20992, 28160, 20992, 37376,
-};
-constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
-  {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8b4f2780[] = {
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-};
-constexpr uint32_t shared_bytes_ea197f48[] = {
-  3840, 6912, 5120, 9216, 7680, 13824, 5760, 10368, 6400, 11520, 7680, 13824, 3840, 6912, 5120, 9216, 7680, 13824, 6400,
-  11520, 7680, 13824, 10240, 18432,
-};
-constexpr BindingInfo bindings_a6ef5d33[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::output, Access::write),
-};
-constexpr InterfaceInfo binds_cb926857 = {
-    .bindings = bindings_a6ef5d33,
-    .push_constants = push_constants_1b20222d,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_b3010a22,
+  27904, 20992, 23552, 20992, 28160, 20992, 37376, 6656, 11776, 7936, 14080, 10496, 18688, 10496, 14080, 10496, 18688,
+  15616, 27904,
 };
 constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_9dad54a0[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_edd21eab[] = {
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
 };
-constexpr uint32_t shared_bytes_191ecbb0[] = {
-  6272, 9344, 7808, 13952, 12928, 23168, 6656, 11776, 7936, 14080, 10496, 18688, 6272, 9344, 7808, 13952, 12928, 23168,
-  12544, 14080, 12544, 18688, 15616, 27904,
-};
-constexpr uint32_t shared_bytes_23133247[] = {
-  10240, 13824, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040, 15360, 27648, 10240, 13824, 10240, 18432, 15360,
-  27648, 20480, 23040, 20480, 27648, 20480, 36864,
-};
-constexpr uint32_t shared_bytes_d40581a6[] = {
+constexpr uint32_t shared_bytes_d2669115[] = {
   6144, 9216, 7680, 13824, 12800, 23040, 6400, 11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040,
-  12288, 13824, 12288, 18432, 15360, 27648,
+  12288, 13824, 12288, 18432, 15360, 27648, 3840, 6912, 5120, 9216, 7680, 13824, 6144, 9216, 7680, 13824, 12800, 23040,
 };
-constexpr uint32_t shared_bytes_cff38732[] = {
-  3968, 7040, 5248, 9344, 7808, 13952, 6016, 10624, 6656, 11776, 7936, 14080, 3968, 7040, 5248, 9344, 7808, 13952, 6656,
-  11776, 7936, 14080, 10496, 18688,
+constexpr uint32_t shared_bytes_933aacb1[] = {
+  6272, 9344, 7808, 13952, 12928, 23168, 6656, 11776, 7936, 14080, 10496, 18688, 6272, 9344, 7808, 13952, 12928, 23168,
+  12544, 14080, 12544, 18688, 15616, 27904, 3968, 7040, 5248, 9344, 7808, 13952, 6272, 9344, 7808, 13952, 12928, 23168,
+};
+constexpr uint32_t shared_bytes_d511af6a[] = {
+  3840, 6912, 5120, 9216, 7680, 13824, 5760, 10368, 6400, 11520, 7680, 13824, 3840, 6912, 5120, 9216, 7680, 13824, 6400,
+  11520, 7680, 13824, 10240, 18432, 3200, 5760, 3840, 6912, 5120, 9216, 3840, 6912, 5120, 9216, 7680, 13824,
+};
+constexpr uint32_t shared_bytes_54cefb76[] = {
+  10240, 13824, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040, 15360, 27648, 10240, 13824, 10240, 18432, 15360,
+  27648, 20480, 23040, 20480, 27648, 20480, 36864, 6400, 11520, 7680, 13824, 10240, 18432, 10240, 13824, 10240, 18432,
+  15360, 27648,
 };
 enum Interface : uint16_t {
-  uses_03a49497,
-  uses_05370854,
-  uses_213b984c,
-  uses_2b1b6ae7,
-  uses_3348f25c,
-  uses_4a7aa6aa,
-  uses_72df5a9e,
-  uses_81f54c20,
-  uses_853f17d5,
-  uses_8ef64b61,
-  uses_a68fee67,
-  uses_b2857cb6,
+  uses_194bc44f,
+  uses_382ebee3,
+  uses_455c72fe,
+  uses_54c85fc3,
+  uses_65a0b07e,
+  uses_71b687a3,
+  uses_8e55fef3,
+  uses_b4bbac06,
+  uses_d30e60dd,
+  uses_dab8c503,
+  uses_e8965a15,
+  uses_ed056eb5,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_1ac4b201, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_03a49497
-  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_ea197f48, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_05370854
-  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_ea197f48, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_213b984c
-  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_191ecbb0, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_2b1b6ae7
-  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_23133247, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_3348f25c
-  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_d40581a6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_4a7aa6aa
-  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_cff38732, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_72df5a9e
-  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_d40581a6, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_81f54c20
-  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_cff38732, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_853f17d5
-  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_191ecbb0, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_8ef64b61
-  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_23133247, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_a68fee67
-  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_1ac4b201, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_b2857cb6
+  {&binds_cb926857, workgroup_80e180db, shared_bytes_3222850f, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2d1f61ff},  // uses_194bc44f
+  {&binds_31ea82b2, workgroup_80e180db, shared_bytes_d919e8a3, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e41877e4},  // uses_382ebee3
+  {&binds_cb926857, workgroup_80e180db, shared_bytes_d919e8a3, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e41877e4},  // uses_455c72fe
+  {&binds_31ea82b2, workgroup_80e180db, shared_bytes_d2669115, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_edd21eab},  // uses_54c85fc3
+  {&binds_31ea82b2, workgroup_80e180db, shared_bytes_933aacb1, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_edd21eab},  // uses_65a0b07e
+  {&binds_cb926857, workgroup_80e180db, shared_bytes_d511af6a, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2d1f61ff},  // uses_71b687a3
+  {&binds_cb926857, workgroup_80e180db, shared_bytes_933aacb1, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_edd21eab},  // uses_8e55fef3
+  {&binds_31ea82b2, workgroup_80e180db, shared_bytes_d511af6a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2d1f61ff},  // uses_b4bbac06
+  {&binds_cb926857, workgroup_80e180db, shared_bytes_54cefb76, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e41877e4},  // uses_d30e60dd
+  {&binds_cb926857, workgroup_80e180db, shared_bytes_d2669115, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_edd21eab},  // uses_dab8c503
+  {&binds_31ea82b2, workgroup_80e180db, shared_bytes_54cefb76, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e41877e4},  // uses_e8965a15
+  {&binds_31ea82b2, workgroup_80e180db, shared_bytes_3222850f, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2d1f61ff},  // uses_ed056eb5
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -391,18 +440,18 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_coopmat.m16n16k16.f16.weight_q4_rows.whole", {16, 16, 16, f16, weight_q4_rows, Stage::whole}, uses_03a49497},
-    {"weight_only_coopmat.m16n16k16.f16.weight_q8_rows.whole", {16, 16, 16, f16, weight_q8_rows, Stage::whole}, uses_a68fee67},
-    {"weight_only_coopmat.m16n16k16.f32.weight_q4_rows.slice", {16, 16, 16, f32, weight_q4_rows, Stage::slice}, uses_b2857cb6},
-    {"weight_only_coopmat.m16n16k16.f32.weight_q8_rows.slice", {16, 16, 16, f32, weight_q8_rows, Stage::slice}, uses_3348f25c},
-    {"weight_only_coopmat.m16n8k16.f16.weight_q4_rows.whole", {16, 8, 16, f16, weight_q4_rows, Stage::whole}, uses_2b1b6ae7},
-    {"weight_only_coopmat.m16n8k16.f16.weight_q8_rows.whole", {16, 8, 16, f16, weight_q8_rows, Stage::whole}, uses_4a7aa6aa},
-    {"weight_only_coopmat.m16n8k16.f32.weight_q4_rows.slice", {16, 8, 16, f32, weight_q4_rows, Stage::slice}, uses_8ef64b61},
-    {"weight_only_coopmat.m16n8k16.f32.weight_q8_rows.slice", {16, 8, 16, f32, weight_q8_rows, Stage::slice}, uses_81f54c20},
-    {"weight_only_coopmat.m8n8k8.f16.weight_q4_rows.whole", {8, 8, 8, f16, weight_q4_rows, Stage::whole}, uses_72df5a9e},
-    {"weight_only_coopmat.m8n8k8.f16.weight_q8_rows.whole", {8, 8, 8, f16, weight_q8_rows, Stage::whole}, uses_05370854},
-    {"weight_only_coopmat.m8n8k8.f32.weight_q4_rows.slice", {8, 8, 8, f32, weight_q4_rows, Stage::slice}, uses_853f17d5},
-    {"weight_only_coopmat.m8n8k8.f32.weight_q8_rows.slice", {8, 8, 8, f32, weight_q8_rows, Stage::slice}, uses_213b984c},
+    {"weight_only_coopmat.m16n16k16.f16.weight_q4_rows.whole", {16, 16, 16, f16, weight_q4_rows, Stage::whole}, uses_382ebee3},
+    {"weight_only_coopmat.m16n16k16.f16.weight_q8_rows.whole", {16, 16, 16, f16, weight_q8_rows, Stage::whole}, uses_e8965a15},
+    {"weight_only_coopmat.m16n16k16.f32.weight_q4_rows.slice", {16, 16, 16, f32, weight_q4_rows, Stage::slice}, uses_455c72fe},
+    {"weight_only_coopmat.m16n16k16.f32.weight_q8_rows.slice", {16, 16, 16, f32, weight_q8_rows, Stage::slice}, uses_d30e60dd},
+    {"weight_only_coopmat.m16n8k16.f16.weight_q4_rows.whole", {16, 8, 16, f16, weight_q4_rows, Stage::whole}, uses_65a0b07e},
+    {"weight_only_coopmat.m16n8k16.f16.weight_q8_rows.whole", {16, 8, 16, f16, weight_q8_rows, Stage::whole}, uses_54c85fc3},
+    {"weight_only_coopmat.m16n8k16.f32.weight_q4_rows.slice", {16, 8, 16, f32, weight_q4_rows, Stage::slice}, uses_8e55fef3},
+    {"weight_only_coopmat.m16n8k16.f32.weight_q8_rows.slice", {16, 8, 16, f32, weight_q8_rows, Stage::slice}, uses_dab8c503},
+    {"weight_only_coopmat.m8n8k8.f16.weight_q4_rows.whole", {8, 8, 8, f16, weight_q4_rows, Stage::whole}, uses_ed056eb5},
+    {"weight_only_coopmat.m8n8k8.f16.weight_q8_rows.whole", {8, 8, 8, f16, weight_q8_rows, Stage::whole}, uses_b4bbac06},
+    {"weight_only_coopmat.m8n8k8.f32.weight_q4_rows.slice", {8, 8, 8, f32, weight_q4_rows, Stage::slice}, uses_194bc44f},
+    {"weight_only_coopmat.m8n8k8.f32.weight_q8_rows.slice", {8, 8, 8, f32, weight_q8_rows, Stage::slice}, uses_71b687a3},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -429,10 +478,10 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = table::cost<cost_terms, costs, find_shared1, find_shared2>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs, find_shared1, find_shared2>,
 };
 
 }  // namespace qgen::generated::weight_only_coopmat

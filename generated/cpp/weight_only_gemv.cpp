@@ -168,7 +168,7 @@ constexpr std::string_view kFitNames[] = {
   "weight_only_gemv.shared_us", "weight_only_gemv.row_ops", "weight_only_gemv.half_ops",
   "weight_only_gemv.packed_half_ops", "weight_only_gemv.real_ops",
 };
-constexpr double kFitValues[] = {0.5, 7.5, 20, 40, 28};
+constexpr double kFitValues[] = {0.222, 10.7, 14, 175, 28};
 
 struct Fit {
   double shared_us, row_ops, half_ops, packed_half_ops, real_ops;
