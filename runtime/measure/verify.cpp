@@ -113,6 +113,7 @@ Comparison compare(const HostTensor& got, const Expectation& expected, std::stri
 void verify(Context& context, const PreparedCall& prepared, std::span<const Expectation> expected,
             const VerifyOptions& options, const std::string& way, Verdict& verdict) {
   const Selection selection = select(prepared.call.problem, context.profile, context.library, select_options(options));
+  context.executor.make_pipelines(selection.ranked);
   for (const Choice& choice : selection.ranked) {
     ++verdict.runs;
     verdict.kernels.insert(choice.id.substr(0, choice.id.find_first_of("/(")));
