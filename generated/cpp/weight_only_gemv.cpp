@@ -168,7 +168,7 @@ constexpr std::string_view kFitNames[] = {
   "weight_only_gemv.shared_us", "weight_only_gemv.row_ops", "weight_only_gemv.half_ops",
   "weight_only_gemv.packed_half_ops", "weight_only_gemv.real_ops",
 };
-constexpr double kFitValues[] = {0.222, 10.7, 14, 175, 28};
+constexpr double kFitValues[] = {0.219, 6.84, 0.0907, 120, 28};
 
 struct Fit {
   double shared_us, row_ops, half_ops, packed_half_ops, real_ops;
@@ -213,7 +213,7 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
         * max(1, problem_term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term3)));
     *to++ = kernel.term1
         + ceil_div(Integer(problem.m), Integer(kernel.rows))
-        * max(reading, problem_term4 * kernel.term2 / Real(device.f32_ops_per_us));
+        * (reading + problem_term4 * kernel.term2 / Real(device.f32_ops_per_us));
   }
 }
 
