@@ -106,7 +106,8 @@ std::string estimates_of(const Facts& facts) {
   if (all.empty())
     return "<p class=\"note\">This library has none of the kernels that were measured: nothing to compare.</p>\n";
   const auto is_best = [](const auto& entry) { return entry.second == &entry.first->kernels.front(); };
-  std::ranges::stable_partition(all, std::not_fn(is_best));  // the others are many, and would cover them
+  // The others are many, and would cover them.
+  std::stable_partition(all.begin(), all.end(), std::not_fn(is_best));
   LogChart chart("estimated against measured", "measured, us", "estimated, us");
   chart.add_rate(1, "as measured");
   const size_t stride = stride_for(all.size(), kMostEstimates);
