@@ -110,8 +110,9 @@ Expected<double> steps_rate(Context& context, const MakeCall& make, std::string_
 
 // ---- arithmetic -----------------------------------------------------------------------------------------------------
 
+constexpr uint32_t kOfAProcessor = 2048;  // invocations
+
 // As many as fill the device several times over.
-constexpr uint32_t kOfAProcessor = 2048;
 uint32_t invocations_of(const DeviceNumbers& device) {
   return kOfAProcessor * static_cast<uint32_t>(std::clamp<int64_t>(device.compute_units, 1, 1024));
 }

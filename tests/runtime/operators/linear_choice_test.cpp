@@ -30,8 +30,7 @@ std::map<std::string, Rows> measured_linear_layers() {
   if (!table) return {};
   std::map<std::string, Rows> problems;
   for (const tuning::TunedRow& row : tuning::comparable(table->rows)) {
-    if (row.problem.substr(0, row.problem.find(' ')).find("linear") != std::string::npos)
-      problems[row.problem].push_back(row);
+    if (operator_of(row.problem).find("linear") != std::string_view::npos) problems[row.problem].push_back(row);
   }
   return problems;
 }
