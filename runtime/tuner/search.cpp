@@ -16,7 +16,7 @@ constexpr size_t kFewest = 16;               // of a search that goes on as long
 constexpr double kMostOfSpace = 0.15;        // of it too
 constexpr size_t kBest = 4;                  // which meet in the end
 constexpr uint32_t kShort = 10, kLong = 60;  // replays
-constexpr double kLongInShorts = 3;   // how much longer one of the last stage takes, compiled and verified as it is
+constexpr double kLongInShorts = 3;   // how much longer one of the last stage takes, verified as it is
 constexpr double kOfLastStage = 0.2;  // of the budget, at most
 constexpr double kNoGain = 0.99;
 constexpr double kRunsOfFirst = 50;    // of a kernel, until it is measured
@@ -109,7 +109,7 @@ class Search {
       : laboratory_(laboratory),
         options_(options),
         budget_s_(budget_of(options.strategy, options.share.budget_s)),
-        each_s_(options.share.candidate_s) {
+        pace_(options.share.pace) {
     for (const Candidate& candidate : candidates) hopes_.push_back({&candidate, words_of(candidate.id)});
   }
 
@@ -129,7 +129,7 @@ class Search {
     if (Done done = is_exhaustive ? measure_all() : climb(); !done) return done.error();
     if (Done final = finish(); !final) return final.error();
     std::ranges::sort(measured_, {}, [](const Measured& m) { return std::pair(!m.is_final, m.us.median); });
-    return SearchResult{measured_, asked_, first_s_, asked_ == hopes_.size()};
+    return SearchResult{measured_, asked_, first_pace_, asked_ == hopes_.size()};
   }
 
  private:
@@ -199,14 +199,22 @@ class Search {
   double left_s() const { return budget_s_ - laboratory_.elapsed_s(); }
   // Whether so many more can be measured, and the last stage.
   bool fits(size_t count) const {
-    const double last_s = std::min(kLongInShorts * static_cast<double>(kBest) * each_s_, kOfLastStage * budget_s_);
-    return static_cast<double>(count) * each_s_ + last_s <= left_s();
+    const double last_s = std::min(kLongInShorts * static_cast<double>(kBest) * pace_.each_s, kOfLastStage * budget_s_);
+    return pace_.of(count) + last_s <= left_s();
+  }
+
+  // A batch that took longer than those before counts at once.
+  void keep_pace(const Pace& took) {
+    const bool is_first = first_pace_.each_s == 0;
+    const auto kept = [&](double before, double now) { return is_first ? now : std::max(now, 0.5 * (before + now)); };
+    pace_ = {kept(pace_.compiling_s, took.compiling_s), kept(pace_.each_s, took.each_s)};
+    if (is_first) first_pace_ = took;
   }
 
   // ---- stages ----
 
   Done measure_first() {
-    const double end_s = laboratory_.elapsed_s() + each_s_;
+    const double end_s = laboratory_.elapsed_s() + pace_.of(1);
     if (end_s >= std::max(budget_s_, options_.share.most_s)) return std::monostate{};
     const auto hopes = expected_best(first_count());
     if (hopes.empty()) return std::monostate{};
@@ -238,21 +246,20 @@ class Search {
 
   Done measure(const std::vector<std::string>& ids, uint32_t replays) {
     const double began = laboratory_.elapsed_s();
-    const auto spreads = laboratory_.measure(ids, replays, best_us());
-    if (!spreads) return spreads.error();
-    const double took = (laboratory_.elapsed_s() - began) / static_cast<double>(ids.size());
+    const auto batch = laboratory_.measure(ids, replays, best_us());
+    if (!batch) return batch.error();
     if (replays == kShort) {
-      each_s_ = first_s_ == 0 ? took : std::max(took, 0.5 * (each_s_ + took));
-      if (first_s_ == 0) first_s_ = took;
+      const double seconds = laboratory_.elapsed_s() - began - batch->compiling_s;
+      keep_pace({batch->compiling_s, seconds / static_cast<double>(ids.size())});
     }
     for (size_t i = 0; i < ids.size(); ++i) {
       Hope& hope = *std::ranges::find(hopes_, ids[i], [](const Hope& h) { return h.candidate->id; });
       asked_ += hope.is_asked ? 0 : 1;
       hope.is_asked = true;
       std::erase_if(measured_, [&](const Measured& m) { return m.id == ids[i]; });
-      if (!(*spreads)[i]) continue;
-      if (replays == kShort) learn(hope, *(*spreads)[i]);
-      measured_.push_back({ids[i], hope.candidate->cost_us, *(*spreads)[i], replays == kLong});
+      if (!batch->us[i]) continue;
+      if (replays == kShort) learn(hope, *batch->us[i]);
+      measured_.push_back({ids[i], hope.candidate->cost_us, *batch->us[i], replays == kLong});
     }
     return std::monostate{};
   }
@@ -300,7 +307,7 @@ class Search {
   // The best few for longer: as many as the budget has time for. One of several meets nobody.
   Done finish() {
     auto ids = best(kBest);
-    while (!ids.empty() && kLongInShorts * static_cast<double>(ids.size()) * each_s_ > left_s()) ids.pop_back();
+    while (!ids.empty() && kLongInShorts * static_cast<double>(ids.size()) * pace_.each_s > left_s()) ids.pop_back();
     if (ids.empty() || (ids.size() == 1 && measured_.size() > 1)) return std::monostate{};
     return measure(ids, kLong);
   }
@@ -327,8 +334,8 @@ class Search {
   double sum_of_logs_ = 0;  // of times beside estimates
   size_t learned_ = 0;
   double budget_s_;
-  double each_s_;       // a candidate of the short stages takes
-  double first_s_ = 0;  // one of the first took
+  Pace pace_;        // of the short stages
+  Pace first_pace_;  // of the first batch
 };
 
 }  // namespace

@@ -32,12 +32,16 @@ struct Candidate {
   double cost_us = 0;  // estimated
 };
 
-// What measures. A candidate that is wrong, hangs or crashes has no time, and is not asked for again.
+// Candidates that were measured together.
+struct Batch {
+  std::vector<std::optional<measure::Spread>> us;  // as they were asked for; none of one that is wrong or crashes
+  double compiling_s = 0;                          // of the time that it took
+};
+
+// What measures. A candidate without a time is not asked for again.
 struct Laboratory {
   // Some candidates against each other, each replayed so often. `best_us`: of what was measured before; 0: nothing was.
-  std::function<Expected<std::vector<std::optional<measure::Spread>>>(std::span<const std::string> ids,
-                                                                      uint32_t replays, double best_us)>
-      measure;
+  std::function<Expected<Batch>(std::span<const std::string> ids, uint32_t replays, double best_us)> measure;
   std::function<double()> elapsed_s;  // of the budget
   // What will be asked for after the next measure(), if its times bring no surprise: there may be time to compile it.
   std::function<void(std::vector<std::string> ids)> expect = {};
@@ -63,7 +67,7 @@ struct Measured {
 struct SearchResult {
   std::vector<Measured> ranked;  // those of the last stage first, by time
   size_t tried = 0;              // candidates that were asked for
-  double candidate_s = 0;        // what one of the first took; 0: none was asked for
+  Pace pace;                     // of the first; 0: none was asked for
   bool is_exhaustive = false;    // every candidate was
 };
 

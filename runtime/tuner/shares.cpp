@@ -15,7 +15,7 @@ constexpr double kOver = 0.02;      // of the budget, by which a first candidate
 
 // Before anything was measured. Element-wise problems of 2^25 elements took 0.7 to 1.6 s to open and 0.5 to 1.6 s for
 // a candidate, on llvmpipe with two cores.
-constexpr double kFixedS = 0.2;
+constexpr double kFixedS = 0.2;                           // to open, and as much for a candidate
 constexpr double kOpeningS = 30e-9, kCandidateS = 20e-9;  // for each element
 
 }  // namespace
@@ -44,17 +44,22 @@ Shares::Shares(double budget_s, std::vector<double> elements)
       over_s_(kOver * budget_s),
       elements_(std::move(elements)),
       opening_(kFixedS, kOpeningS),
-      candidate_(kFixedS, kCandidateS) {}
+      compiling_(kFixedS / 2, 0),
+      each_(kFixedS / 2, kCandidateS) {}
+
+Pace Shares::expected_pace(size_t problem) const {
+  return {compiling_.at(elements_[problem]), each_.at(elements_[problem])};
+}
 
 double Shares::expected_s(size_t problem) const {
-  return opening_.at(elements_[problem]) + candidate_.at(elements_[problem]);
+  return opening_.at(elements_[problem]) + expected_pace(problem).of(1);
 }
 
 Share Shares::next() const {
   double held_s = 0;
   for (size_t i = at_; i < elements_.size(); ++i) held_s += expected_s(i);
   const double spare_s = std::max(left_s_ - held_s, 0.0) / static_cast<double>(elements_.size() - at_);
-  return {std::min(expected_s(at_) + spare_s, left_s_), left_s_ + over_s_, candidate_.at(elements_[at_])};
+  return {std::min(expected_s(at_) + spare_s, left_s_), left_s_ + over_s_, expected_pace(at_)};
 }
 
 Done Shares::may_begin() const {
@@ -68,7 +73,10 @@ void Shares::took(const Took& took) {
   left_s_ -= took.seconds;
   has_learned_ |= took.opening_s > 0;
   if (took.opening_s > 0) opening_.add(elements_[at_], took.opening_s);
-  if (took.candidate_s > 0) candidate_.add(elements_[at_], took.candidate_s);
+  if (took.pace.each_s > 0) {
+    compiling_.add(elements_[at_], took.pace.compiling_s);
+    each_.add(elements_[at_], took.pace.each_s);
+  }
   if (took.is_left_out) left_out_.push_back(at_);
   ++at_;
 }

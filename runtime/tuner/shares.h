@@ -20,11 +20,19 @@
 
 namespace qgen::tuner {
 
+// What measuring candidates takes: compiling goes on on all cores, as long for several as for one.
+struct Pace {
+  double compiling_s = 0;
+  double each_s = 0;  // verified and timed
+
+  double of(size_t count) const { return compiling_s + each_s * static_cast<double>(count); }
+};
+
 // Of one problem, in seconds.
 struct Share {
-  double budget_s = 60;    // in all
-  double most_s = 0;       // where that is spent before anything is measured, one candidate that ends by then still is
-  double candidate_s = 0;  // what a candidate is expected to take, until one was measured
+  double budget_s = 60;  // in all
+  double most_s = 0;     // where that is spent before anything is measured, one candidate that ends by then still is
+  Pace pace;             // what is expected, until something was measured
 };
 
 // y = fixed + slope * x, by least squares, through what was added and two points that stand for it before.
@@ -48,15 +56,17 @@ class Shares {
   Done may_begin() const;
 
   struct Took {
-    double seconds = 0;                     // in all
-    double opening_s = 0, candidate_s = 0;  // 0: unknown
-    bool is_left_out = false;               // no kernel of it has a time, for lack of time
+    double seconds = 0;        // in all
+    double opening_s = 0;      // 0: unknown
+    Pace pace;                 // of its first candidates; 0: unknown
+    bool is_left_out = false;  // no kernel of it has a time, for lack of time
   };
   void took(const Took& took);  // the next problem, which is over
   // How many problems were left out, and how much more time would do. Empty: none was.
   std::string of_left_out() const;
 
  private:
+  Pace expected_pace(size_t problem) const;
   double expected_s(size_t problem) const;
 
   double left_s_, over_s_;
@@ -64,7 +74,7 @@ class Shares {
   size_t at_ = 0;
   std::vector<size_t> left_out_;
   bool has_learned_ = false;
-  Line opening_, candidate_;
+  Line opening_, compiling_, each_;
 };
 
 }  // namespace qgen::tuner

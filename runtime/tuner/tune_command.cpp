@@ -173,7 +173,7 @@ Expected<int> tune(const Program& program, const Arguments& arguments) {
     Stopwatch watch;
     const auto report = tuner.tune((*tasks)[i], shares.next());
     Shares::Took took{.seconds = watch.lap_ms() / 1000};
-    if (report) took = {took.seconds, report->opened_s, report->found.candidate_s, is_untried(*report)};
+    if (report) took = {took.seconds, report->opened_s, report->found.pace, is_untried(*report)};
     shares.took(took);
     if (is_stopped) return interrupted();
     if (!report && report.error().kind == Error::Kind::device) return report.error();

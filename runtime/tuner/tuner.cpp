@@ -234,7 +234,7 @@ Done Tuner::keep(const Times& times) {
   return store_.add(opened_.device, opened_.profile, rows);
 }
 
-Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> asked, uint32_t replays, double best_us) {
+Expected<Batch> Tuner::measure(std::span<const std::string> asked, uint32_t replays, double best_us) {
   std::span<const std::string> ids = asked;
   if (options_.is_stopped && *options_.is_stopped) {
     return interrupted();
@@ -246,8 +246,11 @@ Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> asked, uint
     return some;
   };
   const auto to_compile = chosen([&](const std::string& id) { return !compiled_.contains(id); });
+  Batch batch;
   if (!to_compile.empty()) {
+    const auto began = std::chrono::steady_clock::now();
     if (Done done = compile(to_compile); !done) return done.error();
+    batch.compiling_s = seconds_since(began);
   }
   if (Done done = compile_ahead(); !done) return done.error();
   // Compiling may take far longer than it did for the candidates before: then the rest of these has to wait.
@@ -264,12 +267,11 @@ Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> asked, uint
   if (Done kept = keep(times); !kept) return kept.error();
   has_measured_ |= !times.empty();
   for (const auto& [id, us] : times) times_[id] = us;
-  Spreads spreads;
   for (const std::string& id : asked) {
     const auto time = times.find(id);
-    spreads.push_back(time == times.end() ? std::nullopt : std::optional(time->second));
+    batch.us.push_back(time == times.end() ? std::nullopt : std::optional(time->second));
   }
-  return spreads;
+  return batch;
 }
 
 // ---- a problem ------------------------------------------------------------------------------------------------------
@@ -334,7 +336,7 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
   expected_.clear();
   looks_ahead_ = true;
   const double budget_s = budget_of(options_.search.strategy, share.budget_s);
-  share_ = {(1 - kOfRepeats) * budget_s, std::max(budget_s, share.most_s), share.candidate_s};
+  share_ = {(1 - kOfRepeats) * budget_s, std::max(budget_s, share.most_s), share.pace};
   tell("open", 0, 0, command_of(task));
   if (!worker_) {
     if (Done started = start(); !started) return started.error();

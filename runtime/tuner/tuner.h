@@ -84,8 +84,6 @@ class Tuner {
     std::vector<Candidate> candidates;
     std::map<std::string, uint64_t, std::less<>> digests;
   };
-  using Spreads = std::vector<std::optional<measure::Spread>>;
-
   Done start();
   Expected<Opened> open(const runner::Task& task);
   Done count_death();
@@ -93,7 +91,7 @@ class Tuner {
   Done skip_quarantined(TaskReport& report);
   std::vector<Measured> known_times() const;
 
-  Expected<Spreads> measure(std::span<const std::string> asked, uint32_t replays, double best_us);
+  Expected<Batch> measure(std::span<const std::string> asked, uint32_t replays, double best_us);
   Done compile(const std::vector<std::string>& ids);
   Done compile_ahead();
   Done verify(std::vector<std::string> ids);

@@ -56,21 +56,24 @@ class FakeLaboratory {
         .elapsed_s = [this] { return elapsed_s_; },
         .expect = [this](std::vector<std::string> ids) { expected.push_back(std::move(ids)); }};
   }
-  Expected<std::vector<std::optional<measure::Spread>>> measure(std::span<const std::string> ids, uint32_t replays) {
-    std::vector<std::optional<measure::Spread>> spreads;
+  Expected<Batch> measure(std::span<const std::string> ids, uint32_t replays) {
+    Batch batch;
+    if (replays == 10) batch.compiling_s = compiling_s;
+    elapsed_s_ += batch.compiling_s;
     for (const std::string& id : ids) {
       asked.push_back(id);
       elapsed_s_ += each_s_ * (replays > 10 ? 2 : 1);
       const auto time = times_.find(id);
-      spreads.push_back(time == times_.end()
-                            ? std::nullopt
-                            : std::optional(measure::Spread{time->second, time->second, time->second}));
+      batch.us.push_back(time == times_.end()
+                             ? std::nullopt
+                             : std::optional(measure::Spread{time->second, time->second, time->second}));
     }
-    return spreads;
+    return batch;
   }
 
   std::vector<std::string> asked;
   std::vector<std::vector<std::string>> expected;  // before each batch
+  double compiling_s = 0;                          // a batch of candidates that were not compiled
 
  private:
   std::map<std::string, double> times_;
@@ -150,10 +153,25 @@ TEST(Search, BeginsWithAsManyAsFit) {
   for (const auto& [candidate_s, fewest, most] : {std::tuple(0.01, 4u, 4u), {1.0, 2u, 3u}, {3.0, 1u, 1u}}) {
     FakeLaboratory fake(space.times, 100);
     ASSERT_TRUE(
-        find_best(space.candidates, {}, fake.laboratory(), {.share = {.budget_s = 4, .candidate_s = candidate_s}}));
+        find_best(space.candidates, {}, fake.laboratory(), {.share = {.budget_s = 4, .pace = {.each_s = candidate_s}}}));
     EXPECT_GE(fake.asked.size(), fewest) << candidate_s;
     EXPECT_LE(fake.asked.size(), most) << candidate_s;
   }
+}
+
+// Compiling takes as long for a batch as for one candidate, so a batch is no smaller for it.
+TEST(Search, CountsCompilingOnceForABatch) {
+  const Space space;
+  const auto tried = [&](const Pace& pace) {
+    FakeLaboratory fake(space.times, pace.each_s);
+    fake.compiling_s = pace.compiling_s;
+    const auto found = find_best(space.candidates, {}, fake.laboratory(), {.share = {.budget_s = 4, .pace = pace}});
+    EXPECT_LE(fake.elapsed_s(), 4) << pace.compiling_s;
+    return found->tried;
+  };
+  EXPECT_EQ(tried({.compiling_s = 2.5, .each_s = 0.1}), 4u);
+  EXPECT_EQ(tried({.compiling_s = 1.0, .each_s = 0.09}), 12u) << "and a batch of eight behind";
+  EXPECT_EQ(tried({.each_s = 2.6}), 1u);
 }
 
 // An estimate that is wrong about a whole family does not hide it.
@@ -208,8 +226,7 @@ TEST(Search, OfOneCandidate) {
 TEST(Search, HandsOnTheLaboratorysError) {
   const Space space;
   const Laboratory broken{
-      .measure = [](std::span<const std::string>, uint32_t,
-                    double) -> Expected<std::vector<std::optional<measure::Spread>>> { return refused("interrupted"); },
+      .measure = [](std::span<const std::string>, uint32_t, double) -> Expected<Batch> { return refused("interrupted"); },
       .elapsed_s = [] { return 0.0; }};
   const auto found = find_best(space.candidates, {}, broken, {});
   ASSERT_FALSE(found);
@@ -342,8 +359,8 @@ TEST(Search, MeasuresOneCandidateOfASpentBudget) {
     laboratory.elapsed_s = [&] { return 5 + fake.elapsed_s(); };
     return find_best(space.candidates, {}, laboratory, {.share = share})->tried;
   };
-  EXPECT_EQ(late({.budget_s = 3, .most_s = 100, .candidate_s = 1}), 1u);
-  EXPECT_EQ(late({.budget_s = 3, .most_s = 5.5, .candidate_s = 1}), 0u);
+  EXPECT_EQ(late({.budget_s = 3, .most_s = 100, .pace = {.each_s = 1}}), 1u);
+  EXPECT_EQ(late({.budget_s = 3, .most_s = 5.5, .pace = {.each_s = 1}}), 0u);
   EXPECT_EQ(late({.budget_s = 3}), 0u);
 }
 
