@@ -5,6 +5,8 @@
 // of each. docs/linear_weights.md derives it.
 #pragma once
 
+#include <cmath>
+
 #include "runtime/reference/exact.h"
 #include "runtime/reference/linear.h"
 
@@ -15,6 +17,13 @@ constexpr double kSmallestNormal = 0x1p-126;  // of f32
 // The sum of one output, the sum of the magnitudes that entered it, and what subnormals may lose.
 struct RealSum {
   double value = 0, magnitude = 0, absolute = 0;
+
+  // Of two reals that a kernel may hold as subnormals, and may multiply to one.
+  void add_product(double a, double b) {
+    value += a * b;
+    magnitude += std::abs(a * b);
+    absolute += kSmallestNormal * (std::abs(a) + std::abs(b) + 2);
+  }
 };
 
 // Outputs in their order.

@@ -49,16 +49,19 @@ ExactOutput weight_only_linear(const WeightLinear& linear) {
   const auto q = linear.weight.as<int8_t>();
   const auto scales = linear.weight_scales.as<float>();
   RealOutputs outputs = outputs_of(linear.input, columns);
+  std::vector<double> row(static_cast<size_t>(depth));
   for (int64_t m = 0; m < rows; ++m) {
+    for (int64_t k = 0; k < depth; ++k) row[k] = input_at(linear.input, m * depth + k);
     for (int64_t n = 0; n < columns; ++n) {
       RealSum sum;
-      for (int64_t k = 0; k < depth; ++k) {
-        const double x = static_cast<double>(input_at(linear.input, m * depth + k));
-        const double w = static_cast<double>(q[n * depth + k]);
-        const double s = static_cast<double>(scales[n * groups + k / (depth / groups)]);
-        sum.value += x * w * s;
-        sum.magnitude += std::abs(x * w * s);
-        sum.absolute += kScaledAway * std::abs(w * s) + kSmallestNormal * (std::abs(x * w) + 2);
+      for (int64_t group = 0; group < groups; ++group) {
+        const double s = scales[n * groups + group];
+        for (int64_t k = group * (depth / groups); k < (group + 1) * (depth / groups); ++k) {
+          const double x = row[k], w = q[n * depth + k];
+          sum.value += x * w * s;
+          sum.magnitude += std::abs(x * w * s);
+          sum.absolute += kScaledAway * std::abs(w * s) + kSmallestNormal * (std::abs(x * w) + 2);
+        }
       }
       outputs.add(sum, depth + groups + 8, bias_of(linear, n), linear.activation);
     }
@@ -73,13 +76,14 @@ ExactOutput weight_only_backward(const HostTensor& d_output, const HostTensor& w
   const auto q = weight.as<int8_t>();
   const auto scales = weight_scales.as<float>();
   RealOutputs outputs = outputs_of(d_output, columns);
+  std::vector<double> row(static_cast<size_t>(depth));
   for (int64_t m = 0; m < rows; ++m) {
+    for (int64_t n = 0; n < depth; ++n) row[n] = input_at(d_output, m * depth + n);
     for (int64_t k = 0; k < columns; ++k) {
       RealSum sum;
+      const int64_t group = k / (columns / groups);
       for (int64_t n = 0; n < depth; ++n) {
-        const double dy = static_cast<double>(input_at(d_output, m * depth + n));
-        const double w = static_cast<double>(q[n * columns + k]);
-        const double s = static_cast<double>(scales[n * groups + k / (columns / groups)]);
+        const double dy = row[n], w = q[n * columns + k], s = scales[n * groups + group];
         sum.value += dy * w * s;
         sum.magnitude += std::abs(dy * w * s);
         sum.absolute += kSmallestNormal * (std::abs(w * s) + std::abs(dy * w) + 2);

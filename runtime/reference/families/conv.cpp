@@ -30,8 +30,9 @@ struct Elements {
   // nullopt: outside.
   std::optional<int64_t> index(int64_t n, int64_t c, Pair at) const {
     if (at.y < 0 || at.x < 0 || at.y >= sides.y || at.x >= sides.x) return std::nullopt;
-    return ((n * channels + c) * sides.y + at.y) * sides.x + at.x;
+    return (n * channels + c) * plane() + at.y * sides.x + at.x;
   }
+  int64_t plane() const { return sides.y * sides.x; }  // from one channel to the next
 
   bool is_row;
   int64_t batch = 0, channels = 0;
@@ -40,11 +41,6 @@ struct Elements {
 
 struct Image : Elements {
   explicit Image(const HostTensor& tensor) : Elements(tensor.shape), data(tensor.as<int8_t>()) {}
-  // nullptr: outside.
-  const int8_t* find(int64_t n, int64_t c, Pair at) const {
-    const auto found = index(n, c, at);
-    return found ? &data[static_cast<size_t>(*found)] : nullptr;
-  }
 
   std::span<const int8_t> data;
 };
@@ -100,10 +96,11 @@ int64_t sum_at(const Convolution& conv, int64_t n, int64_t o, Pair at) {
     for (int64_t x = 0; x < g.taps.x; ++x) {
       const Pair from{read_at(at.y, y, g.stride.y, g.before.y, g.dilation.y),
                       read_at(at.x, x, g.stride.x, g.before.x, g.dilation.x)};
-      for (int64_t c = 0; c < weight.channels; ++c) {
-        const int8_t* value = input.find(n, first + c, from);
-        if (value) sum += (*value - zero_point) * *weight.find(o, c, {y, x});
-      }
+      const auto read = input.index(n, first, from);
+      if (!read) continue;
+      const int64_t tap = *weight.index(o, 0, {y, x});
+      for (int64_t c = 0; c < weight.channels; ++c)
+        sum += (input.data[*read + c * input.plane()] - zero_point) * weight.data[tap + c * weight.plane()];
     }
   }
   return sum;
@@ -269,22 +266,23 @@ Answer convolved_reals(const Request& request, const HostTensor& weight, ReadAt 
   const int64_t outputs = window.batch, group_outputs = outputs / attribute<int64_t>(request, "groups");
   const int64_t depth = window.channels * g.taps.y * g.taps.x;
   const Shape shape = output_shape(image, outputs, sides);
+  const HostTensor input_floats = rounded_to(DType::f32, input), weight_floats = rounded_to(DType::f32, weight);
+  const auto pixels = input_floats.as<float>(), weights = weight_floats.as<float>();
   RealOutputs results(input.dtype, shape);
   for (int64_t i = 0; i < element_count(shape); ++i) {
     const int64_t plane = i / sides.x / sides.y, n = plane / outputs, o = plane % outputs;
     const int64_t first = o / group_outputs * window.channels;
     RealSum sum{.absolute = 2 * kSmallestNormal};
-    for (int64_t term = 0; term < depth; ++term) {
-      const Pair tap{term / g.taps.x % g.taps.y, term % g.taps.x};
-      const int64_t c = term / g.taps.x / g.taps.y;
-      const Pair from{read_at(i / sides.x % sides.y, tap.y, g.stride.y, g.before.y, g.dilation.y),
-                      read_at(i % sides.x, tap.x, g.stride.x, g.before.x, g.dilation.x)};
-      const auto read = image.index(n, first + c, from);
-      if (!read) continue;
-      const double a = element(input, *read), b = element(weight, *window.index(o, c, tap));
-      sum.value += a * b;
-      sum.magnitude += std::abs(a * b);
-      sum.absolute += kSmallestNormal * (std::abs(a) + std::abs(b) + 2);
+    for (int64_t y = 0; y < g.taps.y; ++y) {
+      for (int64_t x = 0; x < g.taps.x; ++x) {
+        const Pair from{read_at(i / sides.x % sides.y, y, g.stride.y, g.before.y, g.dilation.y),
+                        read_at(i % sides.x, x, g.stride.x, g.before.x, g.dilation.x)};
+        const auto read = image.index(n, first, from);
+        if (!read) continue;
+        const int64_t tap = *window.index(o, 0, {y, x});
+        for (int64_t c = 0; c < window.channels; ++c)
+          sum.add_product(pixels[*read + c * image.plane()], weights[tap + c * window.plane()]);
+      }
     }
     results.add(sum, depth + 9, bias ? element(*bias, o) : 0, activation_of(request));
   }

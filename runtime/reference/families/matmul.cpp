@@ -3,8 +3,6 @@
 //
 // Products of matrices of reals, as docs/matmul.md defines them: one output at a time, from the element that each side
 // of 1 repeats.
-#include <cmath>
-
 #include "runtime/calls/attributes.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/reference/linear_requests.h"
@@ -36,19 +34,16 @@ Answer matmul(const Request& request) {
   const Shape shape = *product_shape(x.shape, matrices);
   const int64_t rows = shape[shape.size() - 2], columns = shape.back(), depth = x.shape.back();
 
+  const HostTensor x_floats = rounded_to(DType::f32, x), w_floats = rounded_to(DType::f32, w);
+  const auto x_reals = x_floats.as<float>(), w_reals = w_floats.as<float>();
   RealOutputs outputs(x.dtype, shape);
   for (int64_t i = 0; i < element_count(shape); ++i) {
     const int64_t batch = i / columns / rows, m = i / columns % rows, n = i % columns;
     const int64_t of_x = (matrix_of(x.shape, shape, batch) * rows + m) * depth;
     const int64_t of_w = matrix_of(matrices, shape, batch) * depth * columns;
     RealSum sum{.absolute = 2 * kSmallestNormal};
-    for (int64_t k = 0; k < depth; ++k) {
-      const double a = element(x, of_x + k);
-      const double b = element(w, of_w + (is_transposed ? n * depth + k : k * columns + n));
-      sum.value += a * b;
-      sum.magnitude += std::abs(a * b);
-      sum.absolute += kSmallestNormal * (std::abs(a) + std::abs(b) + 2);
-    }
+    for (int64_t k = 0; k < depth; ++k)
+      sum.add_product(x_reals[of_x + k], w_reals[of_w + (is_transposed ? n * depth + k : k * columns + n)]);
     outputs.add(sum, depth + 9, bias ? element(*bias, n) : 0, activation_of(request));
   }
   ExactOutput made = std::move(outputs).result();
