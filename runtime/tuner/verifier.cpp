@@ -115,6 +115,23 @@ Done Verifier::wait_for_references() {
 
 const Choice& Verifier::choice_of(const std::string& id) const { return *std::ranges::find(choices_, id, &Choice::id); }
 
+std::optional<Choice> Verifier::choice_on(const Case& relative, const std::string& id) const {
+  Selection selection =
+      select(relative.call.call.problem, context_.profile, context_.library, {.force = id, .best_only = true});
+  if (selection.ranked.empty()) return std::nullopt;
+  return std::move(selection.ranked.front());
+}
+
+std::vector<Choice> Verifier::on_relatives(std::span<const std::string> ids) const {
+  std::vector<Choice> choices;
+  for (const Case& relative : relatives_) {
+    for (const std::string& id : ids) {
+      if (auto choice = choice_on(relative, id)) choices.push_back(*std::move(choice));
+    }
+  }
+  return choices;
+}
+
 std::string Verifier::fault_of(measure::Trial& trial, Standard& standard) const {
   if (trial.is_as_known) return "";
   const auto got = elements_of(trial);
@@ -136,10 +153,9 @@ std::string Verifier::fault_of(measure::Trial& trial, Standard& standard) const 
 
 std::string Verifier::fault_on_relatives(const std::string& id) {
   for (Case& relative : relatives_) {
-    const Selection selection =
-        select(relative.call.call.problem, context_.profile, context_.library, {.force = id, .best_only = true});
-    if (selection.ranked.empty()) continue;  // it does not fit
-    auto trial = measure::run_trial(context_, relative.call, selection.ranked.front(), relative.standard.known());
+    const auto choice = choice_on(relative, id);
+    if (!choice) continue;
+    auto trial = measure::run_trial(context_, relative.call, *choice, relative.standard.known());
     if (!trial && trial.error().kind == Error::Kind::unsupported) continue;
     std::string fault = trial ? fault_of(*trial, relative.standard) : to_text(trial.error());
     if (!fault.empty()) return fmt::format("{} (of {})", fault, key_of(relative.call.call.problem));

@@ -63,6 +63,8 @@ class Verifier {
   // The relatives and references, made, a thread for each. Error: the program has no reference of the operator.
   Done prepare(const OperatorEntry& entry, const runner::Task& task, const Request& request);
 
+  // The candidates as verify() runs them on relatives, whose pipelines may have other constants than the problem's.
+  std::vector<Choice> on_relatives(std::span<const std::string> ids) const;
   // Says of each candidate what is wrong with it. `at` hears of each before it runs. Witnesses are choices too: `at`
   // hears of them, `say` if they are wrong, and once more of those that passed by relatives alone, if they turn out to
   // be wrong. No witness is of `without`. A reference that would not end by then decides nothing.
@@ -97,6 +99,7 @@ class Verifier {
   Done wait_for_references();
 
   const Choice& choice_of(const std::string& id) const;  // which there is
+  std::optional<Choice> choice_on(const Case& relative, const std::string& id) const;  // nullopt: it does not fit
   std::string fault_of(measure::Trial& trial, Standard& standard) const;
   std::string fault_on_relatives(const std::string& id);
   Expected<Result> run(const std::string& id, const At& at);

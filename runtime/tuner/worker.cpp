@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -60,6 +61,7 @@ class Worker {
   void at(std::string_view stage, const std::string& id) const;
   void say_verdict(const std::string& id, const Verdict& verdict);
   Expected<std::vector<Choice>> chosen(const Ids& ids) const;
+  Expected<std::vector<Choice>> with_relatives(const Ids& ids) const;
   Expected<PreparedCall> prepare(const OperatorEntry& entry, const runner::Task& task, Request& request);
   void say_opened() const;
 
@@ -190,10 +192,17 @@ Expected<std::vector<Choice>> Worker::chosen(const Ids& ids) const {
   return choices;
 }
 
+// With what verifying them runs.
+Expected<std::vector<Choice>> Worker::with_relatives(const Ids& ids) const {
+  auto choices = chosen(ids);
+  if (choices) std::ranges::move(problem_->verifier->on_relatives(ids), std::back_inserter(*choices));
+  return choices;
+}
+
 // ---- candidates -----------------------------------------------------------------------------------------------------
 
 Done Worker::compile(const Ids& ids) {
-  const auto choices = chosen(ids);
+  const auto choices = with_relatives(ids);
   if (!choices) return choices.error();
   if (ahead_.joinable()) ahead_.join();
   for (const std::string& id : ids) at("compile", id);
@@ -204,13 +213,13 @@ Done Worker::compile(const Ids& ids) {
 
 // One thread begins the others: executors make pipelines on all cores.
 Done Worker::compile_ahead(const Ids& ids) {
-  auto choices = chosen(ids);
+  auto choices = with_relatives(ids);
   if (!choices) return choices.error();
   if (ahead_.joinable()) ahead_.join();
   if (!context_->profile.numbers.is_cpu || options_.is_ahead_on_cpu) {
-    ahead_ = std::jthread([this, choices = *std::move(choices)] {
-      for (const Choice& choice : choices) {
-        if (options_.on_candidate) options_.on_candidate("compile ahead", choice.id);
+    ahead_ = std::jthread([this, ids, choices = *std::move(choices)] {
+      for (const std::string& id : ids) {
+        if (options_.on_candidate) options_.on_candidate("compile ahead", id);
       }
       context_->executor.make_pipelines(choices, {});
     });
