@@ -428,7 +428,9 @@ Expected<Timing> Executor::time(Recording& recording, uint32_t chain) {
   if (const Done ours = check_is_ours(recording); !ours) return ours.error();
   if (const Done ready = recording.state()->prepare_timing(std::max(chain, 1u)); !ready) return ready.error();
   if (const Done ran = state_->submission->run(recording.state()->timed_commands); !ran) return ran.error();
-  return recording.state()->read_timing();
+  auto timing = recording.state()->read_timing();
+  if (timing) timing->submit_us = state_->submission->submit_us();
+  return timing;
 }
 
 void Executor::make_pipelines(std::span<const Choice> choices,

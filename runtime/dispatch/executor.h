@@ -83,6 +83,7 @@ uint64_t buffer_bytes(DType dtype, const Shape& shape, Layout layout);
 struct Timing {
   double device_us = 0;              // first kernel's start to last kernel's end, by GPU timestamps
   std::vector<double> intervals_us;  // one a chain of launches, from the end of the one before; together device_us
+  double submit_us = 0;              // what the driver took to hand it to the device, by the host's clock
 };
 
 class Recording {

@@ -93,7 +93,9 @@ Done Submission::run(VkCommandBuffer commands) {
   VkResult result = VK_SUCCESS;
   {
     const std::lock_guard lock(device_->queue_mutex);
+    const auto began = std::chrono::steady_clock::now();
     result = device_->vk.vkQueueSubmit(device_->queue, 1, &info, fence_);
+    submit_us_ = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - began).count();
   }
   if (result != VK_SUCCESS) return fail(result, "submitting commands");
   result = wait();

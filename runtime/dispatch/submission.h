@@ -33,6 +33,7 @@ class Submission {
   Done record(VkCommandBuffer commands, bool is_one_time, const std::function<void(VkCommandBuffer)>& record);
   // Submits and waits. Errors: a lost device, a submission that took too long; after either, nothing else is accepted.
   Done run(VkCommandBuffer commands);
+  double submit_us() const { return submit_us_; }  // of the last run(), until the device had it
   // Both, with a command buffer of its own.
   Done run_now(const std::function<void(VkCommandBuffer)>& record);
 
@@ -48,6 +49,7 @@ class Submission {
   VkCommandBuffer one_time_ = VK_NULL_HANDLE;
   VkFence fence_ = VK_NULL_HANDLE;
   bool is_broken_ = false;
+  double submit_us_ = 0;
 };
 
 }  // namespace qgen::dispatch

@@ -156,9 +156,8 @@ Expected<Tensors> Prepared::run(const Tensors& inputs) {
   return outputs;
 }
 
-Expected<double> Prepared::time_us() {
-  const auto timing = context_.executor.time(recording_, std::numeric_limits<uint32_t>::max());
-  return timing ? Expected<double>(timing->device_us) : timing.error();
+Expected<Timing> Prepared::time() {
+  return context_.executor.time(recording_, std::numeric_limits<uint32_t>::max());
 }
 
 Expected<std::vector<double>> Prepared::step_times_us() {

@@ -46,7 +46,7 @@ class Prepared {
   // Once, on whatever lies in the inputs' memory. Errors: those of Executor::run().
   Done replay() { return context_.executor.run(recording_); }
   // One replay by the device's clock: from the first launch to the last, with no timestamp between them.
-  Expected<double> time_us();
+  Expected<Timing> time();
   // One replay with a timestamp behind each launch, which keeps them apart: a number for each step of the schedule.
   Expected<std::vector<double>> step_times_us();
 

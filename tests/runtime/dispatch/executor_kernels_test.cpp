@@ -99,6 +99,7 @@ TEST_F(ExecutorTest, EmptyGridsDoNothing) {
   const auto timing = executor().time(recording);
   ASSERT_TRUE(timing) << to_text(timing.error());
   EXPECT_EQ(timing->intervals_us.size(), 1u);
+  EXPECT_GT(timing->submit_us, 0);
   Recording empty = record({});
   run(empty);
 }
