@@ -379,20 +379,21 @@ constexpr std::string_view kFitNames[] = {
   "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops", "int8_matrix_cost.fetched",
   "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.two_turns",
   "int8_matrix_cost.many_registers", "int8_matrix_cost.long_steps", "int8_matrix_cost.longest_steps",
-  "int8_matrix_cost.one_row", "conv_coopmat.walking", "conv_coopmat.by_words", "conv_coopmat.by_lines",
+  "int8_matrix_cost.one_row", "conv_coopmat.walking", "conv_coopmat.by_lines", "conv_coopmat.unit_us",
+  "conv_coopmat.word_ops", "conv_coopmat.real_store", "conv_coopmat.few_pixels", "conv_coopmat.real_us",
 };
 constexpr double kFitValues[] = {
-  1.35, 0.0859, 0.448, 0.548, 86.7, 0.817, 1.22, 1.47, 1.06, 1.02, 1.08, 1.22, 5.72, 0.733,
+  1.35, 0.0859, 0.448, 0.548, 86.7, 0.817, 1.22, 1.47, 1.06, 1.02, 1.08, 1.28, 0.73, 0.622, 97.5, 1.99, 1.33, 0.419,
 };
 
 struct Fit {
   double begin_us, step_us, product_ops, fetched, output_ops, sharing, two_turns, many_registers, long_steps,
-    longest_steps, one_row, walking, by_words, by_lines;
+    longest_steps, one_row, walking, by_lines, unit_us, word_ops, real_store, few_pixels, real_us;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
-      values[10], values[11], values[12], values[13]};
+      values[10], values[11], values[12], values[13], values[14], values[15], values[16], values[17]};
 }
 
 // The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
@@ -400,7 +401,11 @@ struct CostTerms {
   Real multiplying_us;
   Real storing_us;
   Integer sharing_ones;
-  Integer term1;
+  Real term1;
+  Integer step_units;
+  Integer term2;
+  Real term3;
+  Integer term4;
   Integer step;
   Integer rows;
   Integer columns;
@@ -414,9 +419,10 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Real gathering = Real(fit.walking)
-      * choose(parameters.reads == Reads::words, Real(fit.by_words),
-      choose(parameters.reads == Reads::lines, Real(fit.by_lines), 1));
+  const Real gathering = Real(fit.walking) * choose(parameters.reads == Reads::lines, Real(fit.by_lines), 1);
+  const bool is_real = parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16;
+  const Real storing = choose(is_real,
+      Real(fit.real_store) * choose(Integer(parameters.matrix_n) > 8, Real(fit.few_pixels), 1), 1);
   const Real slowness = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8,
       Real(fit.many_registers), 1)
       * choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
@@ -426,18 +432,22 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Real multiplying_us = slowness * Integer(specialization.step) * gathering
       * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
       / Real(device.int8_matrix_ops_per_us) + Real(fit.fetched) * (rows + columns) / Real(device.bytes_per_us));
-  const Real storing_us = slowness * Real(fit.output_ops)
+  const Real storing_us = slowness * storing * Real(fit.output_ops)
       * choose(Integer(specialization.blocks_n) > 2, Real(fit.two_turns), 1) * rows * columns
       / Real(device.f32_ops_per_us);
   const Integer sharing_ones = choose(Integer(specialization.subgroups_workgroup) <= 128,
       Integer(specialization.subgroups_workgroup), 0);
+  const Integer step_units = rows * Integer(specialization.step) / 16;
+  const Real reals_us = Real(fit.real_us) * ceil_div(rows * columns / 4, Integer(specialization.subgroups_workgroup));
   return {.multiplying_us = multiplying_us, .storing_us = storing_us, .sharing_ones = sharing_ones,
-      .term1 = parameters.reads == Reads::lines, .step = specialization.step, .rows = rows, .columns = columns};
+      .term1 = Real(fit.unit_us) * ceil_div(step_units, Integer(specialization.subgroups_workgroup)),
+      .step_units = step_units, .term2 = parameters.reads == Reads::words, .term3 = choose(is_real, reals_us, 0),
+      .term4 = parameters.reads == Reads::lines, .step = specialization.step, .rows = rows, .columns = columns};
 }
 
 struct Shared1 {
   // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term1), offsetof(CostTerms, step)};
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term4), offsetof(CostTerms, step)};
   Integer steps;
   Real shared_term1;
 };
@@ -447,7 +457,7 @@ void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernel
   const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer problem_term1 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
   for (const CostTerms& kernel : kernels) {
-    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term1 != 0), problem_term1, phase_k));
+    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term4 != 0), problem_term1, phase_k));
     const Integer steps = ceil_div(walked_k, Integer(kernel.step));
     *to++ = {.steps = steps, .shared_term1 = Real(fit.begin_us) + steps * Real(fit.step_us)};
   }
@@ -458,17 +468,20 @@ struct Shared2 {
   static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
   Integer rounds;
   Integer shared_term2;
+  Real shared_term3;
 };
 void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
     const Integer rounds = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
         Integer(device.compute_units));
-    *to++ = {.rounds = rounds, .shared_term2 = rounds * Integer(device.compute_units)};
+    *to++ = {.rounds = rounds, .shared_term2 = rounds * Integer(device.compute_units),
+        .shared_term3 = rounds * Integer(device.compute_units) * Real(fit.word_ops)};
   }
 }
 
@@ -485,7 +498,9 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
     const Real tile_us = alike1.steps * kernel.multiplying_us
         + kernel.storing_us * choose(alike2.rounds * kernel.sharing_ones > 128, Real(fit.sharing), 1);
     const Real tiles_us = alike1.shared_term1 + alike2.shared_term2 * tile_us;
-    *to++ = problem_term1 + tiles_us;
+    const Real words_us = alike1.steps
+        * (kernel.term1 + alike2.shared_term3 * kernel.step_units / Real(device.f32_ops_per_us));
+    *to++ = problem_term1 + tiles_us + choose((kernel.term2 != 0), words_us, 0) + kernel.term3;
   }
 }
 

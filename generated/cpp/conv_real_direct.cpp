@@ -119,7 +119,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {"plain_reals.product_ops", "plain_reals.products_per_us"};
-constexpr double kFitValues[] = {20, 20};
+constexpr double kFitValues[] = {46, 19.1};
 
 struct Fit {
   double product_ops, products_per_us;

@@ -110,8 +110,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"plain_reals.product_ops", "plain_reals.products_per_us"};
-constexpr double kFitValues[] = {20, 20};
+constexpr std::string_view kFitNames[] = {"conv_real_plain.product_ops", "conv_real_plain.products_per_us"};
+constexpr double kFitValues[] = {28, 24};
 
 struct Fit {
   double product_ops, products_per_us;

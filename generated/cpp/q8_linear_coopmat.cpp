@@ -365,7 +365,7 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Real multiplying_us = slowness * Integer(specialization.step) * gathering
       * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
       / Real(device.int8_matrix_ops_per_us) + Real(fit.fetched) * (rows + columns) / Real(device.bytes_per_us));
-  const Real storing_us = slowness * Real(fit.output_ops)
+  const Real storing_us = slowness * 1 * Real(fit.output_ops)
       * choose(Integer(specialization.blocks_n) > 2, Real(fit.two_turns), 1) * rows * columns
       / Real(device.f32_ops_per_us);
   const Integer sharing_ones = choose(Integer(specialization.subgroups_workgroup) <= 128,

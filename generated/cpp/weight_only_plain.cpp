@@ -104,8 +104,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"plain_reals.product_ops", "plain_reals.products_per_us"};
-constexpr double kFitValues[] = {20, 20};
+constexpr std::string_view kFitNames[] = {"plain_rows.product_ops", "plain_rows.products_per_us"};
+constexpr double kFitValues[] = {234, 8.44};
 
 struct Fit {
   double product_ops, products_per_us;

@@ -156,9 +156,7 @@ Expected<Tensors> Prepared::run(const Tensors& inputs) {
   return outputs;
 }
 
-Expected<Timing> Prepared::time() {
-  return context_.executor.time(recording_, std::numeric_limits<uint32_t>::max());
-}
+Expected<Timing> Prepared::time() { return context_.executor.time(recording_, std::numeric_limits<uint32_t>::max()); }
 
 Expected<std::vector<double>> Prepared::step_times_us() {
   const auto timing = context_.executor.time(recording_, 1);

@@ -101,9 +101,8 @@ std::string headline_text(const Headline& times) {
   const auto text = [](const measure::Spread& us) {
     return fmt::format("{:.1f} us ({:.1f} to {:.1f})", us.median, us.low, us.high);
   };
-  std::string line =
-      fmt::format("time: {} by the device's clock; {} from call to return, {:.1f} us of it to submit\n",
-                  text(times.device_us), text(times.wall_us), times.submit_us.median);
+  std::string line = fmt::format("time: {} by the device's clock; {} from call to return, {:.1f} us of it to submit\n",
+                                 text(times.device_us), text(times.wall_us), times.submit_us.median);
   if (times.device_us.high > 1.1 * times.device_us.median)
     line += "warning: the times vary by more than a tenth; something else works on the device, or its clock moves\n";
   return line;

@@ -16,8 +16,8 @@ constexpr size_t kFewest = 16;               // of a search that goes on as long
 constexpr double kMostOfSpace = 0.15;        // of it too
 constexpr size_t kBest = 4;                  // which meet in the end
 constexpr uint32_t kShort = 10, kLong = 60;  // replays
-constexpr double kLongInShorts = 3;   // how much longer one of the last stage takes, verified as it is
-constexpr double kOfLastStage = 0.2;  // of the budget, at most
+constexpr double kLongInShorts = 3;          // how much longer one of the last stage takes, verified as it is
+constexpr double kOfLastStage = 0.2;         // of the budget, at most
 constexpr double kNoGain = 0.99;
 constexpr double kRunsOfFirst = 50;    // of a kernel, until it is measured
 constexpr double kEndless = 1e9;       // seconds

@@ -98,7 +98,7 @@ class Verifier {
   std::future<Answer> answer_later(const OperatorEntry& entry, std::shared_ptr<const Request> request) const;
   Done wait_for_references();
 
-  const Choice& choice_of(const std::string& id) const;  // which there is
+  const Choice& choice_of(const std::string& id) const;                                // which there is
   std::optional<Choice> choice_on(const Case& relative, const std::string& id) const;  // nullopt: it does not fit
   std::string fault_of(measure::Trial& trial, Standard& standard) const;
   std::string fault_on_relatives(const std::string& id);

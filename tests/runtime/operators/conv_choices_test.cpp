@@ -187,7 +187,8 @@ TEST(ConvChoices, OfRealsBesideRulesByHand) {
   EXPECT_EQ(table, R"(
 3 -> 32, 3x3 s1 at 256
   direct -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
-  direct -> plain: adreno-660, adreno-740, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
+  direct -> plain: adreno-660, adreno-740, powervr-bxe-4-32, apple-m1, intel-arc-a770
+  direct -> tiled: amd-mi210
   im2col -> plain: mali-g78, mali-g715
 32 -> 64, 3x3 s1 at 128
   direct -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
@@ -201,8 +202,7 @@ TEST(ConvChoices, OfRealsBesideRulesByHand) {
   im2col -> tiled: mali-g715
 128 -> 128, 3x3 s2 at 56
   im2col -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
-  im2col -> plain: mali-g78
-  im2col -> tiled: adreno-660, adreno-740, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
+  im2col -> tiled: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
 512 -> 512, 3x3 s1 at 7
   im2col -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
   im2col -> tiled: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210

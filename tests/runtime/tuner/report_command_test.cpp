@@ -39,7 +39,7 @@ TEST_F(ReportTest, DrawsATableOfADevice) {
   const std::string table = tests::source_folder() + "/tuning/nvidia-h200.yaml";
   const auto done = report_page(kShipped, {.output = path("a.html"), .files = {table}});
   ASSERT_TRUE(done) << to_text(done.error());
-  const auto page = read_file(path("a.html"), size_t{2} << 20);
+  const auto page = read_file(path("a.html"), size_t{16} << 20);
   ASSERT_TRUE(page) << to_text(page.error());
   EXPECT_THAT(*page, HasSubstr("<h1>qgen on NVIDIA H200</h1>"));
   EXPECT_THAT(*page, HasSubstr("<h2 id=\"op-q8ta_linear\">"));
@@ -49,7 +49,7 @@ TEST_F(ReportTest, DrawsATableOfADevice) {
 
 // Two cards of one model and driver differ in their UUID alone.
 TEST_F(ReportTest, TellsTwoDevicesOfOneNameApart) {
-  auto table = read_file(tests::source_folder() + "/tuning/nvidia-h200.yaml", size_t{2} << 20);
+  auto table = read_file(tests::source_folder() + "/tuning/nvidia-h200.yaml", size_t{16} << 20);
   ASSERT_TRUE(table) << to_text(table.error());
   const size_t at = table->find("\n  uuid: ") + 3;  // the device's, where its driver's stands deeper
   ASSERT_GE(at, 3u);
@@ -69,7 +69,7 @@ TEST_F(ReportTest, TellsTwoDevicesOfOneNameApart) {
   };
   EXPECT_THAT(to_text(either.error()), AllOf(HasSubstr(uuid(first)), HasSubstr(uuid(second))));
   ASSERT_TRUE(export_file(kShipped, {.device = uuid(second), .store = store, .output = path("one.yaml")}));
-  EXPECT_THAT(*read_file(path("one.yaml"), size_t{2} << 20), HasSubstr("uuid: " + second));
+  EXPECT_THAT(*read_file(path("one.yaml"), size_t{16} << 20), HasSubstr("uuid: " + second));
 
   // A folder has one file of a model.
   ASSERT_TRUE(export_file(kShipped, {.store = store, .output = path("folder/")}));

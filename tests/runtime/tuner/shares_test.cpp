@@ -49,14 +49,13 @@ Spent spend(const std::vector<Problem>& problems, double budget_s) {
     for (size_t i = 0; i < problem.candidates; ++i)
       candidates.push_back({fmt::format("op.tile.m{}", i), 1.0 + static_cast<double>(i)});
     double elapsed_s = problem.opening_s;
-    const Laboratory laboratory{.measure = [&](std::span<const std::string> ids, uint32_t replays,
-                                               double) -> Expected<Batch> {
-                                  const double compiling_s = replays == 10 ? problem.compiling_s : 0;  // the short ones
-                                  elapsed_s += compiling_s + problem.each_s * static_cast<double>(ids.size());
-                                  return Batch{std::vector(ids.size(), std::optional(measure::Spread{1, 1, 1})),
-                                               compiling_s};
-                                },
-                                .elapsed_s = [&] { return elapsed_s; }};
+    const Laboratory laboratory{
+        .measure = [&](std::span<const std::string> ids, uint32_t replays, double) -> Expected<Batch> {
+          const double compiling_s = replays == 10 ? problem.compiling_s : 0;  // the short ones
+          elapsed_s += compiling_s + problem.each_s * static_cast<double>(ids.size());
+          return Batch{std::vector(ids.size(), std::optional(measure::Spread{1, 1, 1})), compiling_s};
+        },
+        .elapsed_s = [&] { return elapsed_s; }};
     const auto found = find_best(candidates, {}, laboratory, {.share = shares.next()});
     shares.took({elapsed_s, problem.opening_s, found->pace});
     spent.seconds += elapsed_s;
