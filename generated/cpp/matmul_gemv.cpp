@@ -207,8 +207,9 @@ Fit fit_of(const SelectionScope& scope) {
 struct CostTerms {
   Integer group_team;
   Real term1;
-  Real read_times;
   Real term2;
+  Real read_times;
+  Real term3;
   Integer rows;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
@@ -217,10 +218,10 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Real read_times = choose(Integer(specialization.transposed) == 1, Real(1.0), Real(fit.row_reads));
-  return {.group_team = specialization.group_team,
-      .term1 = Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
+  return {.group_team = specialization.group_team, .term1 = Integer(specialization.group_team) * Real(128.0),
+      .term2 = Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
       + choose(parameters.halves == Halves::native, Integer(0), Real(0.01)), .read_times = read_times,
-      .term2 = 3
+      .term3 = 3
       + Integer(specialization.rows)
       * (Real(fit.row_ops)
       + choose(parameters.halves == Halves::native, Real(fit.half_ops),
@@ -235,15 +236,17 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
       / Real(device.bytes_per_us);
   const Real problem_term2 = Real(2048.0) * Integer(device.compute_units);
   const Integer problem_term3 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
-  const Integer problem_term4 = Integer(problem.n) * Integer(problem.k);
+  const Integer problem_term4 = max(1, Integer(problem.k) * Integer(problem.weight_bits));
   for (const CostTerms& kernel : kernels) {
     const Real reading = problem_term1
         * max(1, problem_term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term3)));
-    *to++ = kernel.term1
+    const Real idle_times = max(Real(1.0), kernel.term1 / problem_term4);
+    *to++ = kernel.term2
         + max(kernel.read_times * reading,
         ceil_div(Integer(problem.m), Integer(kernel.rows))
         * max(kernel.read_times * Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
-        / Real(device.bytes_per_us), problem_term4 * kernel.term2 / Real(device.f32_ops_per_us)));
+        / Real(device.bytes_per_us),
+        idle_times * Integer(problem.n) * Integer(problem.k) * kernel.term3 / Real(device.f32_ops_per_us)));
   }
 }
 
