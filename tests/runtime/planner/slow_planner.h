@@ -30,7 +30,8 @@ struct Situation {
 
 class BruteForce {
  public:
-  BruteForce(const Graph& graph, const PlanOptions& options) : graph_(graph), options_(options) {
+  BruteForce(const Graph& graph, const DeviceModel& device, const ConversionCost& conversion)
+      : graph_(graph), device_(device), conversion_(conversion) {
     for (const Tensor& tensor : graph.tensors) tensors_[tensor.name] = &tensor;
   }
 
@@ -42,7 +43,7 @@ class BruteForce {
 
  private:
   bool holds(const Tensor& tensor, Representation r) const {
-    return refusal(tensor.shape, tensor.dtype, r, options_.device).empty();
+    return refusal(tensor.shape, tensor.dtype, r, device_).empty();
   }
 
   bool is_written(const std::string& tensor) const {
@@ -68,19 +69,15 @@ class BruteForce {
     for (const Kernel& kernel : graph_.nodes[index].kernels) {
       Situation with = so_far;
       with.kernels += std::llround(kernel.cost_us * 1e6);
-      choose_operand(index, kernel, {}, with);
+      choose_operand(index, kernel, 0, std::move(with));
     }
   }
 
-  void choose_operand(size_t index, const Kernel& kernel, std::vector<Representation> tuple, Situation so_far) {
+  void choose_operand(size_t index, const Kernel& kernel, size_t operand, Situation so_far) {
     const Node& node = graph_.nodes[index];
-    const size_t operand = tuple.size();
-    if (operand == kernel.takes.size()) {
-      if (is_in_sync(kernel, tuple)) choose_node(index + 1, std::move(so_far));
-      return;
-    }
+    if (operand == kernel.takes.size()) return choose_node(index + 1, std::move(so_far));
     const bool reads = operand < node.inputs.size();
-    const std::string& tensor = reads ? node.inputs[operand] : node.outputs[operand - node.inputs.size()];
+    const std::string& tensor = tensor_name(node, operand);
     for (Representation r : kernel.takes[operand]) {
       if (!holds(*tensors_.at(tensor), r)) continue;
       Situation with = so_far;
@@ -89,19 +86,8 @@ class BruteForce {
       } else {
         with.home[tensor] = r;
       }
-      tuple.push_back(r);
-      choose_operand(index, kernel, tuple, with);
-      tuple.pop_back();
+      choose_operand(index, kernel, operand + 1, std::move(with));
     }
-  }
-
-  static bool is_in_sync(const Kernel& kernel, const std::vector<Representation>& tuple) {
-    for (const auto& group : kernel.synced) {
-      for (uint32_t operand : group) {
-        if (!are_compatible(tuple[operand], tuple[group.front()])) return false;
-      }
-    }
-    return true;
   }
 
   // A tensor whose caller demands a form is tried with each.
@@ -120,7 +106,7 @@ class BruteForce {
   void add_up(const Situation& situation) {
     Rank rank{situation.kernels, 0, 0};
     for (const auto& [name, home] : situation.home) {
-      std::get<2>(rank) += qgen::planner::rank(home, options_.device.preferred);
+      std::get<2>(rank) += qgen::planner::rank(home);
       const auto wanted = situation.wanted.find(name);
       if (wanted == situation.wanted.end()) continue;
       const auto copies = least_copies(*tensors_.at(name), home, wanted->second);
@@ -157,7 +143,7 @@ class BruteForce {
         const auto& before = made[(set - last).bits()];
         if (!before || !holds(tensor, last)) continue;
         for (Representation from : set - last) {
-          const auto us = options_.conversion(tensor, from, last);
+          const auto us = conversion_(tensor, from, last);
           if (!us) continue;
           const std::pair<int64_t, int64_t> candidate{before->first + std::llround(*us * 1e6), before->second + 1};
           if (!made[bits] || candidate < *made[bits]) made[bits] = candidate;
@@ -168,7 +154,8 @@ class BruteForce {
   }
 
   const Graph& graph_;
-  const PlanOptions& options_;
+  const DeviceModel& device_;
+  const ConversionCost& conversion_;
   std::map<std::string, const Tensor*> tensors_;
   std::map<std::pair<std::string, Representation>, std::vector<Copies>> copies_;
   std::optional<Rank> best_;
@@ -180,7 +167,8 @@ struct Verdict {
   Rank rank;
 };
 
-inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan& plan) {
+inline Verdict judge(const Graph& graph, const DeviceModel& device, const ConversionCost& conversion,
+                     const Plan& plan) {
   std::map<std::string, std::set<Representation>> present;
   std::map<std::string, Representation> home;
   std::map<std::string, std::set<Representation>> read;
@@ -188,14 +176,14 @@ inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan&
   for (const auto& planned : plan.tensors) {
     present[planned.name] = {planned.home};
     home[planned.name] = planned.home;
-    std::get<2>(rank) += qgen::planner::rank(planned.home, options.device.preferred);
+    std::get<2>(rank) += qgen::planner::rank(planned.home);
   }
   for (const Conversion& made : plan.conversions) {
     if (!present[made.tensor].contains(made.from)) return {made.tensor + " is converted from what is not there", rank};
     if (!present[made.tensor].insert(made.to).second) return {made.tensor + " is converted twice to one form", rank};
     const auto tensor = std::find_if(graph.tensors.begin(), graph.tensors.end(),
                                      [&](const Tensor& t) { return t.name == made.tensor; });
-    const auto us = options.conversion(*tensor, made.from, made.to);
+    const auto us = conversion(*tensor, made.from, made.to);
     if (!us) return {made.tensor + ": there is no such conversion", rank};
     std::get<0>(rank) += std::llround(*us * 1e6);
     std::get<1>(rank) += 1;
@@ -205,8 +193,7 @@ inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan&
                                                   [&](Representation r) { return tensor.leaves_as.contains(r); }))
       return {tensor.name + " leaves otherwise", rank};
     for (Representation r : present[tensor.name]) {
-      if (!refusal(tensor.shape, tensor.dtype, r, options.device).empty())
-        return {tensor.name + " cannot be held", rank};
+      if (!refusal(tensor.shape, tensor.dtype, r, device).empty()) return {tensor.name + " cannot be held", rank};
     }
   }
   for (const Node& node : graph.nodes) {
@@ -226,12 +213,6 @@ inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan&
       if (!present[tensor].contains(r)) return {tensor + " is read in a form that nobody makes", rank};
       if (reads) read[tensor].insert(r);
     }
-    for (const auto& group : kernel->synced) {
-      for (uint32_t operand : group) {
-        if (!are_compatible(planned->takes[operand], planned->takes[group.front()]))
-          return {node.name + " is out of sync", rank};
-      }
-    }
   }
   for (const Conversion& made : plan.conversions) {
     const bool leads_on = std::any_of(plan.conversions.begin(), plan.conversions.end(), [&](const Conversion& next) {
@@ -247,7 +228,7 @@ inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan&
 
 // The rule to beat, and more than it does: operators in the order of insertion, each at its cheapest given what is
 // there, conversions included and shared; no look at what comes after. Of a set it writes the first row.
-inline std::optional<double> greedy_cost_us(const Graph& graph, const PlanOptions& options) {
+inline std::optional<double> greedy_cost_us(const Graph& graph, const ConversionCost& conversion) {
   std::map<std::string, std::vector<Representation>> present;  // the home first
   std::map<std::string, const Tensor*> tensors;
   for (const Tensor& tensor : graph.tensors) {
@@ -261,7 +242,7 @@ inline std::optional<double> greedy_cost_us(const Graph& graph, const PlanOption
     std::optional<double> least;
     for (Representation to : takes) {
       const bool is_there = std::find(forms.begin(), forms.end(), to) != forms.end();
-      const auto us = is_there ? 0.0 : options.conversion(*tensors[tensor], forms.front(), to);
+      const auto us = is_there ? 0.0 : conversion(*tensors[tensor], forms.front(), to);
       if (!us || (least && *least <= *us)) continue;
       least = us;
       *form = to;
