@@ -17,11 +17,15 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 
 #include "runtime/planner/plan.h"
+#include "tests/runtime/planner/agreeing.h"
+#include "tests/runtime/planner/copy_cost.h"
 
 namespace {
 
@@ -41,35 +45,46 @@ class Network {
 
   // Convolutions and products: a kernel for each form of the inputs and each of the output.
   uint32_t dense(const std::string& op, const std::vector<uint32_t>& reads, int64_t channels, int64_t side) {
-    return add(op, reads, channels, side, [&](std::vector<Kernel>& kernels) {
+    return add(op, reads, channels, side, [&] {
+      std::vector<Kernel> kernels;
       for (const Representation in : forms_) {
         for (const Representation out : forms_) {
-          kernels.push_back({.takes = std::vector<RepresentationSet>(reads.size(), in)});
-          kernels.back().takes.push_back(out);
+          std::vector<RepresentationSet> takes(reads.size(), in);
+          takes.push_back(out);
+          kernels.push_back(drawn(kernels.size(), std::move(takes)));
         }
       }
+      return kernels;
     });
   }
 
   // Sums, joins, activations: one kernel for each form of all operands, and one for all forms that go together.
   uint32_t pointwise(const std::string& op, const std::vector<uint32_t>& reads, int64_t channels, int64_t side) {
-    const auto words = set_of([](Representation r) { return info(r).is_packed_bytes(); });
-    return add(op, reads, channels, side, [&](std::vector<Kernel>& kernels) {
+    return add(op, reads, channels, side, [&] {
+      const size_t operands = reads.size() + 1;
+      std::vector<Kernel> kernels;
       for (const Representation form : forms_)
-        kernels.push_back({.takes = std::vector<RepresentationSet>(reads.size() + 1, form)});
-      kernels.push_back({.takes = std::vector(reads.size() + 1, words), .synced = {{}}});
-      for (uint32_t operand = 0; operand <= reads.size(); ++operand) kernels.back().synced[0].push_back(operand);
+        kernels.push_back(drawn(kernels.size(), std::vector<RepresentationSet>(operands, form)));
+      const auto words = set_of([](Representation r) { return info(r).is_packed_bytes(); });
+      std::vector<uint32_t> all(operands);
+      std::iota(all.begin(), all.end(), 0);
+      std::ranges::move(testing::agreeing(drawn(kernels.size(), std::vector(operands, words)), {all}),
+                        std::back_inserter(kernels));
+      return kernels;
     });
   }
 
   // Four kernels that take anything: no two operators are alike.
   uint32_t random(const std::vector<uint32_t>& reads) {
-    return add(fmt::format("op{}", graph_.nodes.size()), reads, 64, 28, [&](std::vector<Kernel>& kernels) {
-      kernels.resize(4);
-      for (Kernel& kernel : kernels) {
+    return add(fmt::format("op{}", graph_.nodes.size()), reads, 64, 28, [&] {
+      std::vector<std::vector<RepresentationSet>> takes(4);
+      for (auto& of_kernel : takes) {
         for (size_t operand = 0; operand <= reads.size(); ++operand)
-          kernel.takes.push_back(*Representation::of(static_cast<qgen::Layout>(below(kRepresentationCount))));
+          of_kernel.push_back(*Representation::of(static_cast<qgen::Layout>(below(kRepresentationCount))));
       }
+      std::vector<Kernel> kernels;
+      for (auto& of_kernel : takes) kernels.push_back(drawn(kernels.size(), std::move(of_kernel)));
+      return kernels;
     });
   }
 
@@ -79,17 +94,15 @@ class Network {
   Graph graph() && { return std::move(graph_); }
 
  private:
-  template <typename AddKernels>
+  Kernel drawn(size_t number, std::vector<RepresentationSet> takes) {
+    return {.name = fmt::format("k{:02}", number), .takes = std::move(takes), .cost_us = 1 + below(1000) / 250.0};
+  }
+
+  template <typename MakeKernels>
   uint32_t add(const std::string& op, const std::vector<uint32_t>& reads, int64_t channels, int64_t side,
-               const AddKernels& add_kernels) {
+               const MakeKernels& make_kernels) {
     auto& kernels = kernels_[fmt::format("{} {} {} {}", op, reads.size(), channels, side)];
-    if (kernels.empty()) {
-      add_kernels(kernels);
-      for (Kernel& kernel : kernels) {
-        kernel.name = fmt::format("k{:02}", &kernel - kernels.data());
-        kernel.cost_us = 1 + below(1000) / 250.0;
-      }
-    }
+    if (kernels.empty()) kernels = make_kernels();
     Node node{.name = fmt::format("n{:05}", graph_.nodes.size()), .op = op, .kernels = kernels};
     for (const uint32_t read : reads) node.inputs.push_back(graph_.tensors[read].name);
     const uint32_t written = input(channels, side);
@@ -196,7 +209,7 @@ RepresentationSet convolution_forms() {
 
 void plan_graph(benchmark::State& state, const Graph& graph) {
   for ([[maybe_unused]] auto _ : state) {
-    const auto planned = plan(graph);
+    const auto planned = plan(graph, {}, testing::copy_cost());
     if (!planned) return state.SkipWithError(planned.error().message.c_str());
     state.counters["gap"] = planned->gap();
     state.counters["us"] = planned->cost_us;

@@ -106,7 +106,7 @@ target_link_libraries(links PRIVATE qgen::planner)
 TEXT
 cat >"$work/links/main.cpp" <<'TEXT'
 #include "runtime/planner/plan.h"
-int main() { return !qgen::planner::plan({}); }
+int main() { return !qgen::planner::plan({}, {}, {}); }
 TEXT
 cmake -G Ninja -S "$work/links" -B "$work/links/build" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
 cmake --build "$work/links/build"

@@ -151,6 +151,12 @@ constexpr uint32_t kSpecializations[] = {
   2, 4, 256, 2, 2, 64,
   2, 4, 256, 4, 2, 32,
   2, 4, 256, 4, 2, 64,
+  4, 2, 256, 1, 2, 32,
+  4, 2, 256, 1, 2, 64,
+  4, 2, 256, 2, 2, 32,
+  4, 2, 256, 2, 2, 64,
+  4, 2, 256, 4, 2, 32,
+  4, 2, 256, 4, 2, 64,
   1, 2, 128, 1, 2, 32,
   1, 2, 128, 1, 2, 64,
   1, 2, 128, 2, 2, 32,
@@ -318,10 +324,35 @@ constexpr InterfaceInfo binds_5c4eb0e0 = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_b3010a22,
 };
+constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
+  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_9fbbae7e[] = {
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+};
+constexpr uint32_t workgroup_d3e6bc90[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+};
+constexpr uint32_t shared_bytes_7cf64296[] = {
+  10240, 13824, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040, 15360, 27648, 10240, 13824, 10240, 18432, 15360,
+  27648, 20480, 23040, 20480, 27648, 20480, 36864, 20480, 20480, 20480, 27648, 25600, 46080, 6400, 11520, 7680, 13824,
+  10240, 18432, 10240, 13824, 10240, 18432, 15360, 27648,
+};
 constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
   {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_2d1f61ff[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_048163cb[] = {
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
@@ -329,20 +360,16 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_2d1f61ff[] = 
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
 };
-constexpr uint32_t workgroup_80e180db[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_d511af6a[] = {
+constexpr uint32_t shared_bytes_07df6457[] = {
   3840, 6912, 5120, 9216, 7680, 13824, 5760, 10368, 6400, 11520, 7680, 13824, 3840, 6912, 5120, 9216, 7680, 13824, 6400,
-  11520, 7680, 13824, 10240, 18432, 3200, 5760, 3840, 6912, 5120, 9216, 3840, 6912, 5120, 9216, 7680, 13824,
+  11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040, 3200, 5760, 3840, 6912, 5120, 9216, 3840,
+  6912, 5120, 9216, 7680, 13824,
 };
 constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_edd21eab[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_7f13edde[] = {
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
@@ -350,44 +377,29 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_edd21eab[] = 
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
 };
-constexpr uint32_t shared_bytes_d2669115[] = {
+constexpr uint32_t shared_bytes_a273eb67[] = {
   6144, 9216, 7680, 13824, 12800, 23040, 6400, 11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040,
-  12288, 13824, 12288, 18432, 15360, 27648, 3840, 6912, 5120, 9216, 7680, 13824, 6144, 9216, 7680, 13824, 12800, 23040,
-};
-constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
-  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_e41877e4[] = {
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-};
-constexpr uint32_t shared_bytes_54cefb76[] = {
-  10240, 13824, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040, 15360, 27648, 10240, 13824, 10240, 18432, 15360,
-  27648, 20480, 23040, 20480, 27648, 20480, 36864, 6400, 11520, 7680, 13824, 10240, 18432, 10240, 13824, 10240, 18432,
-  15360, 27648,
+  12288, 13824, 12288, 18432, 15360, 27648, 12288, 13824, 12800, 23040, 23040, 41472, 3840, 6912, 5120, 9216, 7680,
+  13824, 6144, 9216, 7680, 13824, 12800, 23040,
 };
 enum Interface : uint16_t {
-  uses_3b0f5b8c,
-  uses_97f2af65,
-  uses_d80b8760,
+  uses_86a2d0c7,
+  uses_e5ec5ebb,
+  uses_ebce7389,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_5c4eb0e0, workgroup_80e180db, shared_bytes_d511af6a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2d1f61ff},  // uses_3b0f5b8c
-  {&binds_5c4eb0e0, workgroup_80e180db, shared_bytes_d2669115, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_edd21eab},  // uses_97f2af65
-  {&binds_5c4eb0e0, workgroup_80e180db, shared_bytes_54cefb76, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e41877e4},  // uses_d80b8760
+  {&binds_5c4eb0e0, workgroup_d3e6bc90, shared_bytes_7cf64296, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9fbbae7e},  // uses_86a2d0c7
+  {&binds_5c4eb0e0, workgroup_d3e6bc90, shared_bytes_07df6457, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_048163cb},  // uses_e5ec5ebb
+  {&binds_5c4eb0e0, workgroup_d3e6bc90, shared_bytes_a273eb67, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7f13edde},  // uses_ebce7389
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_real_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_d80b8760},
-    {"conv_real_coopmat.m16n8k16.f32", {16, 8, 16, f32}, uses_97f2af65},
-    {"conv_real_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_3b0f5b8c},
+    {"conv_real_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_86a2d0c7},
+    {"conv_real_coopmat.m16n8k16.f32", {16, 8, 16, f32}, uses_ebce7389},
+    {"conv_real_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_e5ec5ebb},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

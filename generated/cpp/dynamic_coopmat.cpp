@@ -217,6 +217,22 @@ constexpr uint32_t kSpecializations[] = {
   2, 4, 256, 2, 4, 128, 32,
   2, 4, 256, 2, 4, 128, 64,
   2, 4, 256, 2, 4, 128, 128,
+  4, 2, 256, 1, 2, 64, 64,
+  4, 2, 256, 1, 2, 128, 32,
+  4, 2, 256, 1, 2, 128, 64,
+  4, 2, 256, 1, 2, 128, 128,
+  4, 2, 256, 2, 2, 64, 64,
+  4, 2, 256, 2, 2, 128, 32,
+  4, 2, 256, 2, 2, 128, 64,
+  4, 2, 256, 2, 2, 128, 128,
+  4, 2, 256, 4, 2, 64, 64,
+  4, 2, 256, 4, 2, 128, 32,
+  4, 2, 256, 4, 2, 128, 64,
+  4, 2, 256, 4, 2, 128, 128,
+  4, 2, 256, 2, 4, 64, 64,
+  4, 2, 256, 2, 4, 128, 32,
+  4, 2, 256, 2, 4, 128, 64,
+  4, 2, 256, 2, 4, 128, 128,
   1, 2, 128, 1, 2, 64, 64,
   1, 2, 128, 1, 2, 128, 32,
   1, 2, 128, 1, 2, 128, 64,
@@ -426,29 +442,32 @@ constexpr InterfaceInfo binds_4e4c6a72 = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_f597f04b,
 };
-constexpr CooperativeMatrixShape matrices_31213621[] = {
-  {16, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_d9e8a5e1[] = {
+  {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_0271c3a8[] = {
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_4a590f5f[] = {
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
 };
-constexpr uint32_t workgroup_65f811ce[][3] = {
+constexpr uint32_t workgroup_00ef515d[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
@@ -456,24 +475,61 @@ constexpr uint32_t workgroup_65f811ce[][3] = {
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_32e220d1[] = {
+constexpr uint32_t shared_bytes_bb1c3b8b[] = {
+  10880, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 12608,
+  24896, 22848, 21824, 13952, 27264, 25216, 24192, 16640, 32000, 29952, 28928, 25216, 49792, 45696, 43648, 10880, 16000,
+  14976, 14464, 11008, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 21632, 27264, 25216,
+  24192, 21760, 32000, 29952, 28928, 22016, 41472, 39424, 38400, 27904, 54528, 50432, 48384, 21248, 22784, 21760, 21248,
+  21504, 30208, 29184, 28672, 27136, 49152, 48128, 47616, 22016, 41472, 39424, 38400, 6976, 13632, 12608, 12096, 8320,
+  16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 10880, 16000, 14976, 14464, 11008, 20736,
+  19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928,
+};
+constexpr CooperativeMatrixShape matrices_31213621[] = {
+  {16, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_c41ed2a7[] = {
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+};
+constexpr uint32_t shared_bytes_f71b46f5[] = {
   6528, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 6976,
   13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 6528, 10368,
   9856, 9600, 8192, 15104, 14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 12928, 16000, 14976,
-  14464, 13056, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 4160, 8000, 7488, 7232,
-  5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6528, 10368, 9856, 9600, 8192, 15104,
-  14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200,
+  14464, 13056, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 12800, 15104, 14592, 14336,
+  13568, 24576, 24064, 23808, 24320, 43520, 43008, 42752, 16384, 30208, 29184, 28672, 4160, 8000, 7488, 7232, 5504,
+  10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6528, 10368, 9856, 9600, 8192, 15104, 14592,
+  14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200,
 };
 constexpr CooperativeMatrixShape matrices_b413c3ea[] = {
   {8, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f37cf857[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_0ef640b9[] = {
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
@@ -490,50 +546,24 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f37cf857[] = 
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
 };
-constexpr uint32_t shared_bytes_4321e5c0[] = {
+constexpr uint32_t shared_bytes_a48629e2[] = {
   4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6304, 12448,
   11424, 10912, 6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 12608, 24896, 22848, 21824, 4160, 8000, 7488,
   7232, 5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6976, 13632, 12608, 12096, 8320,
-  16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 3488, 6816, 6304, 6048, 4160, 8000, 7488,
-  7232, 5504, 10368, 9856, 9600, 6976, 13632, 12608, 12096, 4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8192,
-  15104, 14592, 14336, 8320, 16000, 14976, 14464,
-};
-constexpr CooperativeMatrixShape matrices_d9e8a5e1[] = {
-  {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_4b915cf0[] = {
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-};
-constexpr uint32_t shared_bytes_675bc5de[] = {
-  10880, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 12608,
-  24896, 22848, 21824, 13952, 27264, 25216, 24192, 16640, 32000, 29952, 28928, 25216, 49792, 45696, 43648, 10880, 16000,
-  14976, 14464, 11008, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 21632, 27264, 25216,
-  24192, 21760, 32000, 29952, 28928, 22016, 41472, 39424, 38400, 27904, 54528, 50432, 48384, 6976, 13632, 12608, 12096,
-  8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 10880, 16000, 14976, 14464, 11008,
-  20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928,
+  16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 6528, 10368, 9856, 9600, 8192, 15104,
+  14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 3488, 6816, 6304, 6048, 4160, 8000, 7488, 7232,
+  5504, 10368, 9856, 9600, 6976, 13632, 12608, 12096, 4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8192, 15104,
+  14592, 14336, 8320, 16000, 14976, 14464,
 };
 constexpr CooperativeMatrixShape matrices_3956c764[] = {
   {8, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_286e219a[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_a4dfc8ab[] = {
   matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
   matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
   matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
@@ -550,20 +580,24 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_286e219a[] = 
   matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
   matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
   matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
 };
-constexpr uint32_t shared_bytes_6c60b4ee[] = {
+constexpr uint32_t shared_bytes_57aca193[] = {
   6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 11936,
   23712, 21664, 20640, 12608, 24896, 22848, 21824, 13952, 27264, 25216, 24192, 23872, 47424, 43328, 41280, 6976, 13632,
   12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 12608, 24896, 22848,
-  21824, 13952, 27264, 25216, 24192, 16640, 32000, 29952, 28928, 25216, 49792, 45696, 43648, 6304, 12448, 11424, 10912,
-  6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 12608, 24896, 22848, 21824, 6976, 13632, 12608, 12096, 8320,
-  16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192,
+  21824, 13952, 27264, 25216, 24192, 16640, 32000, 29952, 28928, 25216, 49792, 45696, 43648, 10880, 16000, 14976, 14464,
+  11008, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 6304, 12448, 11424, 10912, 6976,
+  13632, 12608, 12096, 8320, 16000, 14976, 14464, 12608, 24896, 22848, 21824, 6976, 13632, 12608, 12096, 8320, 16000,
+  14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192,
 };
 constexpr CooperativeMatrixShape matrices_f7fbf73b[] = {
   {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c52b71b[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f48411fd[] = {
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
@@ -580,46 +614,49 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c52b71b[] = 
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
 };
 enum Interface : uint16_t {
-  uses_2fb04838,
-  uses_522d2aca,
-  uses_7d245929,
-  uses_a1080f2e,
-  uses_a55b24a0,
-  uses_b071bcf6,
-  uses_dce5f27f,
-  uses_e61da5aa,
-  uses_e99515dc,
-  uses_ef84e4e3,
+  uses_3952ae42,
+  uses_44f75946,
+  uses_61aff9e5,
+  uses_79ead5b3,
+  uses_81d65502,
+  uses_8976a17e,
+  uses_a2ab9ccc,
+  uses_a4c92cb9,
+  uses_aeb07a52,
+  uses_efb3cf61,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_32e220d1, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0271c3a8},  // uses_2fb04838
-  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_4321e5c0, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f37cf857},  // uses_522d2aca
-  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_675bc5de, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_4b915cf0},  // uses_7d245929
-  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_675bc5de, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_4b915cf0},  // uses_a1080f2e
-  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_4321e5c0, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f37cf857},  // uses_a55b24a0
-  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_6c60b4ee, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_286e219a},  // uses_b071bcf6
-  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_32e220d1, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0271c3a8},  // uses_dce5f27f
-  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_675bc5de, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_6c52b71b},  // uses_e61da5aa
-  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_6c60b4ee, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_286e219a},  // uses_e99515dc
-  {&binds_4e4c6a72, workgroup_65f811ce, shared_bytes_675bc5de, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_6c52b71b},  // uses_ef84e4e3
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_4a590f5f},  // uses_3952ae42
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_f71b46f5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c41ed2a7},  // uses_44f75946
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_a48629e2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0ef640b9},  // uses_61aff9e5
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_4a590f5f},  // uses_79ead5b3
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_57aca193, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a4dfc8ab},  // uses_81d65502
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_57aca193, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a4dfc8ab},  // uses_8976a17e
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f48411fd},  // uses_a2ab9ccc
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_f71b46f5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c41ed2a7},  // uses_a4c92cb9
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f48411fd},  // uses_aeb07a52
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_a48629e2, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0ef640b9},  // uses_efb3cf61
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_coopmat.m16n16k16.f16", {16, 16, 16, f16}, uses_a1080f2e},
-    {"dynamic_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_7d245929},
-    {"dynamic_coopmat.m16n16k32.f16", {16, 16, 32, f16}, uses_ef84e4e3},
-    {"dynamic_coopmat.m16n16k32.f32", {16, 16, 32, f32}, uses_e61da5aa},
-    {"dynamic_coopmat.m16n8k32.f16", {16, 8, 32, f16}, uses_2fb04838},
-    {"dynamic_coopmat.m16n8k32.f32", {16, 8, 32, f32}, uses_dce5f27f},
-    {"dynamic_coopmat.m8n16k32.f16", {8, 16, 32, f16}, uses_b071bcf6},
-    {"dynamic_coopmat.m8n16k32.f32", {8, 16, 32, f32}, uses_e99515dc},
-    {"dynamic_coopmat.m8n8k8.f16", {8, 8, 8, f16}, uses_522d2aca},
-    {"dynamic_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_a55b24a0},
+    {"dynamic_coopmat.m16n16k16.f16", {16, 16, 16, f16}, uses_79ead5b3},
+    {"dynamic_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_3952ae42},
+    {"dynamic_coopmat.m16n16k32.f16", {16, 16, 32, f16}, uses_aeb07a52},
+    {"dynamic_coopmat.m16n16k32.f32", {16, 16, 32, f32}, uses_a2ab9ccc},
+    {"dynamic_coopmat.m16n8k32.f16", {16, 8, 32, f16}, uses_44f75946},
+    {"dynamic_coopmat.m16n8k32.f32", {16, 8, 32, f32}, uses_a4c92cb9},
+    {"dynamic_coopmat.m8n16k32.f16", {8, 16, 32, f16}, uses_8976a17e},
+    {"dynamic_coopmat.m8n16k32.f32", {8, 16, 32, f32}, uses_81d65502},
+    {"dynamic_coopmat.m8n8k8.f16", {8, 8, 8, f16}, uses_efb3cf61},
+    {"dynamic_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_61aff9e5},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

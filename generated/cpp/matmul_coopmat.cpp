@@ -208,6 +208,18 @@ constexpr uint32_t kSpecializations[] = {
   2, 4, 256, 4, 2, 32, 1,
   2, 4, 256, 4, 2, 64, 0,
   2, 4, 256, 4, 2, 64, 1,
+  4, 2, 256, 1, 2, 32, 0,
+  4, 2, 256, 1, 2, 32, 1,
+  4, 2, 256, 1, 2, 64, 0,
+  4, 2, 256, 1, 2, 64, 1,
+  4, 2, 256, 2, 2, 32, 0,
+  4, 2, 256, 2, 2, 32, 1,
+  4, 2, 256, 2, 2, 64, 0,
+  4, 2, 256, 2, 2, 64, 1,
+  4, 2, 256, 4, 2, 32, 0,
+  4, 2, 256, 4, 2, 32, 1,
+  4, 2, 256, 4, 2, 64, 0,
+  4, 2, 256, 4, 2, 64, 1,
   1, 2, 128, 1, 2, 32, 0,
   1, 2, 128, 1, 2, 32, 1,
   1, 2, 128, 1, 2, 64, 0,
@@ -355,61 +367,91 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_e5de9292[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::other, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+};
+constexpr BlockField push_constants_911dcf6e[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 116}};
+constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
+constexpr InterfaceInfo binds_3dd0aaad = {
+    .bindings = bindings_e5de9292,
+    .push_constants = push_constants_911dcf6e,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_f597f04b,
+};
+constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
+  {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_7f4933a1[] = {
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+};
+constexpr uint32_t workgroup_89e9f61d[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+};
+constexpr uint32_t shared_bytes_83dd542c[] = {
+  6144, 6144, 9216, 9216, 7680, 7680, 13824, 13824, 12800, 12800, 23040, 23040, 6400, 6400, 11520, 11520, 7680, 7680,
+  13824, 13824, 10240, 10240, 18432, 18432, 6144, 6144, 9216, 9216, 7680, 7680, 13824, 13824, 12800, 12800, 23040,
+  23040, 12288, 12288, 13824, 13824, 12288, 12288, 18432, 18432, 15360, 15360, 27648, 27648, 12288, 12288, 13824, 13824,
+  12800, 12800, 23040, 23040, 23040, 23040, 41472, 41472, 3840, 3840, 6912, 6912, 5120, 5120, 9216, 9216, 7680, 7680,
+  13824, 13824, 6144, 6144, 9216, 9216, 7680, 7680, 13824, 13824, 12800, 12800, 23040, 23040,
+};
+constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
+  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_17d9c98e[] = {
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+};
+constexpr uint32_t shared_bytes_f96b556a[] = {
+  10240, 10240, 13824, 13824, 10240, 10240, 18432, 18432, 15360, 15360, 27648, 27648, 11520, 11520, 20736, 20736, 12800,
+  12800, 23040, 23040, 15360, 15360, 27648, 27648, 10240, 10240, 13824, 13824, 10240, 10240, 18432, 18432, 15360, 15360,
+  27648, 27648, 20480, 20480, 23040, 23040, 20480, 20480, 27648, 27648, 20480, 20480, 36864, 36864, 20480, 20480, 20480,
+  20480, 20480, 20480, 27648, 27648, 25600, 25600, 46080, 46080, 6400, 6400, 11520, 11520, 7680, 7680, 13824, 13824,
+  10240, 10240, 18432, 18432, 10240, 10240, 13824, 13824, 10240, 10240, 18432, 18432, 15360, 15360, 27648, 27648,
+};
 constexpr BindingInfo bindings_cffcf8af[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::other, Access::read),
   table::buffer(2, Operand::bias, Access::read),
   table::buffer(3, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_911dcf6e[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 116}};
-constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
 constexpr InterfaceInfo binds_ca263f60 = {
     .bindings = bindings_cffcf8af,
-    .push_constants = push_constants_911dcf6e,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_f597f04b,
-};
-constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
-  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_2570e0e5[] = {
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-};
-constexpr uint32_t workgroup_97fc376a[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_63c5de60[] = {
-  10240, 10240, 13824, 13824, 10240, 10240, 18432, 18432, 15360, 15360, 27648, 27648, 11520, 11520, 20736, 20736, 12800,
-  12800, 23040, 23040, 15360, 15360, 27648, 27648, 10240, 10240, 13824, 13824, 10240, 10240, 18432, 18432, 15360, 15360,
-  27648, 27648, 20480, 20480, 23040, 23040, 20480, 20480, 27648, 27648, 20480, 20480, 36864, 36864, 6400, 6400, 11520,
-  11520, 7680, 7680, 13824, 13824, 10240, 10240, 18432, 18432, 10240, 10240, 13824, 13824, 10240, 10240, 18432, 18432,
-  15360, 15360, 27648, 27648,
-};
-constexpr BindingInfo bindings_e5de9292[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::other, Access::read),
-  table::buffer(3, Operand::output, Access::write),
-};
-constexpr InterfaceInfo binds_3dd0aaad = {
-    .bindings = bindings_e5de9292,
     .push_constants = push_constants_911dcf6e,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_f597f04b,
@@ -417,7 +459,9 @@ constexpr InterfaceInfo binds_3dd0aaad = {
 constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
   {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_2cbf03d3[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8d2b74e4[] = {
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
@@ -431,63 +475,40 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_2cbf03d3[] = 
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
 };
-constexpr uint32_t shared_bytes_7a41401b[] = {
+constexpr uint32_t shared_bytes_90041954[] = {
   3840, 3840, 6912, 6912, 5120, 5120, 9216, 9216, 7680, 7680, 13824, 13824, 5760, 5760, 10368, 10368, 6400, 6400, 11520,
   11520, 7680, 7680, 13824, 13824, 3840, 3840, 6912, 6912, 5120, 5120, 9216, 9216, 7680, 7680, 13824, 13824, 6400, 6400,
-  11520, 11520, 7680, 7680, 13824, 13824, 10240, 10240, 18432, 18432, 3200, 3200, 5760, 5760, 3840, 3840, 6912, 6912,
-  5120, 5120, 9216, 9216, 3840, 3840, 6912, 6912, 5120, 5120, 9216, 9216, 7680, 7680, 13824, 13824,
-};
-constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
-  {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f7ad262e[] = {
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-};
-constexpr uint32_t shared_bytes_7aa69a30[] = {
-  6144, 6144, 9216, 9216, 7680, 7680, 13824, 13824, 12800, 12800, 23040, 23040, 6400, 6400, 11520, 11520, 7680, 7680,
-  13824, 13824, 10240, 10240, 18432, 18432, 6144, 6144, 9216, 9216, 7680, 7680, 13824, 13824, 12800, 12800, 23040,
-  23040, 12288, 12288, 13824, 13824, 12288, 12288, 18432, 18432, 15360, 15360, 27648, 27648, 3840, 3840, 6912, 6912,
-  5120, 5120, 9216, 9216, 7680, 7680, 13824, 13824, 6144, 6144, 9216, 9216, 7680, 7680, 13824, 13824, 12800, 12800,
-  23040, 23040,
+  11520, 11520, 7680, 7680, 13824, 13824, 10240, 10240, 18432, 18432, 6144, 6144, 9216, 9216, 7680, 7680, 13824, 13824,
+  12800, 12800, 23040, 23040, 3200, 3200, 5760, 5760, 3840, 3840, 6912, 6912, 5120, 5120, 9216, 9216, 3840, 3840, 6912,
+  6912, 5120, 5120, 9216, 9216, 7680, 7680, 13824, 13824,
 };
 enum Interface : uint16_t {
-  uses_35509dcc,
-  uses_5d89af1a,
-  uses_a3f0a64f,
-  uses_b4b818b7,
-  uses_bab27e46,
-  uses_e5538632,
+  uses_5e1be4f6,
+  uses_5fac477c,
+  uses_64a4a127,
+  uses_a44db57b,
+  uses_b45979ae,
+  uses_d9533c33,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ca263f60, workgroup_97fc376a, shared_bytes_63c5de60, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2570e0e5},  // uses_35509dcc
-  {&binds_3dd0aaad, workgroup_97fc376a, shared_bytes_63c5de60, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2570e0e5},  // uses_5d89af1a
-  {&binds_3dd0aaad, workgroup_97fc376a, shared_bytes_7a41401b, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2cbf03d3},  // uses_a3f0a64f
-  {&binds_ca263f60, workgroup_97fc376a, shared_bytes_7a41401b, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2cbf03d3},  // uses_b4b818b7
-  {&binds_3dd0aaad, workgroup_97fc376a, shared_bytes_7aa69a30, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f7ad262e},  // uses_bab27e46
-  {&binds_ca263f60, workgroup_97fc376a, shared_bytes_7aa69a30, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f7ad262e},  // uses_e5538632
+  {&binds_3dd0aaad, workgroup_89e9f61d, shared_bytes_83dd542c, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7f4933a1},  // uses_5e1be4f6
+  {&binds_3dd0aaad, workgroup_89e9f61d, shared_bytes_f96b556a, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_17d9c98e},  // uses_5fac477c
+  {&binds_ca263f60, workgroup_89e9f61d, shared_bytes_83dd542c, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7f4933a1},  // uses_64a4a127
+  {&binds_ca263f60, workgroup_89e9f61d, shared_bytes_90041954, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8d2b74e4},  // uses_a44db57b
+  {&binds_ca263f60, workgroup_89e9f61d, shared_bytes_f96b556a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_17d9c98e},  // uses_b45979ae
+  {&binds_3dd0aaad, workgroup_89e9f61d, shared_bytes_90041954, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8d2b74e4},  // uses_d9533c33
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"matmul_coopmat.m16n16k16.f16.whole", {16, 16, 16, f16, Stage::whole}, uses_35509dcc},
-    {"matmul_coopmat.m16n16k16.f32.slice", {16, 16, 16, f32, Stage::slice}, uses_5d89af1a},
-    {"matmul_coopmat.m16n8k16.f16.whole", {16, 8, 16, f16, Stage::whole}, uses_e5538632},
-    {"matmul_coopmat.m16n8k16.f32.slice", {16, 8, 16, f32, Stage::slice}, uses_bab27e46},
-    {"matmul_coopmat.m8n8k8.f16.whole", {8, 8, 8, f16, Stage::whole}, uses_b4b818b7},
-    {"matmul_coopmat.m8n8k8.f32.slice", {8, 8, 8, f32, Stage::slice}, uses_a3f0a64f},
+    {"matmul_coopmat.m16n16k16.f16.whole", {16, 16, 16, f16, Stage::whole}, uses_b45979ae},
+    {"matmul_coopmat.m16n16k16.f32.slice", {16, 16, 16, f32, Stage::slice}, uses_5fac477c},
+    {"matmul_coopmat.m16n8k16.f16.whole", {16, 8, 16, f16, Stage::whole}, uses_64a4a127},
+    {"matmul_coopmat.m16n8k16.f32.slice", {16, 8, 16, f32, Stage::slice}, uses_5e1be4f6},
+    {"matmul_coopmat.m8n8k8.f16.whole", {8, 8, 8, f16, Stage::whole}, uses_a44db57b},
+    {"matmul_coopmat.m8n8k8.f32.slice", {8, 8, 8, f32, Stage::slice}, uses_d9533c33},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

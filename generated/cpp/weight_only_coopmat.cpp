@@ -174,6 +174,12 @@ constexpr uint32_t kSpecializations[] = {
   2, 4, 256, 2, 2, 64,
   2, 4, 256, 4, 2, 32,
   2, 4, 256, 4, 2, 64,
+  4, 2, 256, 1, 2, 32,
+  4, 2, 256, 1, 2, 64,
+  4, 2, 256, 2, 2, 32,
+  4, 2, 256, 2, 2, 64,
+  4, 2, 256, 4, 2, 32,
+  4, 2, 256, 4, 2, 64,
   1, 2, 128, 1, 2, 32,
   1, 2, 128, 1, 2, 64,
   1, 2, 128, 2, 2, 32,
@@ -328,26 +334,29 @@ constexpr InterfaceInfo binds_cb926857 = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_b3010a22,
 };
-constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
-  {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
+constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
+  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_2d1f61ff[] = {
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_9fbbae7e[] = {
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
 };
-constexpr uint32_t workgroup_80e180db[][3] = {
+constexpr uint32_t workgroup_d3e6bc90[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_3222850f[] = {
-  3968, 7040, 5248, 9344, 7808, 13952, 6016, 10624, 6656, 11776, 7936, 14080, 3968, 7040, 5248, 9344, 7808, 13952, 6656,
-  11776, 7936, 14080, 10496, 18688, 3328, 5888, 3968, 7040, 5248, 9344, 3968, 7040, 5248, 9344, 7808, 13952,
+constexpr uint32_t shared_bytes_63403423[] = {
+  10496, 14080, 10496, 18688, 15616, 27904, 12032, 21248, 13312, 23552, 15872, 28160, 10496, 14080, 10496, 18688, 15616,
+  27904, 20992, 23552, 20992, 28160, 20992, 37376, 20736, 20736, 20736, 27904, 25856, 46336, 6656, 11776, 7936, 14080,
+  10496, 18688, 10496, 14080, 10496, 18688, 15616, 27904,
 };
 constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(0, Operand::input, Access::read),
@@ -362,26 +371,16 @@ constexpr InterfaceInfo binds_31ea82b2 = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_b3010a22,
 };
-constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
-  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_e41877e4[] = {
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-};
-constexpr uint32_t shared_bytes_d919e8a3[] = {
-  10496, 14080, 10496, 18688, 15616, 27904, 12032, 21248, 13312, 23552, 15872, 28160, 10496, 14080, 10496, 18688, 15616,
-  27904, 20992, 23552, 20992, 28160, 20992, 37376, 6656, 11776, 7936, 14080, 10496, 18688, 10496, 14080, 10496, 18688,
-  15616, 27904,
+constexpr uint32_t shared_bytes_7cf64296[] = {
+  10240, 13824, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040, 15360, 27648, 10240, 13824, 10240, 18432, 15360,
+  27648, 20480, 23040, 20480, 27648, 20480, 36864, 20480, 20480, 20480, 27648, 25600, 46080, 6400, 11520, 7680, 13824,
+  10240, 18432, 10240, 13824, 10240, 18432, 15360, 27648,
 };
 constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_edd21eab[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_7f13edde[] = {
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
@@ -389,50 +388,65 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_edd21eab[] = 
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
 };
-constexpr uint32_t shared_bytes_d2669115[] = {
-  6144, 9216, 7680, 13824, 12800, 23040, 6400, 11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040,
-  12288, 13824, 12288, 18432, 15360, 27648, 3840, 6912, 5120, 9216, 7680, 13824, 6144, 9216, 7680, 13824, 12800, 23040,
-};
-constexpr uint32_t shared_bytes_933aacb1[] = {
+constexpr uint32_t shared_bytes_cbdb4645[] = {
   6272, 9344, 7808, 13952, 12928, 23168, 6656, 11776, 7936, 14080, 10496, 18688, 6272, 9344, 7808, 13952, 12928, 23168,
-  12544, 14080, 12544, 18688, 15616, 27904, 3968, 7040, 5248, 9344, 7808, 13952, 6272, 9344, 7808, 13952, 12928, 23168,
+  12544, 14080, 12544, 18688, 15616, 27904, 12416, 13952, 12928, 23168, 23168, 41600, 3968, 7040, 5248, 9344, 7808,
+  13952, 6272, 9344, 7808, 13952, 12928, 23168,
 };
-constexpr uint32_t shared_bytes_d511af6a[] = {
+constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
+  {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_048163cb[] = {
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+};
+constexpr uint32_t shared_bytes_152b5a81[] = {
+  3968, 7040, 5248, 9344, 7808, 13952, 6016, 10624, 6656, 11776, 7936, 14080, 3968, 7040, 5248, 9344, 7808, 13952, 6656,
+  11776, 7936, 14080, 10496, 18688, 6272, 9344, 7808, 13952, 12928, 23168, 3328, 5888, 3968, 7040, 5248, 9344, 3968,
+  7040, 5248, 9344, 7808, 13952,
+};
+constexpr uint32_t shared_bytes_07df6457[] = {
   3840, 6912, 5120, 9216, 7680, 13824, 5760, 10368, 6400, 11520, 7680, 13824, 3840, 6912, 5120, 9216, 7680, 13824, 6400,
-  11520, 7680, 13824, 10240, 18432, 3200, 5760, 3840, 6912, 5120, 9216, 3840, 6912, 5120, 9216, 7680, 13824,
+  11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040, 3200, 5760, 3840, 6912, 5120, 9216, 3840,
+  6912, 5120, 9216, 7680, 13824,
 };
-constexpr uint32_t shared_bytes_54cefb76[] = {
-  10240, 13824, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040, 15360, 27648, 10240, 13824, 10240, 18432, 15360,
-  27648, 20480, 23040, 20480, 27648, 20480, 36864, 6400, 11520, 7680, 13824, 10240, 18432, 10240, 13824, 10240, 18432,
-  15360, 27648,
+constexpr uint32_t shared_bytes_a273eb67[] = {
+  6144, 9216, 7680, 13824, 12800, 23040, 6400, 11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040,
+  12288, 13824, 12288, 18432, 15360, 27648, 12288, 13824, 12800, 23040, 23040, 41472, 3840, 6912, 5120, 9216, 7680,
+  13824, 6144, 9216, 7680, 13824, 12800, 23040,
 };
 enum Interface : uint16_t {
-  uses_194bc44f,
-  uses_382ebee3,
-  uses_455c72fe,
-  uses_54c85fc3,
-  uses_65a0b07e,
-  uses_71b687a3,
-  uses_8e55fef3,
-  uses_b4bbac06,
-  uses_d30e60dd,
-  uses_dab8c503,
-  uses_e8965a15,
-  uses_ed056eb5,
+  uses_35f11d23,
+  uses_44c27188,
+  uses_4877a5d6,
+  uses_578b26a6,
+  uses_811176e6,
+  uses_94178e55,
+  uses_953cc11c,
+  uses_9a34430b,
+  uses_ccff3bc7,
+  uses_d359963e,
+  uses_d3cdbe49,
+  uses_f33485a5,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_cb926857, workgroup_80e180db, shared_bytes_3222850f, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2d1f61ff},  // uses_194bc44f
-  {&binds_31ea82b2, workgroup_80e180db, shared_bytes_d919e8a3, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e41877e4},  // uses_382ebee3
-  {&binds_cb926857, workgroup_80e180db, shared_bytes_d919e8a3, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e41877e4},  // uses_455c72fe
-  {&binds_31ea82b2, workgroup_80e180db, shared_bytes_d2669115, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_edd21eab},  // uses_54c85fc3
-  {&binds_31ea82b2, workgroup_80e180db, shared_bytes_933aacb1, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_edd21eab},  // uses_65a0b07e
-  {&binds_cb926857, workgroup_80e180db, shared_bytes_d511af6a, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2d1f61ff},  // uses_71b687a3
-  {&binds_cb926857, workgroup_80e180db, shared_bytes_933aacb1, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_edd21eab},  // uses_8e55fef3
-  {&binds_31ea82b2, workgroup_80e180db, shared_bytes_d511af6a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2d1f61ff},  // uses_b4bbac06
-  {&binds_cb926857, workgroup_80e180db, shared_bytes_54cefb76, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e41877e4},  // uses_d30e60dd
-  {&binds_cb926857, workgroup_80e180db, shared_bytes_d2669115, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_edd21eab},  // uses_dab8c503
-  {&binds_31ea82b2, workgroup_80e180db, shared_bytes_54cefb76, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e41877e4},  // uses_e8965a15
-  {&binds_31ea82b2, workgroup_80e180db, shared_bytes_3222850f, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_2d1f61ff},  // uses_ed056eb5
+  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_63403423, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9fbbae7e},  // uses_35f11d23
+  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_7cf64296, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9fbbae7e},  // uses_44c27188
+  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_63403423, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9fbbae7e},  // uses_4877a5d6
+  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_7cf64296, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9fbbae7e},  // uses_578b26a6
+  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_cbdb4645, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7f13edde},  // uses_811176e6
+  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_152b5a81, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_048163cb},  // uses_94178e55
+  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_cbdb4645, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7f13edde},  // uses_953cc11c
+  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_07df6457, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_048163cb},  // uses_9a34430b
+  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_a273eb67, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7f13edde},  // uses_ccff3bc7
+  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_a273eb67, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7f13edde},  // uses_d359963e
+  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_152b5a81, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_048163cb},  // uses_d3cdbe49
+  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_07df6457, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_048163cb},  // uses_f33485a5
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -440,18 +454,18 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_coopmat.m16n16k16.f16.weight_q4_rows.whole", {16, 16, 16, f16, weight_q4_rows, Stage::whole}, uses_382ebee3},
-    {"weight_only_coopmat.m16n16k16.f16.weight_q8_rows.whole", {16, 16, 16, f16, weight_q8_rows, Stage::whole}, uses_e8965a15},
-    {"weight_only_coopmat.m16n16k16.f32.weight_q4_rows.slice", {16, 16, 16, f32, weight_q4_rows, Stage::slice}, uses_455c72fe},
-    {"weight_only_coopmat.m16n16k16.f32.weight_q8_rows.slice", {16, 16, 16, f32, weight_q8_rows, Stage::slice}, uses_d30e60dd},
-    {"weight_only_coopmat.m16n8k16.f16.weight_q4_rows.whole", {16, 8, 16, f16, weight_q4_rows, Stage::whole}, uses_65a0b07e},
-    {"weight_only_coopmat.m16n8k16.f16.weight_q8_rows.whole", {16, 8, 16, f16, weight_q8_rows, Stage::whole}, uses_54c85fc3},
-    {"weight_only_coopmat.m16n8k16.f32.weight_q4_rows.slice", {16, 8, 16, f32, weight_q4_rows, Stage::slice}, uses_8e55fef3},
-    {"weight_only_coopmat.m16n8k16.f32.weight_q8_rows.slice", {16, 8, 16, f32, weight_q8_rows, Stage::slice}, uses_dab8c503},
-    {"weight_only_coopmat.m8n8k8.f16.weight_q4_rows.whole", {8, 8, 8, f16, weight_q4_rows, Stage::whole}, uses_ed056eb5},
-    {"weight_only_coopmat.m8n8k8.f16.weight_q8_rows.whole", {8, 8, 8, f16, weight_q8_rows, Stage::whole}, uses_b4bbac06},
-    {"weight_only_coopmat.m8n8k8.f32.weight_q4_rows.slice", {8, 8, 8, f32, weight_q4_rows, Stage::slice}, uses_194bc44f},
-    {"weight_only_coopmat.m8n8k8.f32.weight_q8_rows.slice", {8, 8, 8, f32, weight_q8_rows, Stage::slice}, uses_71b687a3},
+    {"weight_only_coopmat.m16n16k16.f16.weight_q4_rows.whole", {16, 16, 16, f16, weight_q4_rows, Stage::whole}, uses_4877a5d6},
+    {"weight_only_coopmat.m16n16k16.f16.weight_q8_rows.whole", {16, 16, 16, f16, weight_q8_rows, Stage::whole}, uses_44c27188},
+    {"weight_only_coopmat.m16n16k16.f32.weight_q4_rows.slice", {16, 16, 16, f32, weight_q4_rows, Stage::slice}, uses_35f11d23},
+    {"weight_only_coopmat.m16n16k16.f32.weight_q8_rows.slice", {16, 16, 16, f32, weight_q8_rows, Stage::slice}, uses_578b26a6},
+    {"weight_only_coopmat.m16n8k16.f16.weight_q4_rows.whole", {16, 8, 16, f16, weight_q4_rows, Stage::whole}, uses_811176e6},
+    {"weight_only_coopmat.m16n8k16.f16.weight_q8_rows.whole", {16, 8, 16, f16, weight_q8_rows, Stage::whole}, uses_d359963e},
+    {"weight_only_coopmat.m16n8k16.f32.weight_q4_rows.slice", {16, 8, 16, f32, weight_q4_rows, Stage::slice}, uses_953cc11c},
+    {"weight_only_coopmat.m16n8k16.f32.weight_q8_rows.slice", {16, 8, 16, f32, weight_q8_rows, Stage::slice}, uses_ccff3bc7},
+    {"weight_only_coopmat.m8n8k8.f16.weight_q4_rows.whole", {8, 8, 8, f16, weight_q4_rows, Stage::whole}, uses_94178e55},
+    {"weight_only_coopmat.m8n8k8.f16.weight_q8_rows.whole", {8, 8, 8, f16, weight_q8_rows, Stage::whole}, uses_9a34430b},
+    {"weight_only_coopmat.m8n8k8.f32.weight_q4_rows.slice", {8, 8, 8, f32, weight_q4_rows, Stage::slice}, uses_d3cdbe49},
+    {"weight_only_coopmat.m8n8k8.f32.weight_q8_rows.slice", {8, 8, 8, f32, weight_q8_rows, Stage::slice}, uses_f33485a5},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -171,11 +171,10 @@ class Scheduler {
   // ---- what it answers ----------------------------------------------------------------------------------------------
 
   Done plan() {
-    planner::PlanOptions options{.device = planner::device_model(chooser_.profile.numbers)};
-    options.conversion = [this](const planner::Tensor& tensor, Representation from, Representation to) {
+    const auto conversion_us = [this](const planner::Tensor& tensor, Representation from, Representation to) {
       return candidates_.conversion_us({tensor.dtype, tensor.shape}, from.layout(), to.layout());
     };
-    auto planned = planner::plan(question_, options);
+    const auto planned = planner::plan(question_, planner::device_model(chooser_.profile.numbers), conversion_us);
     if (!planned) return planned.error();
     Decision& decision = result_.decision;
     decision.ways.resize(graph_.nodes.size());

@@ -85,7 +85,7 @@ class Builder {
     const auto trees = trees_of_(described, result_.held[tensor]);
     if (!trees) return trees.error();
     const auto [known, is_new] = known_states_.emplace(std::pair((*trees)->number(), around), tensor);
-    result_.states[tensor] = is_new ? states_of(around, **trees, device_.preferred) : result_.states[known->second];
+    result_.states[tensor] = is_new ? states_of(around, **trees) : result_.states[known->second];
     if (!result_.states[tensor].empty()) return std::monostate{};
     return Error{Error::Kind::unsupported,
                  fmt::format("{} is written as {} and leaves as {}, and no conversion leads there", describe(described),

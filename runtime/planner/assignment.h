@@ -3,8 +3,8 @@
 //
 // A graph as choices that must fit together in pairs.
 //
-//   an operator chooses a mode:  one of its kernels, with one packed dimension and block for each synced group;
-//                                costs what the kernel costs
+//   an operator chooses a mode:  one of its kernels, and what it takes that the device can hold; costs what the kernel
+//                                costs
 //   a tensor chooses a state:    the representation that it is written in (home), and all those in which copies of it
 //                                exist; costs the conversions that make the copies, once however many read them
 //   they fit:                    a mode that writes the tensor must write its home, one that reads it must read one of
@@ -30,8 +30,8 @@ struct Assignment {
   ChoiceModel model;                       // nodes lead, tensors follow, in their order
 };
 
-// Refuses an operator none of whose kernels the device or its own synced operands admit, naming the operator, what its
-// inputs are offered as, and why each kernel cannot run.
+// Refuses an operator none of whose kernels the device admits, naming the operator, what its inputs are offered as, and
+// why each kernel cannot run.
 Expected<Assignment> make_assignment(const Graph& graph, const DeviceModel& device, const ConversionCost& conversion);
 
 // For an operator that fits its tensors, although no plan of what comes before it fits.

@@ -33,11 +33,6 @@ Done check_kernel(const Node& node, const Kernel& kernel) {
     return refused(fmt::format("{} takes {} operands, but the operator has {} ({} read, {} written)", where,
                                kernel.takes.size(), operands, node.inputs.size(), node.outputs.size()));
   }
-  for (const auto& group : kernel.synced) {
-    for (uint32_t operand : group) {
-      if (operand >= operands) return refused(fmt::format("{} syncs operand {}, but has {}", where, operand, operands));
-    }
-  }
   if (kernel.cost_us >= 0 && kernel.cost_us <= kMostMicroseconds) return kDone;
   return refused(fmt::format("{} costs {} us", where, kernel.cost_us), "a cost is a number from 0 to 1e9");
 }

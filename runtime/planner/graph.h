@@ -11,8 +11,7 @@
 //                               {.name = "words", .takes = {strided, all_words}, .cost_us = 6}}}};
 //
 // A kernel takes one set of representations for each operand: of a set with several members it takes any, at the same
-// cost. Operands named together in `synced` must be compatible with each other (representation.h says when). That is
-// what OperandForm says of a generated kernel; a kernel whose cost depends on the combination is several rows.
+// cost. One that takes some combinations only, or whose cost depends on the combination, is several rows.
 //
 // The order of tensors, nodes and kernels means nothing; names do. Weights that are packed for their kernel beforehand
 // are no tensors of the graph.
@@ -39,9 +38,8 @@ struct Tensor {
 constexpr double kMostMicroseconds = 1e9;  // that a kernel or a conversion may cost: 17 minutes
 
 struct Kernel {
-  std::string name;                           // unique in its node
-  std::vector<RepresentationSet> takes;       // one an input, then one an output
-  std::vector<std::vector<uint32_t>> synced;  // groups of operands, by index into `takes`
+  std::string name;                      // unique in its node
+  std::vector<RepresentationSet> takes;  // one an input, then one an output
   double cost_us = 0;
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// How an operator may run: one of its kernels, with one packed dimension and block for each synced group.
-//
-//   kernel add {takes: a, b and c in any words of int8; synced: a b c}
-//     -> mode: a 4W or 4H4W, b 4W or 4H4W, c 4W or 4H4W
-//     -> mode: a 4C or 4W4C or 4C1W, b 4C or 4W4C or 4C1W, c 4C or 4W4C or 4C1W
+// How an operator may run: one of its kernels, with what it takes of each operand that the device can hold.
 //
 // What a mode takes at each operand is a set: tuples of representations are never multiplied out.
 #pragma once

@@ -95,18 +95,8 @@ Error explain_impossible(const Assignment& whole) {
 
 }  // namespace
 
-ConversionCost conversion_cost(const DeviceModel& device) {
-  return [=](const Tensor& tensor, Representation from, Representation to) -> std::optional<double> {
-    const double moved = static_cast<double>(stored_bytes(tensor.shape, tensor.dtype, from)) +
-                         static_cast<double>(stored_bytes(tensor.shape, tensor.dtype, to));
-    return moved / device.bytes_per_us + device.launch_us;
-  };
-}
-
-Expected<Plan> plan(const Graph& graph, const PlanOptions& given) {
-  PlanOptions options = given;
-  if (!options.conversion) options.conversion = conversion_cost(options.device);
-  const auto assignment = make_assignment(graph, options.device, options.conversion);
+Expected<Plan> plan(const Graph& graph, const DeviceModel& device, const ConversionCost& conversion) {
+  const auto assignment = make_assignment(graph, device, conversion);
   if (!assignment) return assignment.error();
   const Minimum minimum = minimize(assignment->model);
   if (!is_possible(minimum.lower_bound)) return explain_impossible(*assignment);
@@ -114,7 +104,7 @@ Expected<Plan> plan(const Graph& graph, const PlanOptions& given) {
     return Error{Error::Kind::unsupported, "no plan was found, and none was proven impossible",
                  "plan parts of the graph apart, or allow more conversions"};
   }
-  return Writer(*assignment, options.conversion, minimum).run();
+  return Writer(*assignment, conversion, minimum).run();
 }
 
 }  // namespace qgen::planner

@@ -4,7 +4,7 @@
 // Which representation each tensor of a graph gets, which kernel runs each operator, and where a conversion goes, so
 // that the estimated time of kernels and conversions together is least.
 //
-//   const auto planned = plan(graph, {.device = device_model(profile.numbers)});
+//   const auto planned = plan(graph, device_model(profile.numbers), conversion_us);
 //   if (!planned) return planned.error();          // names the operator that nothing satisfies, and both sides
 //   for (const Conversion& c : planned->conversions) insert(c);   // before its readers
 //
@@ -18,8 +18,8 @@
 // What it does not weigh: memory.
 //
 // It does not depend on the order of tensors, nodes or kernels. Among plans of the least time it takes one with the
-// fewest conversions; then one with the lowest sum of ranks over the tensors: the device's preferred storage first,
-// then rows of the table of layouts; what is equal then is settled by a walk in the order of the names.
+// fewest conversions; then one with the lowest sum of ranks over the tensors: buffers first, then rows of the table of
+// layouts; what is equal then is settled by a walk in the order of the names.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,6 @@
 #include "runtime/planner/assignment.h"
 
 namespace qgen::planner {
-
-struct PlanOptions {
-  DeviceModel device;
-  ConversionCost conversion;  // empty: conversion_cost(device)
-};
-
-// Reads the tensor as stored in one form, writes it as stored in the other, and launches once.
-ConversionCost conversion_cost(const DeviceModel& device);
 
 // A copy of a tensor in another representation; one serves all its readers.
 struct Conversion {
@@ -70,6 +62,6 @@ struct Plan {
   double gap() const { return is_optimal() ? 0 : cost_us / lower_bound_us - 1; }  // 0.02: at most 2 % above the least
 };
 
-Expected<Plan> plan(const Graph& graph, const PlanOptions& options = {});
+Expected<Plan> plan(const Graph& graph, const DeviceModel& device, const ConversionCost& conversion);
 
 }  // namespace qgen::planner

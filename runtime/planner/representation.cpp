@@ -23,8 +23,8 @@ Integer padded(Integer side, uint8_t block) { return block == 1 ? side : ceil_di
 
 std::string name(Representation r) { return fmt::format("{}.{}", name(info(r).storage), info(r).name); }
 
-int rank(Representation r, Storage preferred) {
-  const auto place = [&](Representation one) { return std::pair(info(one).storage != preferred, one.row()); };
+int rank(Representation r) {
+  const auto place = [](Representation one) { return std::pair(info(one).storage != Storage::buffer, one.row()); };
   return set_of([&](Representation other) { return place(other) < place(r); }).size();
 }
 
@@ -35,16 +35,9 @@ std::string to_text(RepresentationSet set) {
   return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " or "));
 }
 
-RepresentationSet compatible_with(Representation r) {
-  return set_of([&](Representation other) { return are_compatible(r, other); });
-}
-
 DeviceModel device_model(const DeviceNumbers& numbers) {
   const int64_t extent = numbers.max_image_extent;
-  return {.image_extent = {extent, extent, extent},
-          .buffer_bytes = numbers.max_storage_buffer_bytes,
-          .bytes_per_us = numbers.bytes_per_us,
-          .launch_us = numbers.launch_us};
+  return {.image_extent = {extent, extent, extent}, .buffer_bytes = numbers.max_storage_buffer_bytes};
 }
 
 int64_t stored_bytes(const Shape& shape, DType dtype, Representation r) {

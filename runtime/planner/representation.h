@@ -8,7 +8,6 @@
 //   const Representation tiles = *Representation::of(Layout::packed_4w4c);
 //   info(tiles).dims.block                 // 4 channels in a word; and outer_block: 4 columns of words in a block
 //   stored_bytes({1, 6, 3, 5}, i8, tiles)  // 192: padded to 1 x 8 x 3 x 8
-//   are_compatible(tiles, *Representation::of(Layout::packed_4c1w))  // true: both pack 4 channels
 #pragma once
 
 #include <array>
@@ -49,15 +48,8 @@ class Representation {
 
 constexpr const LayoutInfo& info(Representation r) { return qgen::info(r.layout()); }
 std::string name(Representation r);  // "buffer.packed_4w4c"
-// Its place in the table with the rows of one storage first.
-int rank(Representation r, Storage preferred);
-
-// Whether synced operands may take one and the other: same storage, same packed dimension, same block. The outer block
-// may differ: a kernel finds an element's word by each operand's own strides.
-constexpr bool are_compatible(Representation a, Representation b) {
-  return info(a).storage == info(b).storage && info(a).dims.packed == info(b).dims.packed &&
-         info(a).dims.block == info(b).dims.block;
-}
+// Its place in the table with the buffers first.
+int rank(Representation r);
 
 // A set of rows. Iterates in the order of the table.
 class RepresentationSet {
@@ -127,15 +119,10 @@ RepresentationSet set_of(const Predicate& is_member) {
   return set;
 }
 
-RepresentationSet compatible_with(Representation r);
-
-// What a device can hold, and how fast it copies: all that planning asks of it.
+// What a device can hold: all that planning asks of it.
 struct DeviceModel {
   std::array<int64_t, 3> image_extent{16384, 16384, 2048};  // width, height, depth of a 3-D image
   int64_t buffer_bytes = int64_t{1} << 27;
-  double bytes_per_us = 1e5;
-  double launch_us = 5;
-  Storage preferred = Storage::buffer;  // between plans that take the same time
   friend bool operator==(const DeviceModel&, const DeviceModel&) = default;
 };
 DeviceModel device_model(const DeviceNumbers& numbers);

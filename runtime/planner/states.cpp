@@ -14,12 +14,8 @@ namespace {
 
 class StateLister {
  public:
-  StateLister(const Surroundings& around, CopyTrees& trees, Storage preferred)
-      : around_(around),
-        trees_(trees),
-        preferred_(preferred),
-        of_home_(bits_of(around.offers)),
-        of_present_(bits_of(around.demands)) {}
+  StateLister(const Surroundings& around, CopyTrees& trees)
+      : around_(around), trees_(trees), of_home_(bits_of(around.offers)), of_present_(bits_of(around.demands)) {}
 
   std::vector<State> run() && {
     for (Representation home : around_.homes) add(home);
@@ -70,7 +66,7 @@ class StateLister {
 
   void add(Representation home) {
     const RepresentationSet useful = useful_copies(home);
-    const Cost tie{.tie = rank(home, preferred_)};
+    const Cost tie{.tie = rank(home)};
     for (uint32_t bits = useful.bits();; bits = (bits - 1) & useful.bits()) {
       const auto copies = RepresentationSet::from_bits(bits);
       const auto present = copies | home;
@@ -91,7 +87,6 @@ class StateLister {
 
   const Surroundings& around_;
   CopyTrees& trees_;
-  Storage preferred_;
   Bits of_home_, of_present_;
   std::vector<State> all_;
   std::array<std::vector<uint32_t>, kRepresentationCount> satisfied_;  // by the states kept of each home
@@ -99,8 +94,6 @@ class StateLister {
 
 }  // namespace
 
-std::vector<State> states_of(const Surroundings& around, CopyTrees& trees, Storage preferred) {
-  return StateLister(around, trees, preferred).run();
-}
+std::vector<State> states_of(const Surroundings& around, CopyTrees& trees) { return StateLister(around, trees).run(); }
 
 }  // namespace qgen::planner

@@ -33,6 +33,6 @@ struct Surroundings {
 
 // Empty where no conversion leads to what the caller takes. Of states that cost the same, that of the lower home comes
 // first, then of the lower copies.
-std::vector<State> states_of(const Surroundings& around, CopyTrees& trees, Storage preferred);
+std::vector<State> states_of(const Surroundings& around, CopyTrees& trees);
 
 }  // namespace qgen::planner

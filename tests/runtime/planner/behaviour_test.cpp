@@ -2,8 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // One operator at a time: what its operands get when its tensors arrive and leave as the row says. These are the
-// behaviours that planners of layouts had before and must keep; where costs tie, the device's preferred storage
-// decides.
+// behaviours that planners of layouts had before and must keep.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -12,6 +11,8 @@
 #include <ostream>
 
 #include "runtime/planner/plan.h"
+#include "tests/runtime/planner/agreeing.h"
+#include "tests/runtime/planner/copy_cost.h"
 #include "tests/runtime/planner/forms.h"
 
 namespace qgen::planner {
@@ -25,17 +26,17 @@ const RepresentationSet kByChannels = {k4C, k4W4C, k4C1W};
 struct Row {
   std::string_view name;
   std::vector<RepresentationSet> reads, writes;
-  std::vector<std::vector<uint32_t>> synced;
+  std::vector<std::vector<uint32_t>> agree;        // groups of operands, by place: those that are read come first
   std::vector<RepresentationSet> arrives, leaves;  // one a tensor; kNoDemand: as suits the operator
   std::string_view expected;                       // "read, read -> written; conversions"
-  Storage preferred = Storage::buffer;
   Shape shape = {1, 8, 4, 4};
   DType dtype = DType::i8;
 };
 
 Graph graph_of(const Row& row) {
   Graph graph;
-  Node node{"it", "op", {}, {}, {{"kernel", row.reads, row.synced, 1}}};
+  Node node{"it", "op", {}, {}, {}};
+  Kernel kernel{"kernel", row.reads, 1};
   for (size_t i = 0; i < row.reads.size(); ++i) {
     node.inputs.push_back(fmt::format("in{}", i));
     graph.tensors.push_back(
@@ -45,15 +46,16 @@ Graph graph_of(const Row& row) {
     node.outputs.push_back(fmt::format("out{}", i));
     graph.tensors.push_back(
         {node.outputs.back(), row.shape, row.dtype, {}, i < row.leaves.size() ? row.leaves[i] : kNoDemand});
-    node.kernels.front().takes.push_back(row.writes[i]);
+    kernel.takes.push_back(row.writes[i]);
   }
+  node.kernels = agreeing(kernel, row.agree);
   graph.nodes.push_back(node);
   return graph;
 }
 
 std::string answer(const Row& row) {
   const Graph graph = graph_of(row);
-  const auto planned = plan(graph, {.device = {.preferred = row.preferred}, .conversion = {}});
+  const auto planned = plan(graph, {}, copy_cost());
   if (!planned) return planned.error().message.substr(0, planned.error().message.find('\n'));
   std::vector<std::string> read, written, converted;
   for (size_t operand = 0; operand < planned->nodes[0].takes.size(); ++operand) {
@@ -68,13 +70,9 @@ std::string answer(const Row& row) {
 const Row kRows[] = {
     // ---- one tensor in, one out ----
     {"the first row of equals", {kAny}, {kAny}, {}, {}, {}, "buffer.strided -> buffer.strided; "},
-    {"textures where the device prefers them", {kAny}, {kAny}, {}, {}, {},
-     "texture3d.width_packed -> texture3d.width_packed; ", Storage::texture3d},
-    {"buffers where there are no textures", {kBuffers}, {kBuffers}, {}, {}, {}, "buffer.strided -> buffer.strided; ",
-     Storage::texture3d},
     {"textures where there are no buffers", {kTextures}, {kTextures}, {}, {}, {},
      "texture3d.width_packed -> texture3d.width_packed; "},
-    {"the input's form carries over where both are synced", {kAny}, {kAny}, {{0, 1}}, {kChannels}, {},
+    {"the input's form carries over where both agree", {kAny}, {kAny}, {{0, 1}}, {kChannels}, {},
      "texture3d.channels_packed -> texture3d.channels_packed; "},
     {"and not where they are not", {kAny}, {kAny}, {}, {kChannels}, {}, "texture3d.channels_packed -> buffer.strided; "},
     {"the output's form carries back", {kAny}, {kAny}, {{0, 1}}, {}, {kChannels},
@@ -85,17 +83,17 @@ const Row kRows[] = {
      "buffer.packed_4c -> buffer.strided; "},
     {"nothing in common: a conversion", {k4W}, {k4W}, {}, {k4C}, {}, "buffer.packed_4w -> buffer.packed_4w; in0 from buffer.packed_4c"},
     {"the same set: nothing happens", {k4W}, {k4W}, {{0, 1}}, {k4W}, {k4W}, "buffer.packed_4w -> buffer.packed_4w; "},
-    {"rank five leaves buffers only", {kAny}, {kAny}, {}, {}, {}, "buffer.strided -> buffer.strided; ", Storage::texture3d,
+    {"rank five has no textures", {kTextures}, {kAny}, {}, {}, {}, "no kernel of 'it' (op) can take its operands",
      {1, 1, 8, 4, 4}},
-    {"a float has no packed words", {kAny}, {kAny}, {{0, 1}}, {}, {}, "buffer.strided -> buffer.strided; ", Storage::buffer,
+    {"a float has no packed words", {kAny}, {kAny}, {{0, 1}}, {}, {}, "buffer.strided -> buffer.strided; ",
      {1, 8, 4, 4}, DType::f32},
-    {"floats cannot be packed", {k4W}, {kAny}, {}, {}, {}, "no kernel of 'it' (op) can take its operands", Storage::buffer,
+    {"floats cannot be packed", {k4W}, {kAny}, {}, {}, {}, "no kernel of 'it' (op) can take its operands",
      {1, 8, 4, 4}, DType::f32},
 
     // ---- two tensors in ----
-    {"synced inputs follow each other", {kAny, kAny}, {kAny}, {{0, 1, 2}}, {kChannels, kNoDemand}, {},
+    {"inputs that agree follow each other", {kAny, kAny}, {kAny}, {{0, 1, 2}}, {kChannels, kNoDemand}, {},
      "texture3d.channels_packed, texture3d.channels_packed -> texture3d.channels_packed; "},
-    {"unsynced inputs do not", {kAny, kAny}, {kAny}, {}, {kChannels, kNoDemand}, {},
+    {"others do not", {kAny, kAny}, {kAny}, {}, {kChannels, kNoDemand}, {},
      "texture3d.channels_packed, buffer.strided -> buffer.strided; "},
     {"a disagreement costs one conversion", {kAny, kAny}, {kAny}, {{0, 1, 2}}, {kChannels, kWidth}, {kWidth},
      "texture3d.width_packed, texture3d.width_packed -> texture3d.width_packed; in0 from texture3d.channels_packed"},
@@ -121,11 +119,11 @@ const Row kRows[] = {
      "buffer.packed_4w4c, buffer.packed_4c -> buffer.packed_4w4c; in1 from buffer.packed_4w"},
 
     // ---- several outputs, and none ----
-    {"outputs that are not synced", {kStrided}, {kAny, kWords}, {}, {}, {kChannels, kNoDemand},
+    {"outputs that need not agree", {kStrided}, {kAny, kWords}, {}, {}, {kChannels, kNoDemand},
      "buffer.strided -> texture3d.channels_packed, buffer.packed_4w; "},
     {"every output has a form of its own, not the first one's", {kStrided}, {k4W, k4C}, {}, {}, {k4W, k4C},
      "buffer.strided -> buffer.packed_4w, buffer.packed_4c; "},
-    {"synced outputs", {kStrided}, {kAny, kAny}, {{1, 2}}, {}, {kNoDemand, kChannels},
+    {"outputs that agree", {kStrided}, {kAny, kAny}, {{1, 2}}, {}, {kNoDemand, kChannels},
      "buffer.strided -> texture3d.channels_packed, texture3d.channels_packed; "},
     {"two groups", {kAny, kAny}, {kAny, kAny}, {{0, 2}, {1, 3}}, {k4W, kWidth}, {},
      "buffer.packed_4w, texture3d.width_packed -> buffer.packed_4w, texture3d.width_packed; "},
@@ -134,8 +132,8 @@ const Row kRows[] = {
      "buffer.strided -> buffer.strided; out0 from buffer.strided"},
     {"of several that the caller takes, the one that is written", {kStrided}, {kAny}, {}, {}, {{k4C, k4W}},
      "buffer.strided -> buffer.packed_4w; "},
-    {"no elements", {kAny}, {kAny}, {{0, 1}}, {k4C}, {}, "buffer.packed_4c -> buffer.packed_4c; ", Storage::buffer, {0, 8, 4, 4}},
-    {"a scalar", {kAny}, {kAny}, {{0, 1}}, {k4W}, {}, "buffer.packed_4w -> buffer.packed_4w; ", Storage::buffer, {}},
+    {"no elements", {kAny}, {kAny}, {{0, 1}}, {k4C}, {}, "buffer.packed_4c -> buffer.packed_4c; ", {0, 8, 4, 4}},
+    {"a scalar", {kAny}, {kAny}, {{0, 1}}, {k4W}, {}, "buffer.packed_4w -> buffer.packed_4w; ", {}},
 };
 // clang-format on
 

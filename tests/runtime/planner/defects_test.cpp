@@ -9,6 +9,8 @@
 #include <random>
 
 #include "runtime/planner/plan.h"
+#include "tests/runtime/planner/agreeing.h"
+#include "tests/runtime/planner/copy_cost.h"
 #include "tests/runtime/planner/forms.h"
 
 namespace qgen::planner {
@@ -16,8 +18,8 @@ namespace {
 
 using namespace testing;
 
-Plan planned(const Graph& graph, const PlanOptions& options = {}) {
-  auto result = plan(graph, options);
+Plan planned(const Graph& graph, const DeviceModel& device = {}) {
+  auto result = plan(graph, device, copy_cost());
   EXPECT_TRUE(result) << result.error().message;
   return *std::move(result);
 }
@@ -29,10 +31,10 @@ std::string kernel_of(const Plan& plan, std::string_view node) {
 
 // A form in which the kernel does not exist was found out at the first inference.
 TEST(Defects, A2_FormsWithoutAKernelAreRefusedWhenPlanning) {
-  const PlanOptions options{.device = {.image_extent = {64, 64, 64}}, .conversion = {}};
+  const DeviceModel device{.image_extent = {64, 64, 64}};
   Graph graph{{{"weight", {64, 1024}, f32, {kWidth, kStrided}}, {"y", {64}, f32}},
-              {{"linear", "linear", {"weight"}, {"y"}, {{"texels", {kWidth, kStrided}, {}, 1}}}}};
-  const auto refused = plan(graph, options);
+              {{"linear", "linear", {"weight"}, {"y"}, {{"texels", {kWidth, kStrided}, 1}}}}};
+  const auto refused = plan(graph, device, copy_cost());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, R"(no kernel of 'linear' (linear) can take its operands
   texels reads 'weight' as texture3d.width_packed, which it cannot be here
@@ -40,8 +42,8 @@ TEST(Defects, A2_FormsWithoutAKernelAreRefusedWhenPlanning) {
     not as texture3d.width_packed: 256 texels pass the device's image width of 64
   'y' (f32 [64]) can be held as buffer.strided or texture3d.width_packed or texture3d.height_packed or texture3d.channels_packed)");
 
-  graph.nodes[0].kernels.push_back({"plain", {kStrided, kStrided}, {}, 50});
-  EXPECT_EQ(kernel_of(planned(graph, options), "linear"), "plain");
+  graph.nodes[0].kernels.push_back({"plain", {kStrided, kStrided}, 50});
+  EXPECT_EQ(kernel_of(planned(graph, device), "linear"), "plain");
 }
 
 // A second table of layouts lacked one and had another's block wrong.
@@ -61,8 +63,8 @@ TEST(Defects, A11_OneTableHoldsEveryLayout) {
 TEST(Defects, A12_NoOrderDecides) {
   const Shape shape{1, 8, 8, 8};
   Graph graph{{{"x", shape, i8}, {"y", shape, i8}, {"z", shape, i8}},
-              {{"a", "f", {"x"}, {"y"}, {{"k1", {kAny, kAny}, {}, 1}, {"k2", {kWords, kAny}, {}, 1}}},
-               {"b", "f", {"y"}, {"z"}, {{"k2", {kAny, kTextures}, {}, 1}, {"k1", {kAny, kWords}, {}, 1}}}}};
+              {{"a", "f", {"x"}, {"y"}, {{"k1", {kAny, kAny}, 1}, {"k2", {kWords, kAny}, 1}}},
+               {"b", "f", {"y"}, {"z"}, {{"k2", {kAny, kTextures}, 1}, {"k1", {kAny, kWords}, 1}}}}};
   const Plan first = planned(graph);
   std::mt19937 random(1);
   for (int round = 0; round < 50; ++round) {
@@ -86,12 +88,12 @@ TEST(Defects, A14_BuffersAreLimitedInBytes) {
 // The last consumer's wish overwrote the others'. Here two convolutions want what one does not.
 TEST(Defects, A19_EveryConsumerIsHeard) {
   const Shape shape{1, 64, 28, 28};
-  const std::vector<Kernel> conv{{"direct", {k4C1W, k4C}, {}, 10}, {"im2col", {k4C, k4C}, {}, 12}};
+  const std::vector<Kernel> conv{{"direct", {k4C1W, k4C}, 10}, {"im2col", {k4C, k4C}, 12}};
   Graph graph{{{"x", shape, i8, k4W}, {"q", shape, i8}, {"a", shape, i8}, {"b", shape, i8}, {"c", shape, i8}},
-              {{"first", "f", {"x"}, {"q"}, {{"words", {k4W, kWords}, {}, 5}}},
+              {{"first", "f", {"x"}, {"q"}, {{"words", {k4W, kWords}, 5}}},
                {"early", "q8ta_conv2d", {"q"}, {"a"}, conv},
                {"late", "q8ta_conv2d", {"q"}, {"b"}, conv},
-               {"last", "g", {"q"}, {"c"}, {{"words", {k4C, k4C}, {}, 3}}}}};
+               {"last", "g", {"q"}, {"c"}, {{"words", {k4C, k4C}, 3}}}}};
   const Plan all = planned(graph);
   EXPECT_EQ(kernel_of(all, "early"), "im2col");  // 12 + 12 + 3, against 10 + 10 + 3 and a conversion of 6
   EXPECT_EQ(kernel_of(all, "late"), "im2col");
@@ -108,7 +110,8 @@ TEST(Defects, A19_WhatComesLaterReachesBack) {
   for (int i = 0; i < 100; ++i) {
     const std::string read = fmt::format("t{}", i), written = fmt::format("t{}", i + 1);
     graph.tensors.push_back({written, {1, 8, 8, 8}, i8});
-    graph.nodes.push_back({"to " + written, "relu", {read}, {written}, {{"words", {kWords, kWords}, {{0, 1}}, 1}}});
+    graph.nodes.push_back(
+        {"to " + written, "relu", {read}, {written}, agreeing({"words", {kWords, kWords}, 1}, {{0, 1}})});
   }
   graph.tensors.back().leaves_as = k4H4W;
   const Plan chain = planned(graph);

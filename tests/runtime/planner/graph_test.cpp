@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "runtime/planner/plan.h"
+#include "tests/runtime/planner/copy_cost.h"
 #include "tests/runtime/planner/forms.h"
 
 namespace qgen::planner {
@@ -21,8 +22,8 @@ const RepresentationSet kAny = any_representation();
 Graph sample() {
   Graph graph;
   graph.tensors = {{"a", {4}, DType::i8, {}, {}}, {"b", {4}, DType::i8, {}, {}}, {"c", {4}, DType::i8, {}, {}}};
-  graph.nodes = {{"first", "relu", {"a"}, {"b"}, {{"k", {kAny, kAny}, {}, 1}}},
-                 {"second", "relu", {"b"}, {"c"}, {{"k", {kAny, kAny}, {}, 1}}}};
+  graph.nodes = {{"first", "relu", {"a"}, {"b"}, {{"k", {kAny, kAny}, 1}}},
+                 {"second", "relu", {"b"}, {"c"}, {{"k", {kAny, kAny}, 1}}}};
   return graph;
 }
 
@@ -58,11 +59,6 @@ const Row kRows[] = {
      "the operators wait for each other in a cycle: 'second' -> 'second'"},
     {"too few sets", [](Graph& g) { g.nodes[0].kernels[0].takes.pop_back(); },
      "kernel 'k' of 'first' (relu) takes 1 operands, but the operator has 2 (1 read, 1 written)"},
-    {"a synced operand that is not there",
-     [](Graph& g) {
-       g.nodes[0].kernels[0].synced = {{0, 2}};
-     },
-     "kernel 'k' of 'first' (relu) syncs operand 2, but has 2"},
     {"a negative cost", [](Graph& g) { g.nodes[0].kernels[0].cost_us = -1; },
      "kernel 'k' of 'first' (relu) costs -1 us\n  hint: a cost is a number from 0 to 1e9"},
     {"a cost that is no number", [](Graph& g) { g.nodes[0].kernels[0].cost_us = NAN; },
@@ -107,21 +103,21 @@ TEST(Graphs, AreRefusedWithAReason) {
   for (const Row& row : kRows) {
     Graph graph = sample();
     row.spoil(graph);
-    const auto planned = plan(graph);
+    const auto planned = plan(graph, {}, testing::copy_cost());
     ASSERT_FALSE(planned) << row.name;
     EXPECT_EQ(to_text(planned.error()), row.error) << row.name;
   }
-  EXPECT_TRUE(plan(sample()));
+  EXPECT_TRUE(plan(sample(), {}, testing::copy_cost()));
 }
 
 TEST(Graphs, WithNothingInThemArePlanned) {
-  const auto nothing = plan({});
+  const auto nothing = plan({}, {}, testing::copy_cost());
   ASSERT_TRUE(nothing);
   EXPECT_EQ(nothing->cost_us, 0);
   EXPECT_TRUE(nothing->is_optimal());
   Graph lonely;
   lonely.tensors = {{"a", {4}, DType::i8, {}, {}}};
-  const auto one = plan(lonely);
+  const auto one = plan(lonely, {}, testing::copy_cost());
   ASSERT_TRUE(one);
   EXPECT_EQ(name(one->tensors[0].home), "buffer.strided");
 }
@@ -129,9 +125,7 @@ TEST(Graphs, WithNothingInThemArePlanned) {
 TEST(Graphs, AConversionThatCostsNoNumberIsRefused) {
   Graph graph = sample();
   graph.nodes[1].kernels[0].takes[0] = *Representation::of(Layout::width_packed);
-  PlanOptions options;
-  options.conversion = [](const Tensor&, Representation, Representation) { return -1.0; };
-  const auto planned = plan(graph, options);
+  const auto planned = plan(graph, {}, [](const Tensor&, Representation, Representation) { return -1.0; });
   ASSERT_FALSE(planned);
   EXPECT_EQ(planned.error().message,
             "converting 'a' (i8 [4]) from buffer.strided to texture3d.width_packed costs -1 us");

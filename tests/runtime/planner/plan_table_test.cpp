@@ -9,6 +9,8 @@
 #include <ostream>
 
 #include "runtime/planner/plan.h"
+#include "tests/runtime/planner/agreeing.h"
+#include "tests/runtime/planner/copy_cost.h"
 #include "tests/runtime/planner/forms.h"
 
 namespace qgen::planner {
@@ -21,6 +23,7 @@ struct Case {
   Graph graph;
   std::string_view expected;
   DeviceModel device = {};
+  ConversionCost conversion = copy_cost();
   RepresentationSet never_made = {};  // to which no conversion leads
 };
 
@@ -29,17 +32,17 @@ const Case kCases[] = {
     // A broadcast add of 4W4C with 4C1W into 4C1W: four channels to a word on all sides, so nothing is converted.
     {"add_of_4w4c_and_4c1w",
      {{{"tiles", {1, 32, 28, 28}, i8, k4W4C}, {"bias", {1, 32, 1, 1}, i8, k4C1W}, {"sum", {1, 32, 28, 28}, i8, {}, k4C1W}},
-      {{"add", "q8ta_add", {"tiles", "bias"}, {"sum"}, {{"words", {kWords, kWords, kWords}, {{0, 1, 2}}, 7}}}}},
+      {{"add", "q8ta_add", {"tiles", "bias"}, {"sum"}, agreeing({"words", {kWords, kWords, kWords}, 7}, {{0, 1, 2}})}}},
      R"(
-add (words): buffer.packed_4w4c, buffer.packed_4c1w -> buffer.packed_4c1w
+add (words packed_4c): buffer.packed_4w4c, buffer.packed_4c1w -> buffer.packed_4c1w
 7 us
 )"},
     // The same add of 4W4C with 4W: a word holds channels there and columns here, so the smaller operand is converted.
     {"add_of_4w4c_and_4w",
      {{{"tiles", {1, 32, 28, 28}, i8, k4W4C}, {"bias", {1, 32, 1, 1}, i8, k4W}, {"sum", {1, 32, 28, 28}, i8, {}, k4C1W}},
-      {{"add", "q8ta_add", {"tiles", "bias"}, {"sum"}, {{"words", {kWords, kWords, kWords}, {{0, 1, 2}}, 7}}}}},
+      {{"add", "q8ta_add", {"tiles", "bias"}, {"sum"}, agreeing({"words", {kWords, kWords, kWords}, 7}, {{0, 1, 2}})}}},
      R"(
-add (words): buffer.packed_4w4c, buffer.packed_4c -> buffer.packed_4c1w
+add (words packed_4c): buffer.packed_4w4c, buffer.packed_4c -> buffer.packed_4c1w
 bias: buffer.packed_4w -> buffer.packed_4c, 5.0016 us
 12.0016 us
 )"},
@@ -47,21 +50,21 @@ bias: buffer.packed_4w -> buffer.packed_4c, 5.0016 us
     {"chain",
      {{{"image", {1, 64, 56, 56}, f32, kStrided}, {"q", {1, 64, 56, 56}, i8}, {"middle", {1, 64, 56, 56}, i8},
        {"last", {1, 64, 56, 56}, i8, {}, k4C1W}},
-      {{"quantize", "q8ta_quantize", {"image"}, {"q"}, {{"any_words", {kStrided, kWords}, {}, 9}}},
-       {"relu", "q8ta_relu", {"q"}, {"middle"}, {{"same_words", {kWords, kWords}, {{0, 1}}, 6}}},
-       {"conv", "q8ta_conv2d_pw", {"middle"}, {"last"}, {{"tiles", {k4W4C, {k4W4C, k4C, k4C1W}}, {}, 20}}}}},
+      {{"quantize", "q8ta_quantize", {"image"}, {"q"}, {{"any_words", {kStrided, kWords}, 9}}},
+       {"relu", "q8ta_relu", {"q"}, {"middle"}, agreeing({"same_words", {kWords, kWords}, 6}, {{0, 1}})},
+       {"conv", "q8ta_conv2d_pw", {"middle"}, {"last"}, {{"tiles", {k4W4C, {k4W4C, k4C, k4C1W}}, 20}}}}},
      R"(
 conv (tiles): buffer.packed_4w4c -> buffer.packed_4c1w
 quantize (any_words): buffer.strided -> buffer.packed_4c
-relu (same_words): buffer.packed_4c -> buffer.packed_4w4c
+relu (same_words packed_4c): buffer.packed_4c -> buffer.packed_4w4c
 35 us
 )"},
     // One channel in words of four is three quarters padding. Both readers want other words: the second copy is made
     // from the first, which has a quarter of the bytes.
     {"copy_of_a_copy",
      {{{"x", {1, 1, 64, 64}, i8, k4C}, {"a", {1, 1, 64, 64}, i8}, {"b", {1, 1, 64, 64}, i8}},
-      {{"rows", "f", {"x"}, {"a"}, {{"rows", {k4W, k4W}, {}, 3}}},
-       {"blocks", "g", {"x"}, {"b"}, {{"blocks", {k4H4W, k4H4W}, {}, 3}}}}},
+      {{"rows", "f", {"x"}, {"a"}, {{"rows", {k4W, k4W}, 3}}},
+       {"blocks", "g", {"x"}, {"b"}, {{"blocks", {k4H4W, k4H4W}, 3}}}}},
      R"(
 blocks (blocks): buffer.packed_4h4w -> buffer.packed_4h4w
 rows (rows): buffer.packed_4w -> buffer.packed_4w
@@ -69,18 +72,18 @@ x: buffer.packed_4c -> buffer.packed_4w, 22.48 us
 x: buffer.packed_4w -> buffer.packed_4h4w, 10.192 us
 38.672 us
 )",
-     {.bytes_per_us = 1000, .launch_us = 2}},
+     {}, copy_cost(1000, 2)},
     // A diamond: both sides would like blocks of their own; the join takes any two of one packed dimension, so one
     // conversion is enough, and it goes where the tensor is smallest.
     {"diamond",
      {{{"x", {1, 64, 56, 56}, i8, k4W4C}, {"wide", {1, 256, 56, 56}, i8}, {"rows", {1, 256, 56, 56}, i8},
        {"sum", {1, 256, 56, 56}, i8}},
-      {{"widen", "q8ta_conv2d_pw", {"x"}, {"wide"}, {{"tiles", {k4W4C, {k4W4C, k4C1W}}, {}, 30}}},
+      {{"widen", "q8ta_conv2d_pw", {"x"}, {"wide"}, {{"tiles", {k4W4C, {k4W4C, k4C1W}}, 30}}},
        {"unfold", "unfold_rows", {"x"}, {"rows"},
-        {{"by_rows", {k4W, {k4W, k4H4W}}, {}, 12}, {"by_channels", {k4C, k4C}, {}, 16}}},
-       {"join", "q8ta_add", {"wide", "rows"}, {"sum"}, {{"words", {kWords, kWords, kWords}, {{0, 1, 2}}, 11}}}}},
+        {{"by_rows", {k4W, {k4W, k4H4W}}, 12}, {"by_channels", {k4C, k4C}, 16}}},
+       {"join", "q8ta_add", {"wide", "rows"}, {"sum"}, agreeing({"words", {kWords, kWords, kWords}, 11}, {{0, 1, 2}})}}},
      R"(
-join (words): buffer.packed_4w4c, buffer.packed_4c -> buffer.packed_4c
+join (words packed_4c): buffer.packed_4w4c, buffer.packed_4c -> buffer.packed_4c
 unfold (by_channels): buffer.packed_4c -> buffer.packed_4c
 widen (tiles): buffer.packed_4w4c -> buffer.packed_4w4c
 x: buffer.packed_4w4c -> buffer.packed_4c, 9.01408 us
@@ -91,24 +94,24 @@ x: buffer.packed_4w4c -> buffer.packed_4c, 9.01408 us
     {"look_ahead",
      {{{"x", {1, 64, 28, 28}, i8, k4W}, {"a", {1, 64, 28, 28}, i8}, {"b", {1, 64, 28, 28}, i8},
        {"c", {1, 64, 28, 28}, i8}, {"d", {1, 64, 28, 28}, i8}},
-      {{"first", "f", {"x"}, {"a"}, {{"near", {k4W, k4W}, {}, 5}, {"far", {k4W, k4C}, {}, 8}}},
-       {"relu1", "relu", {"a"}, {"b"}, {{"words", {kWords, kWords}, {{0, 1}}, 5}}},
-       {"relu2", "relu", {"b"}, {"c"}, {{"words", {kWords, kWords}, {{0, 1}}, 5}}},
-       {"last", "g", {"c"}, {"d"}, {{"tiles", {k4W4C, k4W4C}, {}, 5}, {"words", {k4C, k4C}, {}, 6}}}}},
+      {{"first", "f", {"x"}, {"a"}, {{"near", {k4W, k4W}, 5}, {"far", {k4W, k4C}, 8}}},
+       {"relu1", "relu", {"a"}, {"b"}, agreeing({"words", {kWords, kWords}, 5}, {{0, 1}})},
+       {"relu2", "relu", {"b"}, {"c"}, agreeing({"words", {kWords, kWords}, 5}, {{0, 1}})},
+       {"last", "g", {"c"}, {"d"}, {{"tiles", {k4W4C, k4W4C}, 5}, {"words", {k4C, k4C}, 6}}}}},
      R"(
 first (far): buffer.packed_4w -> buffer.packed_4c
 last (tiles): buffer.packed_4w4c -> buffer.packed_4w4c
-relu1 (words): buffer.packed_4c -> buffer.packed_4c
-relu2 (words): buffer.packed_4c -> buffer.packed_4w4c
+relu1 (words packed_4c): buffer.packed_4c -> buffer.packed_4c
+relu2 (words packed_4c): buffer.packed_4c -> buffer.packed_4w4c
 23 us
 )"},
     // An operator that no representation satisfies: its only kernel for floats reads an image that the device cannot
     // hold.
     {"no_kernel_fits",
      {{{"x", {1, 8, 64, 4096}, f32}, {"y", {1, 8, 64, 4096}, f32}, {"z", {1, 8, 64, 4096}, f32}},
-      {{"load", "load", {}, {"x"}, {{"plain", {kStrided}, {}, 1}}},
-       {"blur", "blur", {"x"}, {"y"}, {{"rows", {kChannels, kChannels}, {}, 5}, {"blocks", {k4C, kStrided}, {}, 5}}},
-       {"store", "store", {"y"}, {"z"}, {{"plain", {kAny, kStrided}, {}, 1}}}}},
+      {{"load", "load", {}, {"x"}, {{"plain", {kStrided}, 1}}},
+       {"blur", "blur", {"x"}, {"y"}, {{"rows", {kChannels, kChannels}, 5}, {"blocks", {k4C, kStrided}, 5}}},
+       {"store", "store", {"y"}, {"z"}, {{"plain", {kAny, kStrided}, 1}}}}},
      R"(
 no kernel of 'blur' (blur) can take its operands
   blocks reads 'x' as buffer.packed_4c, which it cannot be here
@@ -124,22 +127,22 @@ no kernel of 'blur' (blur) can take its operands
     // Both operators can run, but not together: no conversion leads from what one writes to what the other reads.
     {"no_way_between",
      {{{"a", {64, 64}, i8, k4W}, {"b", {64, 64}, i8}, {"c", {64, 64}, i8}},
-      {{"rows", "q8ta_linear", {"a"}, {"b"}, {{"tiles", {k4W, {k4W, k4H4W}}, {}, 5}}},
-       {"channels", "q8ta_conv2d", {"b"}, {"c"}, {{"tiles", {k4W4C, k4W4C}, {}, 5}}}}},
+      {{"rows", "q8ta_linear", {"a"}, {"b"}, {{"tiles", {k4W, {k4W, k4H4W}}, 5}}},
+       {"channels", "q8ta_conv2d", {"b"}, {"c"}, {{"tiles", {k4W4C, k4W4C}, 5}}}}},
      R"(
 no representations satisfy 'channels' (q8ta_conv2d) together with what comes before it
   'b' is written by 'rows' as buffer.packed_4w or buffer.packed_4h4w; 'channels' takes it as buffer.packed_4w4c
   hint: allow a conversion between the two sides, or add a kernel that bridges them
 )",
-     {}, k4W4C},
+     {}, copy_cost(), k4W4C},
     // Three readers of one form: converted once. The fourth reads what was written.
     {"one_copy_for_all",
      {{{"x", {1, 16, 32, 32}, i8, k4C}, {"a", {1, 16, 32, 32}, i8}, {"b", {1, 16, 32, 32}, i8},
        {"c", {1, 16, 32, 32}, i8}, {"d", {1, 16, 32, 32}, i8}},
-      {{"first", "f", {"x"}, {"a"}, {{"rows", {k4W, k4W}, {}, 3}}},
-       {"second", "f", {"x"}, {"b"}, {{"rows", {k4W, k4W}, {}, 3}}},
-       {"third", "f", {"x"}, {"c"}, {{"rows", {k4W, k4W}, {}, 3}}},
-       {"fourth", "g", {"x"}, {"d"}, {{"words", {k4C, k4C}, {}, 3}}}}},
+      {{"first", "f", {"x"}, {"a"}, {{"rows", {k4W, k4W}, 3}}},
+       {"second", "f", {"x"}, {"b"}, {{"rows", {k4W, k4W}, 3}}},
+       {"third", "f", {"x"}, {"c"}, {{"rows", {k4W, k4W}, 3}}},
+       {"fourth", "g", {"x"}, {"d"}, {{"words", {k4C, k4C}, 3}}}}},
      R"(
 first (rows): buffer.packed_4w -> buffer.packed_4w
 fourth (words): buffer.packed_4c -> buffer.packed_4c
@@ -148,23 +151,11 @@ third (rows): buffer.packed_4w -> buffer.packed_4w
 x: buffer.packed_4c -> buffer.packed_4w, 5.32768 us
 17.3277 us
 )"},
-    // Synced operands that share no packed dimension: the error names both.
-    {"out_of_sync",
-     {{{"a", {4, 4}, i8}, {"b", {4, 4}, i8}, {"c", {4, 4}, i8}},
-      {{"add", "q8ta_add", {"a", "b"}, {"c"}, {{"words", {k4W4C, {k4W, k4H4W}, kWords}, {{0, 1}}, 1}}}}},
-     R"(
-no kernel of 'add' (q8ta_add) can take its operands
-  words wants one packed dimension and block for its synced operands, but takes 'a' as buffer.packed_4w4c, 'b' as buffer.packed_4w or buffer.packed_4h4w
-  'a' (i8 [4, 4]) arrives as any representation
-  'b' (i8 [4, 4]) arrives as any representation
-  'c' (i8 [4, 4]) can be held as any representation
-  hint: give the operator a kernel for what is offered, or its tensors a shape that the device can hold
-)"},
     // Five dimensions: no texture, whatever it would save. Buffers take up to eight.
     {"rank_five",
      {{{"x", {2, 4, 3, 16, 16}, f32, kStrided}, {"y", {2, 4, 3, 16, 16}, i8}},
       {{"quantize", "q8ta_quantize", {"x"}, {"y"},
-        {{"plain", {kStrided, k4W}, {}, 30}, {"texels", {kChannels, k4C}, {}, 4}}}}},
+        {{"plain", {kStrided, k4W}, 30}, {"texels", {kChannels, k4C}, 4}}}}},
      R"(
 quantize (plain): buffer.strided -> buffer.packed_4w
 30 us
@@ -173,25 +164,25 @@ quantize (plain): buffer.strided -> buffer.packed_4w
     {"texture_too_wide",
      {{{"x", {1, 3, 16, 20000}, f32, kStrided}, {"y", {1, 3, 16, 20000}, f32, {}, kStrided}},
       {{"blur", "blur", {"x"}, {"y"},
-        {{"channels", {kChannels, kChannels}, {}, 40}, {"columns", {kWidth, kWidth}, {}, 90},
-         {"plain", {kStrided, kStrided}, {}, 900}}}}},
+        {{"channels", {kChannels, kChannels}, 40}, {"columns", {kWidth, kWidth}, 90},
+         {"plain", {kStrided, kStrided}, 900}}}}},
      R"(
 blur (columns): texture3d.width_packed -> texture3d.width_packed
 x: buffer.strided -> texture3d.width_packed, 158.6 us
 y: texture3d.width_packed -> buffer.strided, 158.6 us
 407.2 us
 )",
-     {.image_extent = {16384, 16384, 2048}, .bytes_per_us = 50000, .launch_us = 5}},
+     {.image_extent = {16384, 16384, 2048}}, copy_cost(50000)},
     // Two outputs in two forms, each read as it is written; an operand that is read twice is converted once.
     {"two_outputs",
      {{{"x", {8, 32}, i8, k4W}, {"lo", {8, 32}, i8}, {"hi", {8, 32}, i8}, {"y", {8, 32}, i8}, {"z", {8, 32}, i8}},
-      {{"split", "split", {"x"}, {"lo", "hi"}, {{"halves", {k4W, {k4W, k4H4W}, k4C}, {}, 4}}},
-       {"square", "q8ta_mul", {"lo", "lo"}, {"y"}, {{"tiles", {k4H4W, k4H4W, k4H4W}, {}, 4}}},
-       {"twice", "q8ta_add", {"hi", "hi"}, {"z"}, {{"rows", {k4W, k4W, k4W}, {{0, 1, 2}}, 4}}}}},
+      {{"split", "split", {"x"}, {"lo", "hi"}, {{"halves", {k4W, {k4W, k4H4W}, k4C}, 4}}},
+       {"square", "q8ta_mul", {"lo", "lo"}, {"y"}, {{"tiles", {k4H4W, k4H4W, k4H4W}, 4}}},
+       {"twice", "q8ta_add", {"hi", "hi"}, {"z"}, agreeing({"rows", {k4W, k4W, k4W}, 4}, {{0, 1, 2}})}}},
      R"(
 split (halves): buffer.packed_4w -> buffer.packed_4h4w, buffer.packed_4c
 square (tiles): buffer.packed_4h4w, buffer.packed_4h4w -> buffer.packed_4h4w
-twice (rows): buffer.packed_4w, buffer.packed_4w -> buffer.packed_4w
+twice (rows packed_4w): buffer.packed_4w, buffer.packed_4w -> buffer.packed_4w
 hi: buffer.packed_4c -> buffer.packed_4w, 5.0128 us
 17.0128 us
 )"},
@@ -206,11 +197,10 @@ std::string joined_names(std::span<const Representation> list) {
 
 // Operators with their kernels, then conversions, each at its cost, then the time of all.
 std::string plan_text(const Case& row) {
-  const auto cost = [&, otherwise = conversion_cost(row.device)](const Tensor& tensor, Representation from,
-                                                                 Representation to) {
-    return row.never_made.contains(to) ? std::nullopt : otherwise(tensor, from, to);
+  const auto cost = [&](const Tensor& tensor, Representation from, Representation to) {
+    return row.never_made.contains(to) ? std::nullopt : row.conversion(tensor, from, to);
   };
-  const auto planned = plan(row.graph, {row.device, cost});
+  const auto planned = plan(row.graph, row.device, cost);
   if (!planned) return fmt::format("\n{}\n", to_text(planned.error()));
   EXPECT_TRUE(planned->is_optimal());
   std::string text = "\n";

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "runtime/planner/graph.h"
+#include "tests/runtime/planner/agreeing.h"
 
 namespace qgen::planner::testing {
 
@@ -27,9 +28,10 @@ class RandomGraph {
 
   uint32_t below(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
 
-  // Operators with one to three inputs, kernels that take one or two representations an operand, sometimes synced;
-  // whole microseconds, so that many plans tie.
-  Graph make(uint32_t nodes, uint32_t most_kernels) {
+  // Operators with one to three inputs, and kernels that take one or two representations an operand; of some the first
+  // and the last operand must agree, if `may_agree`. Whole microseconds, so that many plans tie.
+  Graph make(uint32_t nodes, uint32_t most_kernels, bool may_agree = true) {
+    may_agree_ = may_agree;
     Graph graph;
     const uint32_t inputs = 1 + below(2);
     for (uint32_t input = 0; input < inputs; ++input) graph.tensors.push_back(tensor(graph.tensors.size(), true));
@@ -78,12 +80,17 @@ class RandomGraph {
       graph.tensors.push_back(tensor(graph.tensors.size(), false));
       node.outputs.push_back(graph.tensors.back().name);
     }
-    for (uint32_t count = 1 + below(most_kernels); count > 0; --count) node.kernels.push_back(kernel(graph, node));
+    for (uint32_t count = 1 + below(most_kernels); count > 0; --count) {
+      for (Kernel& drawn : kernels(graph, node)) {
+        drawn.name = fmt::format("k{}", node.kernels.size());
+        node.kernels.push_back(std::move(drawn));
+      }
+    }
     graph.nodes.push_back(std::move(node));
   }
 
-  Kernel kernel(const Graph& graph, const Node& node) {
-    Kernel made{fmt::format("k{}", node.kernels.size()), {}, {}, static_cast<double>(below(6))};
+  std::vector<Kernel> kernels(const Graph& graph, const Node& node) {
+    Kernel made{"", {}, static_cast<double>(below(6))};
     for (const auto* list : {&node.inputs, &node.outputs}) {
       for (const auto& name : *list) {
         const auto found =
@@ -91,11 +98,13 @@ class RandomGraph {
         made.takes.push_back(some_of(found->dtype, 2));
       }
     }
-    if (below(4) == 0) made.synced = {{0, static_cast<uint32_t>(made.takes.size()) - 1}};
-    return made;
+    const bool must_agree = below(4) == 0 && may_agree_;
+    if (!must_agree) return {made};
+    return agreeing(made, {{0, static_cast<uint32_t>(made.takes.size()) - 1}});
   }
 
   std::mt19937 random_;
+  bool may_agree_ = true;
 };
 
 }  // namespace qgen::planner::testing

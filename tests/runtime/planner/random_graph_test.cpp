@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/planner/plan.h"
+#include "tests/runtime/planner/copy_cost.h"
 #include "tests/runtime/planner/slow_planner.h"
 
 namespace qgen::planner {
@@ -17,24 +18,20 @@ using testing::BruteForce;
 using testing::judge;
 using testing::RandomGraph;
 
-PlanOptions with_random_conversions() {
-  PlanOptions options;
-  options.conversion = RandomGraph::conversion;
-  return options;
-}
+const DeviceModel kDevice;
+const ConversionCost kRandomCost = RandomGraph::conversion;
 
 TEST(RandomGraphs, PlansEqualBruteForce) {
-  const PlanOptions options = with_random_conversions();
   uint32_t possible = 0;
   for (uint32_t seed = 0; seed < 400; ++seed) {
     const Graph graph = RandomGraph(seed).make(1 + seed % 3, 3);
-    const auto best = BruteForce(graph, options).best();
-    const auto planned = plan(graph, options);
+    const auto best = BruteForce(graph, kDevice, kRandomCost).best();
+    const auto planned = plan(graph, kDevice, kRandomCost);
     ASSERT_EQ(static_cast<bool>(planned), best.has_value())
         << "seed " << seed << ": " << (planned ? "" : planned.error().message);
     if (!planned) continue;
     ++possible;
-    const auto verdict = judge(graph, options, *planned);
+    const auto verdict = judge(graph, kDevice, kRandomCost, *planned);
     ASSERT_EQ(verdict.fault, "") << "seed " << seed;
     ASSERT_EQ(verdict.rank, *best) << "seed " << seed;
     ASSERT_TRUE(planned->is_optimal()) << "seed " << seed;
@@ -44,14 +41,13 @@ TEST(RandomGraphs, PlansEqualBruteForce) {
 }
 
 TEST(RandomGraphs, OrderOfInsertionChangesNothing) {
-  const PlanOptions options = with_random_conversions();
   for (uint32_t seed = 0; seed < 300; ++seed) {
     RandomGraph random(seed);
     Graph graph = random.make(1 + seed % 12, 4);
-    const auto first = plan(graph, options);
+    const auto first = plan(graph, kDevice, kRandomCost);
     for (int round = 0; round < 4; ++round) {
       random.shuffle(graph);
-      const auto again = plan(graph, options);
+      const auto again = plan(graph, kDevice, kRandomCost);
       ASSERT_EQ(static_cast<bool>(first), static_cast<bool>(again)) << "seed " << seed;
       if (first) {
         ASSERT_EQ(*first, *again) << "seed " << seed;
@@ -65,12 +61,11 @@ TEST(RandomGraphs, OrderOfInsertionChangesNothing) {
 // With tables of at most a few cells most choices are set apart, in turns: a plan is found wherever there is one, at
 // most a few per cent above the least and never below the bound.
 TEST(RandomGraphs, SmallTablesComeNearTheLeastCost) {
-  const PlanOptions options = with_random_conversions();
   uint32_t inexact = 0;
   double found = 0, least = 0;
   for (uint32_t seed = 0; seed < 300; ++seed) {
     const Graph graph = RandomGraph(seed).make(4 + seed % 8, 4);
-    const auto assignment = make_assignment(graph, options.device, options.conversion);
+    const auto assignment = make_assignment(graph, kDevice, kRandomCost);
     if (!assignment) continue;
     const Minimum exact = minimize(assignment->model);
     const Minimum narrow = minimize(assignment->model, {.table_cells = 64});
@@ -89,16 +84,12 @@ TEST(RandomGraphs, SmallTablesComeNearTheLeastCost) {
 }
 
 TEST(RandomGraphs, GreedyIsNeverBetter) {  // on 200 graphs of ten operators
-  PlanOptions options;
-  options.conversion = conversion_cost(options.device);
+  const ConversionCost conversion = testing::copy_cost();
   double ours = 0, greedy = 0;
   for (uint32_t seed = 0; seed < 200; ++seed) {
-    Graph graph = RandomGraph(seed).make(10, 4);
-    for (Node& node : graph.nodes) {  // the greedy rule knows of no synced operands
-      for (Kernel& kernel : node.kernels) kernel.synced.clear();
-    }
-    const auto planned = plan(graph, options);
-    const auto rival = testing::greedy_cost_us(graph, options);
+    const Graph graph = RandomGraph(seed).make(10, 4, /*may_agree=*/false);
+    const auto planned = plan(graph, kDevice, conversion);
+    const auto rival = testing::greedy_cost_us(graph, conversion);
     if (!planned || !rival) continue;
     ASSERT_LE(planned->cost_us, *rival + 1e-6) << "seed " << seed;
     ours += planned->cost_us;

@@ -30,7 +30,8 @@ struct Situation {
 
 class BruteForce {
  public:
-  BruteForce(const Graph& graph, const PlanOptions& options) : graph_(graph), options_(options) {
+  BruteForce(const Graph& graph, const DeviceModel& device, const ConversionCost& conversion)
+      : graph_(graph), device_(device), conversion_(conversion) {
     for (const Tensor& tensor : graph.tensors) tensors_[tensor.name] = &tensor;
   }
 
@@ -42,7 +43,7 @@ class BruteForce {
 
  private:
   bool holds(const Tensor& tensor, Representation r) const {
-    return refusal(tensor.shape, tensor.dtype, r, options_.device).empty();
+    return refusal(tensor.shape, tensor.dtype, r, device_).empty();
   }
 
   bool is_written(const std::string& tensor) const {
@@ -68,19 +69,15 @@ class BruteForce {
     for (const Kernel& kernel : graph_.nodes[index].kernels) {
       Situation with = so_far;
       with.kernels += std::llround(kernel.cost_us * 1e6);
-      choose_operand(index, kernel, {}, with);
+      choose_operand(index, kernel, 0, std::move(with));
     }
   }
 
-  void choose_operand(size_t index, const Kernel& kernel, std::vector<Representation> tuple, Situation so_far) {
+  void choose_operand(size_t index, const Kernel& kernel, size_t operand, Situation so_far) {
     const Node& node = graph_.nodes[index];
-    const size_t operand = tuple.size();
-    if (operand == kernel.takes.size()) {
-      if (is_in_sync(kernel, tuple)) choose_node(index + 1, std::move(so_far));
-      return;
-    }
+    if (operand == kernel.takes.size()) return choose_node(index + 1, std::move(so_far));
     const bool reads = operand < node.inputs.size();
-    const std::string& tensor = reads ? node.inputs[operand] : node.outputs[operand - node.inputs.size()];
+    const std::string& tensor = tensor_name(node, operand);
     for (Representation r : kernel.takes[operand]) {
       if (!holds(*tensors_.at(tensor), r)) continue;
       Situation with = so_far;
@@ -89,19 +86,8 @@ class BruteForce {
       } else {
         with.home[tensor] = r;
       }
-      tuple.push_back(r);
-      choose_operand(index, kernel, tuple, with);
-      tuple.pop_back();
+      choose_operand(index, kernel, operand + 1, std::move(with));
     }
-  }
-
-  static bool is_in_sync(const Kernel& kernel, const std::vector<Representation>& tuple) {
-    for (const auto& group : kernel.synced) {
-      for (uint32_t operand : group) {
-        if (!are_compatible(tuple[operand], tuple[group.front()])) return false;
-      }
-    }
-    return true;
   }
 
   // A tensor whose caller demands a form is tried with each.
@@ -120,7 +106,7 @@ class BruteForce {
   void add_up(const Situation& situation) {
     Rank rank{situation.kernels, 0, 0};
     for (const auto& [name, home] : situation.home) {
-      std::get<2>(rank) += qgen::planner::rank(home, options_.device.preferred);
+      std::get<2>(rank) += qgen::planner::rank(home);
       const auto wanted = situation.wanted.find(name);
       if (wanted == situation.wanted.end()) continue;
       const auto copies = least_copies(*tensors_.at(name), home, wanted->second);
@@ -157,7 +143,7 @@ class BruteForce {
         const auto& before = made[(set - last).bits()];
         if (!before || !holds(tensor, last)) continue;
         for (Representation from : set - last) {
-          const auto us = options_.conversion(tensor, from, last);
+          const auto us = conversion_(tensor, from, last);
           if (!us) continue;
           const std::pair<int64_t, int64_t> candidate{before->first + std::llround(*us * 1e6), before->second + 1};
           if (!made[bits] || candidate < *made[bits]) made[bits] = candidate;
@@ -168,86 +154,134 @@ class BruteForce {
   }
 
   const Graph& graph_;
-  const PlanOptions& options_;
+  const DeviceModel& device_;
+  const ConversionCost& conversion_;
   std::map<std::string, const Tensor*> tensors_;
   std::map<std::pair<std::string, Representation>, std::vector<Copies>> copies_;
   std::optional<Rank> best_;
 };
 
-// Recomputes a plan's rank from what it says, or says what is wrong with it.
+// What a plan's rank is by what it says, or what is wrong with it.
 struct Verdict {
   std::string fault;
   Rank rank;
 };
 
-inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan& plan) {
-  std::map<std::string, std::set<Representation>> present;
-  std::map<std::string, Representation> home;
-  std::map<std::string, std::set<Representation>> read;
-  Rank rank{0, 0, 0};
-  for (const auto& planned : plan.tensors) {
-    present[planned.name] = {planned.home};
-    home[planned.name] = planned.home;
-    std::get<2>(rank) += qgen::planner::rank(planned.home, options.device.preferred);
+// Follows a plan: tensors come to be, copies are made of them, and operators read and write.
+class Judge {
+ public:
+  Judge(const Graph& graph, const DeviceModel& device, const ConversionCost& conversion, const Plan& plan)
+      : graph_(graph), device_(device), conversion_(conversion), plan_(plan) {}
+
+  Verdict verdict() && {
+    write_tensors();
+    for (const auto step :
+         {&Judge::make_copies, &Judge::hold_tensors, &Judge::hand_out_tensors, &Judge::run_nodes, &Judge::use_copies}) {
+      if (std::string fault = (this->*step)(); !fault.empty()) return {std::move(fault), rank_};
+    }
+    return {"", rank_};
   }
-  for (const Conversion& made : plan.conversions) {
-    if (!present[made.tensor].contains(made.from)) return {made.tensor + " is converted from what is not there", rank};
-    if (!present[made.tensor].insert(made.to).second) return {made.tensor + " is converted twice to one form", rank};
-    const auto tensor = std::find_if(graph.tensors.begin(), graph.tensors.end(),
-                                     [&](const Tensor& t) { return t.name == made.tensor; });
-    const auto us = options.conversion(*tensor, made.from, made.to);
-    if (!us) return {made.tensor + ": there is no such conversion", rank};
-    std::get<0>(rank) += std::llround(*us * 1e6);
-    std::get<1>(rank) += 1;
-  }
-  for (const Tensor& tensor : graph.tensors) {
-    if (!tensor.leaves_as.empty() && std::none_of(present[tensor.name].begin(), present[tensor.name].end(),
-                                                  [&](Representation r) { return tensor.leaves_as.contains(r); }))
-      return {tensor.name + " leaves otherwise", rank};
-    for (Representation r : present[tensor.name]) {
-      if (!refusal(tensor.shape, tensor.dtype, r, options.device).empty())
-        return {tensor.name + " cannot be held", rank};
+
+ private:
+  void write_tensors() {
+    for (const PlannedTensor& planned : plan_.tensors) {
+      home_[planned.name] = planned.home;
+      present_[planned.name] = planned.home;
+      std::get<2>(rank_) += qgen::planner::rank(planned.home);
     }
   }
-  for (const Node& node : graph.nodes) {
-    const auto planned =
-        std::find_if(plan.nodes.begin(), plan.nodes.end(), [&](const auto& n) { return n.name == node.name; });
-    if (planned == plan.nodes.end()) return {node.name + " has no kernel", rank};
-    const auto kernel = std::find_if(node.kernels.begin(), node.kernels.end(),
-                                     [&](const Kernel& k) { return k.name == planned->kernel; });
-    if (kernel == node.kernels.end()) return {node.name + " has an unknown kernel", rank};
-    std::get<0>(rank) += std::llround(kernel->cost_us * 1e6);
-    for (size_t operand = 0; operand < kernel->takes.size(); ++operand) {
-      const bool reads = operand < node.inputs.size();
-      const auto& tensor = reads ? node.inputs[operand] : node.outputs[operand - node.inputs.size()];
-      const Representation r = planned->takes[operand];
-      if (!kernel->takes[operand].contains(r)) return {node.name + " takes what its kernel does not", rank};
-      if (!reads && r != home[tensor]) return {tensor + " is written otherwise", rank};
-      if (!present[tensor].contains(r)) return {tensor + " is read in a form that nobody makes", rank};
-      if (reads) read[tensor].insert(r);
+
+  // Each from a form that is there.
+  std::string make_copies() {
+    for (const Conversion& made : plan_.conversions) {
+      RepresentationSet& present = present_[made.tensor];
+      if (!present.contains(made.from)) return made.tensor + " is converted from what is not there";
+      if (present.contains(made.to)) return made.tensor + " is converted twice to one form";
+      const auto us = conversion_(*std::ranges::find(graph_.tensors, made.tensor, &Tensor::name), made.from, made.to);
+      if (!us) return made.tensor + ": there is no such conversion";
+      present = present | made.to;
+      add_time(*us);
+      std::get<1>(rank_) += 1;
     }
-    for (const auto& group : kernel->synced) {
-      for (uint32_t operand : group) {
-        if (!are_compatible(planned->takes[operand], planned->takes[group.front()]))
-          return {node.name + " is out of sync", rank};
+    return "";
+  }
+
+  std::string hold_tensors() {
+    for (const Tensor& tensor : graph_.tensors) {
+      for (Representation r : present_[tensor.name]) {
+        if (!refusal(tensor.shape, tensor.dtype, r, device_).empty()) return tensor.name + " cannot be held";
       }
     }
+    return "";
   }
-  for (const Conversion& made : plan.conversions) {
-    const bool leads_on = std::any_of(plan.conversions.begin(), plan.conversions.end(), [&](const Conversion& next) {
-      return next.tensor == made.tensor && next.from == made.to;
-    });
-    const RepresentationSet leaves_as = std::ranges::find(graph.tensors, made.tensor, &Tensor::name)->leaves_as;
-    const bool leaves = leaves_as.contains(made.to) && !leaves_as.contains(home[made.tensor]);
-    if (!read[made.tensor].contains(made.to) && !leaves && !leads_on)
-      return {made.tensor + " is converted for nobody", rank};
+
+  std::string hand_out_tensors() {
+    for (const Tensor& tensor : graph_.tensors) {
+      if (!tensor.leaves_as.empty() && (tensor.leaves_as & present_[tensor.name]).empty())
+        return tensor.name + " leaves otherwise";
+    }
+    return "";
   }
-  return {"", rank};
+
+  std::string run_nodes() {
+    for (const Node& node : graph_.nodes) {
+      const auto planned = std::ranges::find(plan_.nodes, node.name, &PlannedNode::name);
+      if (planned == plan_.nodes.end()) return node.name + " has no kernel";
+      const auto kernel = std::ranges::find(node.kernels, planned->kernel, &Kernel::name);
+      if (kernel == node.kernels.end()) return node.name + " has an unknown kernel";
+      add_time(kernel->cost_us);
+      for (size_t operand = 0; operand < kernel->takes.size(); ++operand) {
+        const Representation taken = planned->takes[operand];
+        if (!kernel->takes[operand].contains(taken)) return node.name + " takes what its kernel does not";
+        if (std::string fault = take(node, operand, taken); !fault.empty()) return fault;
+      }
+    }
+    return "";
+  }
+
+  // The node reads or writes the tensor of this operand.
+  std::string take(const Node& node, size_t operand, Representation taken) {
+    const std::string& tensor = tensor_name(node, operand);
+    const bool reads = operand < node.inputs.size();
+    if (!reads && taken != home_[tensor]) return tensor + " is written otherwise";
+    if (!present_[tensor].contains(taken)) return tensor + " is read in a form that nobody makes";
+    if (reads) read_[tensor] = read_[tensor] | taken;
+    return "";
+  }
+
+  // Somebody reads each copy, or takes it out of the graph, or makes another of it.
+  std::string use_copies() {
+    for (const Conversion& made : plan_.conversions) {
+      const bool leads_on = std::ranges::any_of(plan_.conversions, [&](const Conversion& next) {
+        return next.tensor == made.tensor && next.from == made.to;
+      });
+      const RepresentationSet leaves_as = std::ranges::find(graph_.tensors, made.tensor, &Tensor::name)->leaves_as;
+      const bool leaves = leaves_as.contains(made.to) && !leaves_as.contains(home_[made.tensor]);
+      if (!read_[made.tensor].contains(made.to) && !leaves && !leads_on)
+        return made.tensor + " is converted for nobody";
+    }
+    return "";
+  }
+
+  void add_time(double us) { std::get<0>(rank_) += std::llround(us * 1e6); }
+
+  const Graph& graph_;
+  const DeviceModel& device_;
+  const ConversionCost& conversion_;
+  const Plan& plan_;
+  std::map<std::string, Representation> home_;
+  std::map<std::string, RepresentationSet> present_, read_;
+  Rank rank_{0, 0, 0};
+};
+
+inline Verdict judge(const Graph& graph, const DeviceModel& device, const ConversionCost& conversion,
+                     const Plan& plan) {
+  return Judge(graph, device, conversion, plan).verdict();
 }
 
 // The rule to beat, and more than it does: operators in the order of insertion, each at its cheapest given what is
 // there, conversions included and shared; no look at what comes after. Of a set it writes the first row.
-inline std::optional<double> greedy_cost_us(const Graph& graph, const PlanOptions& options) {
+inline std::optional<double> greedy_cost_us(const Graph& graph, const ConversionCost& conversion) {
   std::map<std::string, std::vector<Representation>> present;  // the home first
   std::map<std::string, const Tensor*> tensors;
   for (const Tensor& tensor : graph.tensors) {
@@ -261,7 +295,7 @@ inline std::optional<double> greedy_cost_us(const Graph& graph, const PlanOption
     std::optional<double> least;
     for (Representation to : takes) {
       const bool is_there = std::find(forms.begin(), forms.end(), to) != forms.end();
-      const auto us = is_there ? 0.0 : options.conversion(*tensors[tensor], forms.front(), to);
+      const auto us = is_there ? 0.0 : conversion(*tensors[tensor], forms.front(), to);
       if (!us || (least && *least <= *us)) continue;
       least = us;
       *form = to;

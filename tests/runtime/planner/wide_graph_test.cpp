@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/planner/plan.h"
+#include "tests/runtime/planner/copy_cost.h"
 #include "tests/runtime/planner/random_graph.h"
 #include "tests/runtime/planner/slow_planner.h"
 
@@ -17,26 +18,23 @@ using testing::judge;
 using testing::RandomGraph;
 
 TEST(WideGraphs, PlansAreSoundAndBetterThanGreedyOnes) {
-  PlanOptions options;
-  options.conversion = conversion_cost(options.device);
+  const DeviceModel device;
+  const ConversionCost conversion = testing::copy_cost();
   for (uint32_t seed = 0; seed < 3; ++seed) {
     RandomGraph random(seed);
-    Graph graph = random.make(600, 4);
-    for (Node& node : graph.nodes) {  // so that there is a plan
-      for (Kernel& kernel : node.kernels) kernel.synced.clear();
-    }
-    const auto planned = plan(graph, options);
+    Graph graph = random.make(600, 4, /*may_agree=*/false);  // so that there is a plan
+    const auto planned = plan(graph, device, conversion);
     ASSERT_TRUE(planned) << planned.error().message;
-    const auto verdict = judge(graph, options, *planned);
+    const auto verdict = judge(graph, device, conversion, *planned);
     ASSERT_EQ(verdict.fault, "") << "seed " << seed;
     ASSERT_EQ(std::llround(planned->cost_us * 1e6), std::get<0>(verdict.rank)) << "seed " << seed;
     EXPECT_LT(planned->lower_bound_us, planned->cost_us) << "seed " << seed << ": not wide enough to tell anything";
     EXPECT_LT(planned->gap(), 0.15) << "seed " << seed;
-    const auto greedy = testing::greedy_cost_us(graph, options);
+    const auto greedy = testing::greedy_cost_us(graph, conversion);
     ASSERT_TRUE(greedy) << "seed " << seed;
     EXPECT_LT(planned->cost_us, *greedy) << "seed " << seed;
     random.shuffle(graph);
-    const auto again = plan(graph, options);
+    const auto again = plan(graph, device, conversion);
     ASSERT_TRUE(again);
     ASSERT_EQ(*planned, *again) << "seed " << seed;
   }
