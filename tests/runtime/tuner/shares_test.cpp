@@ -93,6 +93,15 @@ TEST(Shares, LeaveNoProblemWithoutATime) {
   }
 }
 
+// Where compiling takes most of it, a share that has time for one candidate has time for its batch.
+TEST(Shares, CountCompilingOnceForABatch) {
+  const std::vector<Problem> problems(40, {.elements = 1e5, .opening_s = 0.3, .each_s = 0.05, .compiling_s = 0.5});
+  const double budget_s = 1.6 * of_first_candidates(problems);
+  const Spent made = spend(problems, budget_s);
+  EXPECT_LE(made.seconds, budget_s);
+  EXPECT_TRUE(std::ranges::all_of(std::span(made.tried).subspan(1), [](size_t tried) { return tried >= 4; }));
+}
+
 // What does not fit is not begun; small problems come first, so that fewest are without a time.
 TEST(Shares, BeginNothingThatEndsTooLate) {
   const auto problems = problems_of(0.1, 4e-8, 20, 20);
