@@ -7,6 +7,8 @@
 #include <chrono>
 #include <thread>
 
+#include "common/stopwatch.h"
+
 namespace qgen::dispatch {
 namespace {
 
@@ -93,9 +95,9 @@ Done Submission::run(VkCommandBuffer commands) {
   VkResult result = VK_SUCCESS;
   {
     const std::lock_guard lock(device_->queue_mutex);
-    const auto began = std::chrono::steady_clock::now();
+    Stopwatch watch;
     result = device_->vk.vkQueueSubmit(device_->queue, 1, &info, fence_);
-    submit_us_ = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - began).count();
+    submit_us_ = 1e3 * watch.lap_ms();
   }
   if (result != VK_SUCCESS) return fail(result, "submitting commands");
   result = wait();

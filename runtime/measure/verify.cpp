@@ -7,15 +7,10 @@
 #include <algorithm>
 
 #include "runtime/measure/trial.h"
+#include "runtime/reference/linear.h"
 
 namespace qgen::measure {
 namespace {
-
-HostTensor as_float(const HostTensor& tensor) {
-  HostTensor result = zeros(DType::f32, tensor.shape);
-  for (int64_t i = 0; i < element_count(tensor.shape); ++i) set_element(result, i, element(tensor, i));
-  return result;
-}
 
 // What is wrong with the outputs; empty: nothing.
 std::string fault_of(const Tensors& outputs, const Expectation& expected, double& largest_error) {
@@ -105,7 +100,7 @@ Comparison compare(const HostTensor& got, const Expectation& expected, std::stri
   const auto tolerance = expected.tolerances.find(output);
   const auto exact = expected.exact.find(output);
   const bool is_widened = got.dtype == DType::f16 && wanted.dtype == DType::f32;
-  return compare(is_widened ? as_float(got) : got, wanted,
+  return compare(is_widened ? reference::rounded_to(DType::f32, got) : got, wanted,
                  tolerance == expected.tolerances.end() ? Tolerance{} : tolerance->second,
                  exact == expected.exact.end() ? nullptr : &exact->second);
 }

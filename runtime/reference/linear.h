@@ -26,7 +26,7 @@ float output_of(int64_t sum, size_t n, const HostTensor& scales, const HostTenso
 HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
                   const LinearParams& params);
 
-// f32 as another dtype of reals.
+// Reals as another dtype of reals.
 HostTensor rounded_to(DType dtype, const HostTensor& reals);
 
 // Of reals x, f32 or f16, quantized first; y is of their dtype.

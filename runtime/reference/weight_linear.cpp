@@ -37,6 +37,12 @@ float input_at(const HostTensor& input, int64_t index) {
   return input.dtype == DType::f16 ? f16_to_f32(input.as<uint16_t>()[index]) : input.as<float>()[index];
 }
 
+std::vector<float> row_of(const HostTensor& input, int64_t m, int64_t length) {
+  std::vector<float> row(static_cast<size_t>(length));
+  for (int64_t i = 0; i < length; ++i) row[i] = input_at(input, m * length + i);
+  return row;
+}
+
 double bias_of(const WeightLinear& linear, int64_t n) {
   return linear.bias ? static_cast<double>(linear.bias->as<float>()[n]) : 0;
 }
@@ -49,9 +55,8 @@ ExactOutput weight_only_linear(const WeightLinear& linear) {
   const auto q = linear.weight.as<int8_t>();
   const auto scales = linear.weight_scales.as<float>();
   RealOutputs outputs = outputs_of(linear.input, columns);
-  std::vector<double> row(static_cast<size_t>(depth));
   for (int64_t m = 0; m < rows; ++m) {
-    for (int64_t k = 0; k < depth; ++k) row[k] = input_at(linear.input, m * depth + k);
+    const std::vector<float> row = row_of(linear.input, m, depth);
     for (int64_t n = 0; n < columns; ++n) {
       RealSum sum;
       for (int64_t group = 0; group < groups; ++group) {
@@ -76,9 +81,8 @@ ExactOutput weight_only_backward(const HostTensor& d_output, const HostTensor& w
   const auto q = weight.as<int8_t>();
   const auto scales = weight_scales.as<float>();
   RealOutputs outputs = outputs_of(d_output, columns);
-  std::vector<double> row(static_cast<size_t>(depth));
   for (int64_t m = 0; m < rows; ++m) {
-    for (int64_t n = 0; n < depth; ++n) row[n] = input_at(d_output, m * depth + n);
+    const std::vector<float> row = row_of(d_output, m, depth);
     for (int64_t k = 0; k < columns; ++k) {
       RealSum sum;
       const int64_t group = k / (columns / groups);
@@ -102,10 +106,9 @@ ExactOutput dynamic_linear(const WeightLinear& linear, MappingType mapping, Inte
   const auto q = linear.weight.as<int8_t>();
   const auto scales = linear.weight_scales.as<float>();
   RealOutputs outputs = outputs_of(linear.input, columns);
-  std::vector<float> row(static_cast<size_t>(depth));
-  std::vector<int64_t> centered(row.size());
+  std::vector<int64_t> centered(static_cast<size_t>(depth));
   for (int64_t m = 0; m < rows; ++m) {
-    for (int64_t k = 0; k < depth; ++k) row[k] = input_at(linear.input, m * depth + k);
+    const std::vector<float> row = row_of(linear.input, m, depth);
     const auto [scale, zero_point] = choose_qparams(row, mapping, bounds, eps);
     for (int64_t k = 0; k < depth; ++k) centered[k] = quantize(row[k], scale, zero_point, bounds) - zero_point;
     for (int64_t n = 0; n < columns; ++n) {

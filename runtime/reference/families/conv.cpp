@@ -39,12 +39,6 @@ struct Elements {
   Pair sides{};
 };
 
-struct Image : Elements {
-  explicit Image(const HostTensor& tensor) : Elements(tensor.shape), data(tensor.as<int8_t>()) {}
-
-  std::span<const int8_t> data;
-};
-
 // A list of an attribute: one number for both, or [height, width]; of a row its height is `otherwise`.
 Pair pair_of(const std::vector<int64_t>& list, bool is_row, int64_t otherwise) {
   return {is_row ? otherwise : list.front(), list.back()};
@@ -80,46 +74,55 @@ int64_t transposed_at(int64_t o, int64_t t, int64_t stride, int64_t before, int6
   return spread >= 0 && spread % stride == 0 ? spread / stride : -1;
 }
 
-// `weight` is [N, C / groups, taps].
-struct Convolution {
-  Image input, weight;
-  Geometry geometry;
-  int64_t groups, zero_point;
-  ReadAt read_at;
-};
+// What a convolution multiplies. `weight` is [N, C / groups, taps].
+struct Walk {
+  Walk(const Request& request, const HostTensor& input_tensor, const HostTensor& weight_tensor, ReadAt read)
+      : input(input_tensor.shape),
+        weight(weight_tensor.shape),
+        geometry(geometry_of(request, weight)),
+        group_outputs(weight.batch / attribute<int64_t>(request, "groups")),
+        read_at(read) {}
 
-int64_t sum_at(const Convolution& conv, int64_t n, int64_t o, Pair at) {
-  const auto& [input, weight, g, groups, zero_point, read_at] = conv;
-  const int64_t first = o / (weight.batch / groups) * weight.channels;
-  int64_t sum = 0;
-  for (int64_t y = 0; y < g.taps.y; ++y) {
-    for (int64_t x = 0; x < g.taps.x; ++x) {
-      const Pair from{read_at(at.y, y, g.stride.y, g.before.y, g.dilation.y),
-                      read_at(at.x, x, g.stride.x, g.before.x, g.dilation.x)};
-      const auto read = input.index(n, first, from);
-      if (!read) continue;
-      const int64_t tap = *weight.index(o, 0, {y, x});
-      for (int64_t c = 0; c < weight.channels; ++c)
-        sum += (input.data[*read + c * input.plane()] - zero_point) * weight.data[tap + c * weight.plane()];
+  // Calls add(element of the input, element of the weight) for each product of the output of channel o at a place.
+  template <typename Add>
+  void for_each_product(int64_t n, int64_t o, Pair at, const Add& add) const {
+    const Geometry& g = geometry;
+    const int64_t first = o / group_outputs * weight.channels;
+    for (int64_t y = 0; y < g.taps.y; ++y) {
+      for (int64_t x = 0; x < g.taps.x; ++x) {
+        const Pair from{read_at(at.y, y, g.stride.y, g.before.y, g.dilation.y),
+                        read_at(at.x, x, g.stride.x, g.before.x, g.dilation.x)};
+        const auto read = input.index(n, first, from);
+        if (!read) continue;
+        const int64_t tap = *weight.index(o, 0, {y, x});
+        for (int64_t c = 0; c < weight.channels; ++c) add(*read + c * input.plane(), tap + c * weight.plane());
+      }
     }
   }
-  return sum;
-}
+
+  Elements input, weight;
+  Geometry geometry;
+  int64_t group_outputs;
+  ReadAt read_at;
+};
 
 Shape output_shape(const Elements& input, int64_t outputs, Pair sides) {
   return input.is_row ? Shape{input.batch, outputs, sides.x} : Shape{input.batch, outputs, sides.y, sides.x};
 }
 
-// f32 [N, O, sides].
-HostTensor convolved(const Convolution& conv, Pair sides, const Request& request) {
-  const int64_t outputs = conv.weight.batch;
-  HostTensor y = zeros(DType::f32, output_shape(conv.input, outputs, sides));
+// f32 [N, O, sides], of integers.
+HostTensor convolved(const Walk& walk, const HostTensor& input, const HostTensor& weight, Pair sides,
+                     const Request& request) {
+  const int64_t outputs = walk.weight.batch, zero_point = attribute<int64_t>(request, "input_zero_point");
+  const auto pixels = input.as<int8_t>(), weights = weight.as<int8_t>();
+  HostTensor y = zeros(DType::f32, output_shape(walk.input, outputs, sides));
   const LinearParams params = params_of(request);
   for (size_t i = 0; i < y.as<float>().size(); ++i) {
     const auto place = static_cast<int64_t>(i);
-    const int64_t o = place / (sides.y * sides.x) % outputs;
-    const int64_t sum =
-        sum_at(conv, place / (sides.y * sides.x) / outputs, o, {place / sides.x % sides.y, place % sides.x});
+    const int64_t plane = place / (sides.y * sides.x), o = plane % outputs;
+    int64_t sum = 0;
+    walk.for_each_product(plane / outputs, o, {place / sides.x % sides.y, place % sides.x},
+                          [&](int64_t pixel, int64_t w) { sum += (pixels[pixel] - zero_point) * weights[w]; });
     y.as<float>()[i] =
         output_of(sum, static_cast<size_t>(o), request.inputs.at("weight_scales"), find_input(request, "bias"), params);
   }
@@ -136,15 +139,6 @@ Pair places(Pair image, const Geometry& g) {
           places(image.x, g.stride.x, g.before.x + g.after.x, g.dilation.x, g.taps.x)};
 }
 
-Convolution convolution_of(const Request& request, const HostTensor& input, const HostTensor& weight, ReadAt read_at) {
-  return {Image(input),
-          Image(weight),
-          geometry_of(request, Image(weight)),
-          attribute<int64_t>(request, "groups"),
-          attribute<int64_t>(request, "input_zero_point"),
-          read_at};
-}
-
 // Of a transposed one: what the input's pixels reach.
 Pair reached(Pair image, const Geometry& g) {
   const auto side = [](int64_t input, int64_t stride, int64_t padding, int64_t dilation, int64_t taps, int64_t more) {
@@ -154,9 +148,15 @@ Pair reached(Pair image, const Geometry& g) {
           side(image.x, g.stride.x, g.before.x + g.after.x, g.dilation.x, g.taps.x, g.output_padding.x)};
 }
 
+// A forward convolution of integers, as reals.
+HostTensor convolved_forward(const HostTensor& input, const Request& request) {
+  const HostTensor& weight = request.inputs.at("weight");
+  const Walk walk(request, input, weight, forward_at);
+  return convolved(walk, input, weight, places(walk.input.sides, walk.geometry), request);
+}
+
 Tensors q8ta_conv2d(const Request& request) {
-  const Convolution conv = convolution_of(request, request.inputs.at("input"), request.inputs.at("weight"), forward_at);
-  return {{"output", stored(convolved(conv, places(conv.input.sides, conv.geometry), request), request)}};
+  return {{"output", stored(convolved_forward(request.inputs.at("input"), request), request)}};
 }
 
 // [C, O / groups, taps] as [O, C / groups, taps].
@@ -177,8 +177,10 @@ HostTensor turned(const HostTensor& weight, int64_t groups) {
 
 Tensors q8ta_conv2d_transposed(const Request& request) {
   const HostTensor weight = turned(request.inputs.at("weight"), attribute<int64_t>(request, "groups"));
-  const Convolution conv = convolution_of(request, request.inputs.at("input"), weight, transposed_at);
-  return {{"output", stored(convolved(conv, reached(conv.input.sides, conv.geometry), request), request)}};
+  const HostTensor& input = request.inputs.at("input");
+  const Walk walk(request, input, weight, transposed_at);
+  const HostTensor reals = convolved(walk, input, weight, reached(walk.input.sides, walk.geometry), request);
+  return {{"output", stored(reals, request)}};
 }
 
 // ---- reals in and out -----------------------------------------------------------------------------------------------
@@ -187,13 +189,11 @@ Tensors conv2d_q8ta_q8csw(const Request& request) {
   const HostTensor& input = request.inputs.at("input");
   const LinearParams params = params_of(request);
   const HostTensor q = quantized(input, {params.input_scale, params.input_zero_point});
-  const Convolution conv = convolution_of(request, q, request.inputs.at("weight"), forward_at);
-  return {{"output", rounded_to(input.dtype, convolved(conv, places(conv.input.sides, conv.geometry), request))}};
+  return {{"output", rounded_to(input.dtype, convolved_forward(q, request))}};
 }
 
 Tensors q8ta_conv2d_dequantize(const Request& request) {
-  const Convolution conv = convolution_of(request, request.inputs.at("input"), request.inputs.at("weight"), forward_at);
-  const HostTensor reals = convolved(conv, places(conv.input.sides, conv.geometry), request);
+  const HostTensor reals = convolved_forward(request.inputs.at("input"), request);
   return {{"output", rounded_to(dtype_attribute(request, "output_dtype"), reals)}};
 }
 
@@ -226,7 +226,7 @@ HostTensor patches_of(const HostTensor& input, const Geometry& g, Pair sides, in
 Answer conv2d_q8csw(const Request& request) {
   const HostTensor &input = request.inputs.at("input"), &weight = request.inputs.at("weight");
   const HostTensor* bias = find_input(request, "bias");
-  const Image window(weight);
+  const Elements window(weight.shape);
   const Geometry g = geometry_of(request, window);
   const Elements image(input.shape);
   const Pair sides = places(image.sides, g);
@@ -260,30 +260,19 @@ Answer conv2d_q8csw(const Request& request) {
 Answer convolved_reals(const Request& request, const HostTensor& weight, ReadAt read_at) {
   const HostTensor& input = request.inputs.at("input");
   const HostTensor* bias = find_input(request, "bias");
-  const Elements image(input.shape), window(weight.shape);
-  const Geometry g = geometry_of(request, window);
-  const Pair sides = read_at == transposed_at ? reached(image.sides, g) : places(image.sides, g);
-  const int64_t outputs = window.batch, group_outputs = outputs / attribute<int64_t>(request, "groups");
-  const int64_t depth = window.channels * g.taps.y * g.taps.x;
-  const Shape shape = output_shape(image, outputs, sides);
+  const Walk walk(request, input, weight, read_at);
+  const Geometry& g = walk.geometry;
+  const Pair sides = read_at == transposed_at ? reached(walk.input.sides, g) : places(walk.input.sides, g);
+  const int64_t outputs = walk.weight.batch, depth = walk.weight.channels * g.taps.y * g.taps.x;
+  const Shape shape = output_shape(walk.input, outputs, sides);
   const HostTensor input_floats = rounded_to(DType::f32, input), weight_floats = rounded_to(DType::f32, weight);
   const auto pixels = input_floats.as<float>(), weights = weight_floats.as<float>();
   RealOutputs results(input.dtype, shape);
   for (int64_t i = 0; i < element_count(shape); ++i) {
-    const int64_t plane = i / sides.x / sides.y, n = plane / outputs, o = plane % outputs;
-    const int64_t first = o / group_outputs * window.channels;
+    const int64_t plane = i / sides.x / sides.y, o = plane % outputs;
     RealSum sum{.absolute = 2 * kSmallestNormal};
-    for (int64_t y = 0; y < g.taps.y; ++y) {
-      for (int64_t x = 0; x < g.taps.x; ++x) {
-        const Pair from{read_at(i / sides.x % sides.y, y, g.stride.y, g.before.y, g.dilation.y),
-                        read_at(i % sides.x, x, g.stride.x, g.before.x, g.dilation.x)};
-        const auto read = image.index(n, first, from);
-        if (!read) continue;
-        const int64_t tap = *window.index(o, 0, {y, x});
-        for (int64_t c = 0; c < window.channels; ++c)
-          sum.add_product(pixels[*read + c * image.plane()], weights[tap + c * window.plane()]);
-      }
-    }
+    walk.for_each_product(plane / outputs, o, {i / sides.x % sides.y, i % sides.x},
+                          [&](int64_t pixel, int64_t w) { sum.add_product(pixels[pixel], weights[w]); });
     results.add(sum, depth + 9, bias ? element(*bias, o) : 0, activation_of(request));
   }
   ExactOutput made = std::move(results).result();
