@@ -146,7 +146,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {"bmm_plain.product_ops", "bmm_plain.products_per_us"};
-constexpr double kFitValues[] = {10, 100};
+constexpr double kFitValues[] = {43, 4.99};
 
 struct Fit {
   double product_ops, products_per_us;

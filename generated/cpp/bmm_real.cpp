@@ -155,7 +155,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {"bmm_real.product_ops"};
-constexpr double kFitValues[] = {12};
+constexpr double kFitValues[] = {49.2};
 
 struct Fit {
   double product_ops;

@@ -379,16 +379,16 @@ constexpr std::string_view kFitNames[] = {
   "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops", "int8_matrix_cost.fetched",
   "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.two_turns",
   "int8_matrix_cost.many_registers", "int8_matrix_cost.long_steps", "int8_matrix_cost.longest_steps",
-  "int8_matrix_cost.one_row", "conv_coopmat.walking", "conv_coopmat.by_lines", "conv_coopmat.unit_us",
-  "conv_coopmat.word_ops", "conv_coopmat.real_store", "conv_coopmat.few_pixels", "conv_coopmat.real_us",
+  "int8_matrix_cost.one_row", "int8_matrix_cost.first_fetch", "int8_matrix_cost.few_subgroups", "conv_coopmat.walking",
+  "conv_coopmat.by_lines", "conv_coopmat.word_ops", "conv_coopmat.real_store", "conv_coopmat.real_us",
 };
 constexpr double kFitValues[] = {
-  1.35, 0.0859, 0.448, 0.548, 86.7, 0.817, 1.22, 1.47, 1.06, 1.02, 1.08, 1.22, 0.733, 0.622, 97.5, 1.99, 1.33, 0.419,
+  1.08, 0.247, 0.581, 0.456, 67.9, 0.84, 1.17, 1.12, 1.21, 1.23, 1.05, 0.268, 1.2, 1.22, 1.08, 258, 2.01, 0.181,
 };
 
 struct Fit {
   double begin_us, step_us, product_ops, fetched, output_ops, sharing, two_turns, many_registers, long_steps,
-    longest_steps, one_row, walking, by_lines, unit_us, word_ops, real_store, few_pixels, real_us;
+    longest_steps, one_row, first_fetch, few_subgroups, walking, by_lines, word_ops, real_store, real_us;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -399,15 +399,15 @@ Fit fit_of(const SelectionScope& scope) {
 // The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
 struct CostTerms {
   Real multiplying_us;
-  Real storing_us;
-  Integer sharing_ones;
   Real term1;
-  Integer step_units;
-  Integer term2;
-  Real term3;
-  Integer term4;
-  Integer step;
+  Integer sharing_ones;
+  Integer subgroups_workgroup;
   Integer rows;
+  Integer step;
+  Integer term2;
+  Integer term3;
+  Real term4;
+  Integer term5;
   Integer columns;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
@@ -421,8 +421,7 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_n);
   const Real gathering = Real(fit.walking) * choose(parameters.reads == Reads::lines, Real(fit.by_lines), 1);
   const bool is_real = parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16;
-  const Real storing = choose(is_real,
-      Real(fit.real_store) * choose(Integer(parameters.matrix_n) > 8, Real(fit.few_pixels), 1), 1);
+  const Real storing = choose(is_real, Real(fit.real_store), 1);
   const Real slowness = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8,
       Real(fit.many_registers), 1)
       * choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
@@ -435,19 +434,20 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Real storing_us = slowness * storing * Real(fit.output_ops)
       * choose(Integer(specialization.blocks_n) > 2, Real(fit.two_turns), 1) * rows * columns
       / Real(device.f32_ops_per_us);
+  const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_fetch) * (rows + columns)
+      / Real(device.bytes_per_us);
   const Integer sharing_ones = choose(Integer(specialization.subgroups_workgroup) <= 128,
       Integer(specialization.subgroups_workgroup), 0);
-  const Integer step_units = rows * Integer(specialization.step) / 16;
   const Real reals_us = Real(fit.real_us) * ceil_div(rows * columns / 4, Integer(specialization.subgroups_workgroup));
-  return {.multiplying_us = multiplying_us, .storing_us = storing_us, .sharing_ones = sharing_ones,
-      .term1 = Real(fit.unit_us) * ceil_div(step_units, Integer(specialization.subgroups_workgroup)),
-      .step_units = step_units, .term2 = parameters.reads == Reads::words, .term3 = choose(is_real, reals_us, 0),
-      .term4 = parameters.reads == Reads::lines, .step = specialization.step, .rows = rows, .columns = columns};
+  return {.multiplying_us = multiplying_us, .term1 = first_fetch_us + storing_us, .sharing_ones = sharing_ones,
+      .subgroups_workgroup = specialization.subgroups_workgroup, .rows = rows, .step = specialization.step,
+      .term2 = Integer(bytes(parameters.output_dtype)) - 1, .term3 = parameters.reads == Reads::words,
+      .term4 = choose(is_real, reals_us, 0), .term5 = parameters.reads == Reads::lines, .columns = columns};
 }
 
 struct Shared1 {
   // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term4), offsetof(CostTerms, step)};
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term5), offsetof(CostTerms, step)};
   Integer steps;
   Real shared_term1;
 };
@@ -457,9 +457,9 @@ void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernel
   const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer problem_term1 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
   for (const CostTerms& kernel : kernels) {
-    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term4 != 0), problem_term1, phase_k));
+    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term5 != 0), problem_term1, phase_k));
     const Integer steps = ceil_div(walked_k, Integer(kernel.step));
-    *to++ = {.steps = steps, .shared_term1 = Real(fit.begin_us) + steps * Real(fit.step_us)};
+    *to++ = {.steps = steps, .shared_term1 = steps * Real(fit.step_us)};
   }
 }
 
@@ -468,20 +468,17 @@ struct Shared2 {
   static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
   Integer rounds;
   Integer shared_term2;
-  Real shared_term3;
 };
 void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
     const Integer rounds = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
         Integer(device.compute_units));
-    *to++ = {.rounds = rounds, .shared_term2 = rounds * Integer(device.compute_units),
-        .shared_term3 = rounds * Integer(device.compute_units) * Real(fit.word_ops)};
+    *to++ = {.rounds = rounds, .shared_term2 = rounds * Integer(device.compute_units)};
   }
 }
 
@@ -492,15 +489,20 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
   const Fit fit = fit_of(scope);
   const Real problem_term1 = Real(device.launch_us)
       + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  const Real problem_term2 = Integer(problem.products) * Integer(problem.m) * Integer(problem.n)
+      * Integer(problem.slices) / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Shared1& alike1 = shared1[*places++];
     const Shared2& alike2 = shared2[*places++];
     const Real tile_us = alike1.steps * kernel.multiplying_us
-        + kernel.storing_us * choose(alike2.rounds * kernel.sharing_ones > 128, Real(fit.sharing), 1);
-    const Real tiles_us = alike1.shared_term1 + alike2.shared_term2 * tile_us;
-    const Real words_us = alike1.steps
-        * (kernel.term1 + alike2.shared_term3 * kernel.step_units / Real(device.f32_ops_per_us));
-    *to++ = problem_term1 + tiles_us + choose((kernel.term2 != 0), words_us, 0) + kernel.term3;
+        + kernel.term1 * choose(alike2.rounds * kernel.sharing_ones > 128, Real(fit.sharing), 1);
+    const Real lone_times = choose(alike2.rounds * Integer(kernel.subgroups_workgroup) <= 128, Real(fit.few_subgroups),
+        1);
+    const Real tiles_us = Real(fit.begin_us) + alike1.shared_term1 * lone_times + alike2.shared_term2 * tile_us;
+    const Real words_us = alike1.steps * alike2.rounds * Integer(device.compute_units) * Real(fit.word_ops)
+        * kernel.rows * Integer(kernel.step) / 16 / Real(device.f32_ops_per_us);
+    *to++ = problem_term1 + tiles_us + problem_term2 * kernel.term2 + choose((kernel.term3 != 0), words_us, 0)
+        + kernel.term4;
   }
 }
 

@@ -158,7 +158,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {"sums_of_slices.begin_us"};
-constexpr double kFitValues[] = {2.5};
+constexpr double kFitValues[] = {2};
 
 struct Fit {
   double begin_us;

@@ -302,7 +302,7 @@ constexpr std::string_view kFitNames[] = {
   "dynamic_coopmat.step_us", "dynamic_coopmat.product_ops", "dynamic_coopmat.run_ops", "dynamic_coopmat.cache_speed",
   "dynamic_coopmat.few_subgroups",
 };
-constexpr double kFitValues[] = {0.65, 2.45, 9, 6, 1.3};
+constexpr double kFitValues[] = {0.504, 2.06, 0.547, 6.07, 1.28};
 
 struct Fit {
   double step_us, product_ops, run_ops, cache_speed, few_subgroups;

@@ -88,7 +88,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {"dynamic_quantize.round_us", "dynamic_quantize.invocation_us"};
-constexpr double kFitValues[] = {0.135, 0.0009};
+constexpr double kFitValues[] = {0.253, 0.00258};
 
 struct Fit {
   double round_us, invocation_us;

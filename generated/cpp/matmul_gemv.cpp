@@ -193,7 +193,7 @@ constexpr std::string_view kFitNames[] = {
   "matmul_gemv.shared_us", "matmul_gemv.row_ops", "matmul_gemv.half_ops", "matmul_gemv.packed_half_ops",
   "matmul_gemv.real_ops", "matmul_gemv.row_reads",
 };
-constexpr double kFitValues[] = {0.5, 10, 20, 170, 28, 2.5};
+constexpr double kFitValues[] = {0.557, 16.4, 3.43, 307, 2.55, 3.7};
 
 struct Fit {
   double shared_us, row_ops, half_ops, packed_half_ops, real_ops, row_reads;
@@ -205,12 +205,12 @@ Fit fit_of(const SelectionScope& scope) {
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
-  Integer group_team;
+  Integer rows;
   Real term1;
+  Integer group_team;
   Real term2;
   Real read_times;
   Real term3;
-  Integer rows;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -218,7 +218,8 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Real read_times = choose(Integer(specialization.transposed) == 1, Real(1.0), Real(fit.row_reads));
-  return {.group_team = specialization.group_team, .term1 = Integer(specialization.group_team) * Real(128.0),
+  return {.rows = specialization.rows, .term1 = Integer(specialization.group_team) * Real(128.0),
+      .group_team = specialization.group_team,
       .term2 = Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
       + choose(parameters.halves == Halves::native, Integer(0), Real(0.01)), .read_times = read_times,
       .term3 = 3
@@ -226,27 +227,25 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * (Real(fit.row_ops)
       + choose(parameters.halves == Halves::native, Real(fit.half_ops),
       choose(parameters.input_dtype == DType::f16, Real(fit.packed_half_ops), Real(fit.real_ops)))
-      / Integer(specialization.columns)), .rows = specialization.rows};
+      / Integer(specialization.columns))};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real problem_term1 = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
+  const Integer problem_term1 = max(1, Integer(problem.k) * Integer(problem.weight_bits));
+  const Real problem_term2 = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
       / Real(device.bytes_per_us);
-  const Real problem_term2 = Real(2048.0) * Integer(device.compute_units);
-  const Integer problem_term3 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
-  const Integer problem_term4 = max(1, Integer(problem.k) * Integer(problem.weight_bits));
+  const Real problem_term3 = Real(2048.0) * Integer(device.compute_units);
+  const Integer problem_term4 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
   for (const CostTerms& kernel : kernels) {
-    const Real reading = problem_term1
-        * max(1, problem_term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term3)));
-    const Real idle_times = max(Real(1.0), kernel.term1 / problem_term4);
+    const Integer row_groups = ceil_div(Integer(problem.m), Integer(kernel.rows));
+    const Real idle_times = max(Real(1.0), kernel.term1 / problem_term1);
+    const Real reading = problem_term2
+        * max(row_groups, problem_term3 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term4)));
     *to++ = kernel.term2
         + max(kernel.read_times * reading,
-        ceil_div(Integer(problem.m), Integer(kernel.rows))
-        * max(kernel.read_times * Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
-        / Real(device.bytes_per_us),
-        idle_times * Integer(problem.n) * Integer(problem.k) * kernel.term3 / Real(device.f32_ops_per_us)));
+        idle_times * row_groups * Integer(problem.n) * Integer(problem.k) * kernel.term3 / Real(device.f32_ops_per_us));
   }
 }
 

@@ -200,8 +200,6 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 32, 4, 2, 128,
   2, 2, 32, 4, 4, 64,
   2, 2, 32, 4, 4, 128,
-  2, 2, 32, 8, 2, 64,
-  2, 2, 32, 8, 2, 128,
   1, 4, 128, 1, 2, 64,
   1, 4, 128, 1, 2, 128,
   1, 4, 128, 2, 2, 64,
@@ -212,8 +210,6 @@ constexpr uint32_t kSpecializations[] = {
   1, 4, 128, 4, 2, 128,
   1, 4, 128, 4, 4, 64,
   1, 4, 128, 4, 4, 128,
-  1, 4, 128, 8, 2, 64,
-  1, 4, 128, 8, 2, 128,
   2, 2, 128, 1, 2, 64,
   2, 2, 128, 1, 2, 128,
   2, 2, 128, 2, 2, 64,
@@ -224,8 +220,6 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 128, 4, 2, 128,
   2, 2, 128, 4, 4, 64,
   2, 2, 128, 4, 4, 128,
-  2, 2, 128, 8, 2, 64,
-  2, 2, 128, 8, 2, 128,
   2, 4, 256, 1, 2, 64,
   2, 4, 256, 1, 2, 128,
   2, 4, 256, 2, 2, 64,
@@ -236,8 +230,6 @@ constexpr uint32_t kSpecializations[] = {
   2, 4, 256, 4, 2, 128,
   2, 4, 256, 4, 4, 64,
   2, 4, 256, 4, 4, 128,
-  2, 4, 256, 8, 2, 64,
-  2, 4, 256, 8, 2, 128,
   4, 2, 256, 1, 2, 64,
   4, 2, 256, 1, 2, 128,
   4, 2, 256, 2, 2, 64,
@@ -248,8 +240,6 @@ constexpr uint32_t kSpecializations[] = {
   4, 2, 256, 4, 2, 128,
   4, 2, 256, 4, 4, 64,
   4, 2, 256, 4, 4, 128,
-  4, 2, 256, 8, 2, 64,
-  4, 2, 256, 8, 2, 128,
   1, 2, 128, 1, 2, 64,
   1, 2, 128, 1, 2, 128,
   1, 2, 128, 2, 2, 64,
@@ -260,8 +250,6 @@ constexpr uint32_t kSpecializations[] = {
   1, 2, 128, 4, 2, 128,
   1, 2, 128, 4, 4, 64,
   1, 2, 128, 4, 4, 128,
-  1, 2, 128, 8, 2, 64,
-  1, 2, 128, 8, 2, 128,
   2, 2, 256, 1, 2, 64,
   2, 2, 256, 1, 2, 128,
   2, 2, 256, 2, 2, 64,
@@ -272,8 +260,6 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 256, 4, 2, 128,
   2, 2, 256, 4, 4, 64,
   2, 2, 256, 4, 4, 128,
-  2, 2, 256, 8, 2, 64,
-  2, 2, 256, 8, 2, 128,
 };
 
 void constants(const SelectionScope& scope, uint32_t* values) {
@@ -322,26 +308,30 @@ constexpr std::string_view kFitNames[] = {
   "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops", "int8_matrix_cost.fetched",
   "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.two_turns",
   "int8_matrix_cost.many_registers", "int8_matrix_cost.long_steps", "int8_matrix_cost.longest_steps",
-  "int8_matrix_cost.one_row", "q8_linear_coopmat.bytewise",
+  "int8_matrix_cost.one_row", "int8_matrix_cost.first_fetch", "int8_matrix_cost.few_subgroups",
+  "q8_linear_coopmat.bytewise", "q8_linear_coopmat.by_blocks", "q8_linear_coopmat.by_long_blocks",
 };
-constexpr double kFitValues[] = {1.35, 0.0859, 0.448, 0.548, 86.7, 0.817, 1.22, 1.47, 1.06, 1.02, 1.08, 2.89};
+constexpr double kFitValues[] = {
+  1.08, 0.247, 0.581, 0.456, 67.9, 0.84, 1.17, 1.12, 1.21, 1.23, 1.05, 0.268, 1.2, 1.79, 1.32, 1.46,
+};
 
 struct Fit {
   double begin_us, step_us, product_ops, fetched, output_ops, sharing, two_turns, many_registers, long_steps,
-    longest_steps, one_row, bytewise;
+    longest_steps, one_row, first_fetch, few_subgroups, bytewise, by_blocks, by_long_blocks;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
-      values[10], values[11]};
+      values[10], values[11], values[12], values[13], values[14], values[15]};
 }
 
 // The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
 struct CostTerms {
   Real multiplying_us;
-  Real storing_us;
+  Real term1;
   Integer sharing_ones;
-  Integer term1;
+  Integer subgroups_workgroup;
+  Integer term2;
   Integer step;
   Integer rows;
   Integer columns;
@@ -355,7 +345,9 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Real gathering = choose(parameters.is_aligned, 1, Real(fit.bytewise));
+  const Real gathering = choose(parameters.input_layout == Layout::packed_4h4w,
+      choose(Integer(specialization.step) > 64, Real(fit.by_long_blocks), Real(fit.by_blocks)),
+      choose(parameters.is_aligned, 1, Real(fit.bytewise)));
   const Real slowness = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8,
       Real(fit.many_registers), 1)
       * choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
@@ -368,11 +360,13 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Real storing_us = slowness * 1 * Real(fit.output_ops)
       * choose(Integer(specialization.blocks_n) > 2, Real(fit.two_turns), 1) * rows * columns
       / Real(device.f32_ops_per_us);
+  const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_fetch) * (rows + columns)
+      / Real(device.bytes_per_us);
   const Integer sharing_ones = choose(Integer(specialization.subgroups_workgroup) <= 128,
       Integer(specialization.subgroups_workgroup), 0);
-  return {.multiplying_us = multiplying_us, .storing_us = storing_us, .sharing_ones = sharing_ones,
-      .term1 = Integer(bytes(parameters.output_dtype)) - 1, .step = specialization.step, .rows = rows,
-      .columns = columns};
+  return {.multiplying_us = multiplying_us, .term1 = first_fetch_us + storing_us, .sharing_ones = sharing_ones,
+      .subgroups_workgroup = specialization.subgroups_workgroup, .term2 = Integer(bytes(parameters.output_dtype)) - 1,
+      .step = specialization.step, .rows = rows, .columns = columns};
 }
 
 struct Shared1 {
@@ -386,7 +380,7 @@ void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernel
   const Fit fit = fit_of(scope);
   for (const CostTerms& kernel : kernels) {
     const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
-    *to++ = {.steps = steps, .shared_term1 = Real(fit.begin_us) + steps * Real(fit.step_us)};
+    *to++ = {.steps = steps, .shared_term1 = steps * Real(fit.step_us)};
   }
 }
 
@@ -421,13 +415,64 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
     const Shared1& alike1 = shared1[*places++];
     const Shared2& alike2 = shared2[*places++];
     const Real tile_us = alike1.steps * kernel.multiplying_us
-        + kernel.storing_us * choose(alike2.rounds * kernel.sharing_ones > 128, Real(fit.sharing), 1);
-    const Real tiles_us = alike1.shared_term1 + alike2.shared_term2 * tile_us;
-    *to++ = problem_term1 + tiles_us + problem_term2 * kernel.term1;
+        + kernel.term1 * choose(alike2.rounds * kernel.sharing_ones > 128, Real(fit.sharing), 1);
+    const Real lone_times = choose(alike2.rounds * Integer(kernel.subgroups_workgroup) <= 128, Real(fit.few_subgroups),
+        1);
+    const Real tiles_us = Real(fit.begin_us) + alike1.shared_term1 * lone_times + alike2.shared_term2 * tile_us;
+    *to++ = problem_term1 + tiles_us + problem_term2 * kernel.term2;
   }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_b9f8727a[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+};
+constexpr BlockField push_constants_17588858[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 80}};
+constexpr SpecializationSlot slots_9c1b40ff[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11},
+};
+constexpr InterfaceInfo binds_0df72d50 = {
+    .bindings = bindings_b9f8727a,
+    .push_constants = push_constants_17588858,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_9c1b40ff,
+};
+constexpr CooperativeMatrixShape matrices_d998070d[] = {
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_a517b7e1[] = {
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+};
+constexpr uint32_t workgroup_caf0a3d3[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
+  {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+};
+constexpr uint32_t shared_bytes_7da48aae[] = {
+  10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 11520, 20736, 12800, 23040, 23040, 41472, 15360,
+  27648, 25600, 46080, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 20480, 23040, 20480, 27648,
+  25600, 46080, 20480, 36864, 30720, 55296, 20480, 20480, 20480, 27648, 20480, 36864, 25600, 46080, 30720, 55296, 6400,
+  11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648,
+  20480, 36864,
+};
 constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -436,58 +481,40 @@ constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_17588858[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 80}};
-constexpr SpecializationSlot slots_9c1b40ff[] = {
-  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11},
-};
 constexpr InterfaceInfo binds_1d8f9083 = {
     .bindings = bindings_591d2940,
     .push_constants = push_constants_17588858,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_9c1b40ff,
 };
-constexpr CooperativeMatrixShape matrices_5469e68b[] = {
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_54df1ece[] = {
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b4beb47b[] = {
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a73df62[] = {
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
 };
-constexpr uint32_t workgroup_89e9f61d[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_fd99aa3a[] = {
-  4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424, 6528, 11136, 7168, 12288, 13056, 22272,
-  8448, 14592, 14336, 24576, 11008, 19200, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424,
-  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 6528, 9600, 8064, 14208, 11008,
-  19200, 13184, 23424, 16128, 28416, 23424, 41856, 3584, 6144, 4224, 7296, 7168, 12288, 5504, 9600, 8448, 14592, 8064,
-  14208, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424,
+constexpr uint32_t shared_bytes_5b1514f2[] = {
+  6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 7168, 12288, 8448, 14592, 14336, 24576, 11008,
+  19200, 16896, 29184, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 13056, 14592, 13056, 19200,
+  16896, 29184, 16128, 28416, 22016, 38400, 12672, 14208, 13184, 23424, 16128, 28416, 23424, 41856, 26368, 46848, 4224,
+  7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128,
+  28416,
 };
 constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
   {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f1502767[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_c01d2381[] = {
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
@@ -499,21 +526,19 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f1502767[] = 
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
 };
-constexpr uint32_t shared_bytes_7a72ff8f[] = {
-  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 12416, 21120, 13056, 22272, 24832,
-  42240, 14336, 24576, 26112, 44544, 16896, 29184, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184,
-  16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008,
-  19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592,
-  14336, 24576, 11008, 19200, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416,
+constexpr uint32_t shared_bytes_8b45ee71[] = {
+  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 10880, 19584, 11520, 20736, 21760, 39168, 12800,
+  23040, 23040, 41472, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040,
+  23040, 41472, 15360, 27648, 25600, 46080, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 5760,
+  10368, 6400, 11520, 11520, 20736, 7680, 13824, 12800, 23040, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432,
+  15360, 27648,
 };
 constexpr CooperativeMatrixShape matrices_7e21445b[] = {
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_dde5d919[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_7096a842[] = {
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
@@ -525,34 +550,7 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_dde5d919[] = 
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-};
-constexpr uint32_t shared_bytes_b5f83792[] = {
-  11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 13056, 22272, 14336, 24576, 26112,
-  44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400,
-  26368, 46848, 22016, 24576, 22016, 29184, 28672, 49152, 22016, 38400, 33792, 58368, 32256, 56832, 21248, 21248, 21248,
-  28416, 22016, 38400, 26368, 46848, 32256, 56832, 46848, 83712, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200,
-  16896, 29184, 16128, 28416, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848,
-};
-constexpr BindingInfo bindings_b9f8727a[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-};
-constexpr InterfaceInfo binds_0df72d50 = {
-    .bindings = bindings_b9f8727a,
-    .push_constants = push_constants_17588858,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_9c1b40ff,
-};
-constexpr uint32_t shared_bytes_b3ad15dc[] = {
-  10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 11520, 20736, 12800, 23040, 23040,
-  41472, 15360, 27648, 25600, 46080, 20480, 36864, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864,
-  25600, 46080, 20480, 23040, 20480, 27648, 25600, 46080, 20480, 36864, 30720, 55296, 30720, 55296, 20480, 20480, 20480,
-  27648, 20480, 36864, 25600, 46080, 30720, 55296, 46080, 82944, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432,
-  15360, 27648, 15360, 27648, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
 };
 constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(0, Operand::input, Access::read),
@@ -570,115 +568,99 @@ constexpr InterfaceInfo binds_7d99530a = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_9c1b40ff,
 };
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr uint32_t shared_bytes_58acf2ed[] = {
+  11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 13056, 22272, 14336, 24576, 26112, 44544, 16896,
+  29184, 28672, 49152, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 22016, 24576, 22016, 29184,
+  28672, 49152, 22016, 38400, 33792, 58368, 21248, 21248, 21248, 28416, 22016, 38400, 26368, 46848, 32256, 56832, 7168,
+  12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416,
+  22016, 38400,
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b74b54f6[] = {
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+constexpr uint32_t shared_bytes_212b21f6[] = {
+  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 12416, 21120, 13056, 22272, 24832, 42240, 14336,
+  24576, 26112, 44544, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 13056, 22272, 14336, 24576,
+  26112, 44544, 16896, 29184, 28672, 49152, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 6528,
+  11136, 7168, 12288, 13056, 22272, 8448, 14592, 14336, 24576, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200,
+  16896, 29184,
 };
-constexpr CooperativeMatrixShape matrices_54df1ece[] = {
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_5469e68b[] = {
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_61462a25[] = {
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b2446afd[] = {
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
 };
-constexpr uint32_t shared_bytes_b5bf9e60[] = {
-  6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 23424, 41856, 7168, 12288, 8448, 14592, 14336,
-  24576, 11008, 19200, 16896, 29184, 16128, 28416, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416,
-  23424, 41856, 13056, 14592, 13056, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 12672, 14208, 13184,
-  23424, 16128, 28416, 23424, 41856, 26368, 46848, 43904, 78720, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208,
-  11008, 19200, 13184, 23424, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 23424, 41856,
+constexpr uint32_t shared_bytes_6024dece[] = {
+  4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592,
+  14336, 24576, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 7168, 12288, 8448, 14592, 14336, 24576,
+  11008, 19200, 16896, 29184, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 3584, 6144, 4224, 7296,
+  7168, 12288, 5504, 9600, 8448, 14592, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200,
 };
-constexpr uint32_t shared_bytes_0b02eab5[] = {
-  3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 12800, 23040, 5760, 10368, 6400, 11520, 11520, 20736,
-  7680, 13824, 12800, 23040, 10240, 18432, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 12800, 23040,
-  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648, 6144, 9216, 7680, 13824, 10240,
-  18432, 12800, 23040, 15360, 27648, 23040, 41472, 3200, 5760, 3840, 6912, 6400, 11520, 5120, 9216, 7680, 13824, 7680,
-  13824, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 12800, 23040,
+constexpr uint32_t shared_bytes_3a2c4b9e[] = {
+  6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 6400, 11520, 7680, 13824, 12800, 23040, 10240,
+  18432, 15360, 27648, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 12288, 13824, 12288, 18432,
+  15360, 27648, 15360, 27648, 20480, 36864, 12288, 13824, 12800, 23040, 15360, 27648, 23040, 41472, 25600, 46080, 3840,
+  6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360,
+  27648,
 };
-constexpr uint32_t shared_bytes_c3236e5f[] = {
-  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648, 10880, 19584, 11520, 20736, 21760,
-  39168, 12800, 23040, 23040, 41472, 15360, 27648, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648,
-  15360, 27648, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 25600, 46080, 20480, 36864, 10240, 13824, 10240,
-  18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824,
-  12800, 23040, 10240, 18432, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648,
-};
-constexpr uint32_t shared_bytes_ae186338[] = {
-  6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 23040, 41472, 6400, 11520, 7680, 13824, 12800,
-  23040, 10240, 18432, 15360, 27648, 15360, 27648, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648,
-  23040, 41472, 12288, 13824, 12288, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 12288, 13824, 12800,
-  23040, 15360, 27648, 23040, 41472, 25600, 46080, 43520, 78336, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824,
-  10240, 18432, 12800, 23040, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 23040, 41472,
+constexpr uint32_t shared_bytes_0713707d[] = {
+  3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824,
+  12800, 23040, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 6400, 11520, 7680, 13824, 12800, 23040,
+  10240, 18432, 15360, 27648, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 3200, 5760, 3840, 6912,
+  6400, 11520, 5120, 9216, 7680, 13824, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432,
 };
 enum Interface : uint16_t {
-  uses_0fd7bc10,
-  uses_1ea7cef5,
-  uses_23c61848,
-  uses_26a459cb,
-  uses_2a9be10c,
-  uses_34669298,
-  uses_3468a2dd,
-  uses_365d286a,
-  uses_58747a32,
-  uses_6f009128,
-  uses_75ea1a79,
-  uses_806895e6,
-  uses_8d9a6b39,
-  uses_9e7073ff,
-  uses_a43e6e24,
-  uses_b2ef356b,
-  uses_c729ed20,
-  uses_dad075cb,
-  uses_fbb7f5ad,
-  uses_fc8a1e4c,
+  uses_012744a4,
+  uses_013bcd83,
+  uses_044be165,
+  uses_09cd2cf6,
+  uses_3edfe56f,
+  uses_4ce6159b,
+  uses_4e12103c,
+  uses_697fa74e,
+  uses_7db54147,
+  uses_84be903a,
+  uses_9b87a8d8,
+  uses_bd1e5ca9,
+  uses_c056b0bd,
+  uses_c2115318,
+  uses_d05ba22a,
+  uses_e7902ca5,
+  uses_ef489716,
+  uses_f03655e2,
+  uses_f340415c,
+  uses_f74c57b6,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_fd99aa3a, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_0fd7bc10
-  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_7a72ff8f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_1ea7cef5
-  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_23c61848
-  {&binds_0df72d50, workgroup_89e9f61d, shared_bytes_b3ad15dc, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_26a459cb
-  {&binds_7d99530a, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_2a9be10c
-  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_b5bf9e60, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_34669298
-  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_3468a2dd
-  {&binds_7d99530a, workgroup_89e9f61d, shared_bytes_fd99aa3a, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_365d286a
-  {&binds_7d99530a, workgroup_89e9f61d, shared_bytes_b5bf9e60, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_58747a32
-  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_fd99aa3a, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_6f009128
-  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_75ea1a79
-  {&binds_0df72d50, workgroup_89e9f61d, shared_bytes_0b02eab5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_806895e6
-  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_b5bf9e60, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_8d9a6b39
-  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_7a72ff8f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_9e7073ff
-  {&binds_0df72d50, workgroup_89e9f61d, shared_bytes_c3236e5f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_a43e6e24
-  {&binds_7d99530a, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_b2ef356b
-  {&binds_0df72d50, workgroup_89e9f61d, shared_bytes_ae186338, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_c729ed20
-  {&binds_1d8f9083, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_dad075cb
-  {&binds_0df72d50, workgroup_89e9f61d, shared_bytes_b3ad15dc, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_fbb7f5ad
-  {&binds_7d99530a, workgroup_89e9f61d, shared_bytes_7a72ff8f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_fc8a1e4c
+  {&binds_0df72d50, workgroup_caf0a3d3, shared_bytes_7da48aae, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_012744a4
+  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_5b1514f2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_013bcd83
+  {&binds_0df72d50, workgroup_caf0a3d3, shared_bytes_8b45ee71, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_044be165
+  {&binds_0df72d50, workgroup_caf0a3d3, shared_bytes_7da48aae, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_09cd2cf6
+  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_5b1514f2, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_3edfe56f
+  {&binds_7d99530a, workgroup_caf0a3d3, shared_bytes_58acf2ed, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_4ce6159b
+  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_58acf2ed, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_4e12103c
+  {&binds_7d99530a, workgroup_caf0a3d3, shared_bytes_5b1514f2, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_697fa74e
+  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_212b21f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_7db54147
+  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_58acf2ed, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_84be903a
+  {&binds_7d99530a, workgroup_caf0a3d3, shared_bytes_212b21f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_9b87a8d8
+  {&binds_7d99530a, workgroup_caf0a3d3, shared_bytes_6024dece, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_bd1e5ca9
+  {&binds_0df72d50, workgroup_caf0a3d3, shared_bytes_3a2c4b9e, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_c056b0bd
+  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_212b21f6, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_c2115318
+  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_6024dece, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_d05ba22a
+  {&binds_0df72d50, workgroup_caf0a3d3, shared_bytes_0713707d, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_e7902ca5
+  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_58acf2ed, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_ef489716
+  {&binds_7d99530a, workgroup_caf0a3d3, shared_bytes_58acf2ed, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_f03655e2
+  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_58acf2ed, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_f340415c
+  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_6024dece, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_f74c57b6
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -686,91 +668,91 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true}, uses_75ea1a79},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true}, uses_3468a2dd},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_2a9be10c},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true}, uses_75ea1a79},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false}, uses_75ea1a79},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true}, uses_3468a2dd},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false}, uses_3468a2dd},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_2a9be10c},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_2a9be10c},
-    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true}, uses_75ea1a79},
-    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false}, uses_75ea1a79},
-    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true}, uses_3468a2dd},
-    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false}, uses_3468a2dd},
-    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true}, uses_fbb7f5ad},
-    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false}, uses_fbb7f5ad},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_2a9be10c},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_2a9be10c},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true}, uses_23c61848},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true}, uses_dad075cb},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_b2ef356b},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true}, uses_23c61848},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false}, uses_23c61848},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true}, uses_dad075cb},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false}, uses_dad075cb},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_b2ef356b},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_b2ef356b},
-    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true}, uses_23c61848},
-    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false}, uses_23c61848},
-    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true}, uses_dad075cb},
-    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false}, uses_dad075cb},
-    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true}, uses_26a459cb},
-    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false}, uses_26a459cb},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_b2ef356b},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_b2ef356b},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true}, uses_8d9a6b39},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true}, uses_34669298},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_58747a32},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true}, uses_8d9a6b39},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false}, uses_8d9a6b39},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true}, uses_34669298},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false}, uses_34669298},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_58747a32},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_58747a32},
-    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true}, uses_8d9a6b39},
-    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false}, uses_8d9a6b39},
-    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true}, uses_34669298},
-    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false}, uses_34669298},
-    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true}, uses_c729ed20},
-    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false}, uses_c729ed20},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_58747a32},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_58747a32},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true}, uses_9e7073ff},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true}, uses_1ea7cef5},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_fc8a1e4c},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true}, uses_9e7073ff},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false}, uses_9e7073ff},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true}, uses_1ea7cef5},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false}, uses_1ea7cef5},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_fc8a1e4c},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_fc8a1e4c},
-    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true}, uses_9e7073ff},
-    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false}, uses_9e7073ff},
-    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true}, uses_1ea7cef5},
-    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false}, uses_1ea7cef5},
-    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true}, uses_a43e6e24},
-    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false}, uses_a43e6e24},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_fc8a1e4c},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_fc8a1e4c},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true}, uses_0fd7bc10},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true}, uses_6f009128},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_365d286a},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true}, uses_0fd7bc10},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false}, uses_0fd7bc10},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true}, uses_6f009128},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false}, uses_6f009128},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_365d286a},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_365d286a},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_0fd7bc10},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false}, uses_0fd7bc10},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_6f009128},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false}, uses_6f009128},
-    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_806895e6},
-    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false}, uses_806895e6},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_365d286a},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_365d286a},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true}, uses_ef489716},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true}, uses_4e12103c},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_f03655e2},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true}, uses_ef489716},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false}, uses_ef489716},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true}, uses_4e12103c},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false}, uses_4e12103c},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_f03655e2},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_f03655e2},
+    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true}, uses_ef489716},
+    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false}, uses_ef489716},
+    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true}, uses_4e12103c},
+    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false}, uses_4e12103c},
+    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true}, uses_012744a4},
+    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false}, uses_012744a4},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_f03655e2},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_f03655e2},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true}, uses_84be903a},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true}, uses_f340415c},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_4ce6159b},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true}, uses_84be903a},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false}, uses_84be903a},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true}, uses_f340415c},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false}, uses_f340415c},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_4ce6159b},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_4ce6159b},
+    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true}, uses_84be903a},
+    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false}, uses_84be903a},
+    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true}, uses_f340415c},
+    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false}, uses_f340415c},
+    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true}, uses_09cd2cf6},
+    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false}, uses_09cd2cf6},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_4ce6159b},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_4ce6159b},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true}, uses_3edfe56f},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true}, uses_013bcd83},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_697fa74e},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true}, uses_3edfe56f},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false}, uses_3edfe56f},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true}, uses_013bcd83},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false}, uses_013bcd83},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_697fa74e},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_697fa74e},
+    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true}, uses_3edfe56f},
+    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false}, uses_3edfe56f},
+    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true}, uses_013bcd83},
+    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false}, uses_013bcd83},
+    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true}, uses_c056b0bd},
+    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false}, uses_c056b0bd},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_697fa74e},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_697fa74e},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true}, uses_7db54147},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true}, uses_c2115318},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_9b87a8d8},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true}, uses_7db54147},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false}, uses_7db54147},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true}, uses_c2115318},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false}, uses_c2115318},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_9b87a8d8},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_9b87a8d8},
+    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true}, uses_7db54147},
+    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false}, uses_7db54147},
+    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true}, uses_c2115318},
+    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false}, uses_c2115318},
+    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true}, uses_044be165},
+    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false}, uses_044be165},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_9b87a8d8},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_9b87a8d8},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true}, uses_d05ba22a},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true}, uses_f74c57b6},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_bd1e5ca9},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true}, uses_d05ba22a},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false}, uses_d05ba22a},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true}, uses_f74c57b6},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false}, uses_f74c57b6},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_bd1e5ca9},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_bd1e5ca9},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_d05ba22a},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false}, uses_d05ba22a},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_f74c57b6},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false}, uses_f74c57b6},
+    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_e7902ca5},
+    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false}, uses_e7902ca5},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_bd1e5ca9},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_bd1e5ca9},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -162,6 +162,19 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {
+  "q8ta_pool2d.begin_ops", "q8ta_pool2d.step_ops", "q8ta_pool2d.step_us", "q8ta_pool2d.join_us",
+};
+constexpr double kFitValues[] = {275, 69.4, 0.0813, 0.155};
+
+struct Fit {
+  double begin_ops, step_ops, step_us, join_us;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3]};
+}
+
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer term1;
@@ -174,16 +187,18 @@ struct CostTerms {
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const Fit fit = fit_of(scope);
   return {.term1 = Integer(packed(parameters.input_layout)) == 2 && Integer(packed(parameters.output_layout)) == 2,
       .team = specialization.team, .term2 = parameters.way == Way::sliding,
       .term3 = choose(Integer(specialization.team) == 1, 0,
-      choose(Integer(specialization.team) == 16, Integer(4), Integer(8))) / Real(30.0),
+      choose(Integer(specialization.team) == 16, Integer(4), Integer(8))) * Real(fit.join_us),
       .term4 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
   const Real problem_term2 = (Integer(problem.elements) + 4 * Integer(problem.pieces)) / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
@@ -192,8 +207,9 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Integer invocations = choose((kernel.term2 != 0), Integer(problem.slides),
         Integer(problem.pieces) * Integer(kernel.team));
     const Integer steps = choose((kernel.term2 != 0), Integer(problem.slide_taps), plain_steps);
-    const Real computing = invocations * (steps + 5) * 16 * 2 / Real(device.f32_ops_per_us);
-    const Real waiting = steps / Real(10.0) + kernel.term3;
+    const Real computing = invocations * (steps * Real(fit.step_ops) + Real(fit.begin_ops))
+        / Real(device.f32_ops_per_us);
+    const Real waiting = steps * Real(fit.step_us) + kernel.term3;
     const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / problem_term1 + kernel.term4;
     *to++ = Real(device.launch_us) + max(problem_term2, computing) + waiting + launching;
   }
@@ -376,6 +392,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
     .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 

@@ -74,17 +74,6 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"sum_slices.begin_us"};
-constexpr double kFitValues[] = {1.1};
-
-struct Fit {
-  double begin_us;
-};
-Fit fit_of(const SelectionScope& scope) {
-  const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0]};
-}
-
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer term1;
@@ -99,14 +88,12 @@ CostTerms cost_terms(const SelectionScope& scope) {
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  const Real problem_term1 = Real(device.launch_us) + Real(fit.begin_us);
-  const Integer problem_term2 = Integer(problem.m) * Integer(problem.n);
-  const Integer problem_term3 = 4 * Integer(problem.slices);
-  const Real problem_term4 = Real(50.0) * Integer(device.compute_units);
+  const Integer problem_term1 = Integer(problem.m) * Integer(problem.n);
+  const Integer problem_term2 = 4 * Integer(problem.slices);
+  const Real problem_term3 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
-    *to++ = problem_term1 + problem_term2 * (problem_term3 + kernel.term1) / Real(device.bytes_per_us)
-        + ceil_div(problem_term2, Integer(kernel.workgroup)) / problem_term4;
+    *to++ = Real(device.launch_us) + problem_term1 * (problem_term2 + kernel.term1) / Real(device.bytes_per_us)
+        + ceil_div(problem_term1, Integer(kernel.workgroup)) / problem_term3;
   }
 }
 
@@ -166,8 +153,6 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
-    .fit_names = kFitNames,
-    .fit_values = kFitValues,
     .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 

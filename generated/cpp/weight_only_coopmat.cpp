@@ -227,7 +227,7 @@ constexpr std::string_view kFitNames[] = {
   "weight_only_coopmat.step_us", "weight_only_coopmat.product_ops", "weight_only_coopmat.cache_speed",
   "weight_only_coopmat.output_ops", "weight_only_coopmat.row_us",
 };
-constexpr double kFitValues[] = {1.16, 0.3, 27, 0.000238, 0.637, 1.21, 30.2, 3.01e-05};
+constexpr double kFitValues[] = {0.97, 0.123, 27, 0.00547, 0.467, 1.28, 107, 3.25e-05};
 
 struct Fit {
   double begin_us, lone_step_us, lone_invocations, step_us, product_ops, cache_speed, output_ops, row_us;

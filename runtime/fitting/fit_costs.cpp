@@ -22,8 +22,9 @@ namespace {
 constexpr double kNearness = 1.5;
 constexpr double kLeastWeight = 0.2;
 constexpr size_t kBest = 3;
-constexpr double kOutlier = 0.5;  // from here on, in logarithms, errors count by their size
-constexpr double kPull = 0.004;   // a constant that changes by a factor of e is as bad as an error of 0.4 % in one row
+constexpr double kShared = 0.3;  // how much of an error counts that all choices of a problem have: it changes no choice
+constexpr double kOutlier = 0.3;  // from here on, in logarithms, errors count by their size
+constexpr double kPull = 0.004;   // a constant that changes by a factor of e is as bad as this error in all its rows
 constexpr double kStep = 1e-4;    // of a logarithm, for derivatives
 constexpr int kDigits = 3;
 constexpr int kMostEvaluations = 400;
@@ -36,6 +37,7 @@ struct Row {
   std::vector<Launch> launches;
   const DeviceNumbers* device = nullptr;
   double log_us = 0;
+  double low_us = 0, high_us = 0;
   double weight = 1;  // of its error
 };
 
@@ -93,8 +95,8 @@ class TableMaker {
     const auto choice = choice_of(problem, device.device, library_, row.kernel);
     if (!choice) return pass_over(choice.error().message);
     if (!(row.us > 0)) return pass_over("the time is 0");
-    table_.rows.push_back(
-        {std::string(problem.op->name), place, choice->launches, &device.device.numbers, std::log(row.us)});
+    table_.rows.push_back({std::string(problem.op->name), place, choice->launches, &device.device.numbers,
+                           std::log(row.us), row.low_us, row.high_us});
   }
   void pass_over(std::string_view reason) { ++table_.passed_over[std::string(reason)]; }
 
@@ -200,6 +202,10 @@ class Errors {
         if (constants.reads(*rows[r], c)) readers_[c].push_back(r);
       }
     }
+    std::map<size_t, size_t> places;  // of problems
+    for (const Row* row : rows) problems_.push_back(places.try_emplace(row->problem, places.size()).first->second);
+    weights_.setZero(index(places.size()));
+    for (size_t r = 0; r < rows.size(); ++r) weights_[index(problems_[r])] += rows[r]->weight;
   }
 
   using InputType = Eigen::VectorXd;
@@ -207,11 +213,9 @@ class Errors {
   int values() const { return static_cast<int>(rows_.size()) + inputs(); }
 
   int operator()(const Eigen::VectorXd& logs, Eigen::VectorXd& errors) const {
-    const std::vector<double> values = values_of(logs);
-    const auto count = static_cast<Eigen::Index>(rows_.size());
-    for (Eigen::Index r = 0; r < count; ++r) errors[r] = error_of(static_cast<size_t>(r), values);
+    errors.head(count()) = errors_of(log_ratios(values_of(logs)));
     for (Eigen::Index c = 0; c < logs.size(); ++c) {
-      errors[count + c] = kPull * (logs[c] - std::log(constants_.values()[static_cast<size_t>(c)]));
+      errors[count() + c] = pull(c) * (logs[c] - std::log(constants_.values()[static_cast<size_t>(c)]));
     }
     return 0;
   }
@@ -219,38 +223,58 @@ class Errors {
   int df(const Eigen::VectorXd& logs, Eigen::MatrixXd& derivatives) const {
     derivatives.setZero();
     std::vector<double> values = values_of(logs);
+    const Eigen::VectorXd ratios = log_ratios(values);
     for (size_t c = 0; c < readers_.size(); ++c) {
-      const auto column = static_cast<Eigen::Index>(c);
       const double value = values[c];
       const auto errors_at = [&](double step) {
         values[c] = value * std::exp(step);
-        std::vector<double> errors;
-        for (const size_t r : readers_[c]) errors.push_back(error_of(r, values));
-        return errors;
+        Eigen::VectorXd moved = ratios;
+        for (const size_t r : readers_[c]) moved[index(r)] = log_ratio(*rows_[r], constants_, values);
+        return errors_of(moved);
       };
-      const std::vector<double> above = errors_at(kStep), below = errors_at(-kStep);
+      const Eigen::VectorXd above = errors_at(kStep), below = errors_at(-kStep);
       values[c] = value;
-      for (size_t i = 0; i < readers_[c].size(); ++i) {
-        derivatives(static_cast<Eigen::Index>(readers_[c][i]), column) = (above[i] - below[i]) / (2 * kStep);
-      }
-      derivatives(static_cast<Eigen::Index>(rows_.size()) + column, column) = kPull;
+      derivatives.col(index(c)).head(count()) = (above - below) / (2 * kStep);
+      derivatives(count() + index(c), index(c)) = pull(index(c));
     }
     return 0;
   }
 
  private:
+  static Eigen::Index index(size_t place) { return static_cast<Eigen::Index>(place); }
+  Eigen::Index count() const { return index(rows_.size()); }
+  double pull(Eigen::Index constant) const {
+    return kPull * std::sqrt(static_cast<double>(readers_[static_cast<size_t>(constant)].size()));
+  }
+
   static std::vector<double> values_of(const Eigen::VectorXd& logs) {
     std::vector<double> values;
     for (const double log : logs) values.push_back(std::exp(log));
     return values;
   }
-  double error_of(size_t row, const std::vector<double>& values) const {
-    return rows_[row]->weight * tempered(log_ratio(*rows_[row], constants_, values));
+  Eigen::VectorXd log_ratios(const std::vector<double>& values) const {
+    Eigen::VectorXd ratios(count());
+    for (size_t r = 0; r < rows_.size(); ++r) ratios[index(r)] = log_ratio(*rows_[r], constants_, values);
+    return ratios;
+  }
+  Eigen::VectorXd errors_of(const Eigen::VectorXd& ratios) const {
+    Eigen::VectorXd shared = Eigen::VectorXd::Zero(weights_.size());
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      shared[index(problems_[r])] += rows_[r]->weight * std::clamp(ratios[index(r)], -kOutlier, kOutlier);
+    }
+    shared = shared.cwiseQuotient(weights_);
+    Eigen::VectorXd errors(count());
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      errors[index(r)] = rows_[r]->weight * tempered(ratios[index(r)] - (1 - kShared) * shared[index(problems_[r])]);
+    }
+    return errors;
   }
 
   std::span<const Row* const> rows_;
   const Constants& constants_;
   std::vector<std::vector<size_t>> readers_;  // of each constant: the rows whose costs read it
+  std::vector<size_t> problems_;              // of each row: which of those that there are
+  Eigen::VectorXd weights_;                   // of each problem: its rows' together
 };
 
 double rounded(double value) {
@@ -279,30 +303,41 @@ std::vector<double> fitted(std::span<const Row* const> rows, const Constants& co
 
 // ---- judgement ------------------------------------------------------------------------------------------------------
 
+std::pair<const KernelInfo*, uint32_t> place_of(const Launch& launch) {
+  return {launch.kernel, static_cast<uint32_t>(launch.specialization)};
+}
+
 // A row, and its cost by some constants.
 struct JudgedRow {
   const Row* row;
-  double log_ratio;
-  double log_cost() const { return row->log_us + log_ratio; }
+  double log_cost;
+  double log_ratio() const { return log_cost - row->log_us; }
 };
+
+// As select() ranks: of equal costs the kernel and the specialization that come first in the library.
+bool is_ranked_before(const JudgedRow& a, const JudgedRow& b) {
+  if (a.log_cost != b.log_cost) return a.log_cost < b.log_cost;
+  return std::ranges::lexicographical_compare(a.row->launches, b.row->launches, {}, place_of, place_of);
+}
 
 class Judge {
  public:
   // All rows of one problem.
   void add(std::vector<JudgedRow> rows) {
     for (const JudgedRow& row : rows) {
-      sum_of_errors_ += std::abs(row.log_ratio);
-      worst_error_ = std::max(worst_error_, std::abs(row.log_ratio));
+      sum_of_errors_ += std::abs(row.log_ratio());
+      worst_error_ = std::max(worst_error_, std::abs(row.log_ratio()));
     }
     rows_ += rows.size();
     if (rows.size() < 2) return;
     const auto best = std::ranges::min_element(rows, {}, [](const JudgedRow& r) { return r.row->log_us; })->row;
-    std::ranges::stable_sort(rows, {}, &JudgedRow::log_cost);
+    std::ranges::sort(rows, is_ranked_before);
     const double loss = rows.front().row->log_us - best->log_us;
     sum_of_losses_ += loss;
     worst_loss_ = std::max(worst_loss_, loss);
     const auto first_five = std::span(rows).first(std::min<size_t>(rows.size(), 5));
-    found_ += std::ranges::any_of(first_five, [&](const JudgedRow& r) { return r.row == best; }) ? 1 : 0;
+    const auto is_best = [&](const JudgedRow& r) { return r.row->low_us <= best->high_us; };  // by all that is known
+    found_ += std::ranges::any_of(first_five, is_best) ? 1 : 0;
     ++choices_;
   }
 
@@ -327,7 +362,7 @@ using Problems = std::map<size_t, std::vector<const Row*>>;  // the rows of each
 std::vector<JudgedRow> judged(const std::vector<const Row*>& rows, const Constants& constants,
                               const std::vector<double>& values) {
   std::vector<JudgedRow> result;
-  for (const Row* row : rows) result.push_back({row, log_ratio(*row, constants, values)});
+  for (const Row* row : rows) result.push_back({row, std::log(cost_of(*row, constants, values))});
   return result;
 }
 

@@ -53,7 +53,7 @@ struct CostErrors {
 struct ChoiceQuality {
   double geometric_mean = 1;
   double worst = 1;
-  double in_first_five = 1;  // share of the problems whose best choice is one of the five that the costs rank first
+  double in_first_five = 1;  // share of the problems of which one of the five that the costs rank first may be the best
 };
 
 struct Judgement {

@@ -89,7 +89,7 @@ Expected<StoredOutputs> read_all(Executor& executor, const std::vector<Written>&
   return outputs;
 }
 
-// That a tensor holds what was written before. Bytes that differ in what a layout pads with are no fault here.
+// That a tensor holds what was written before, in its padding too.
 Done check_same(Executor& executor, std::string_view name, const StoredOutput& before, const DeviceTensor& now,
                 std::string_view of_before, std::string_view of_now) {
   const auto same = holds(executor, now, before);
@@ -99,13 +99,17 @@ Done check_same(Executor& executor, std::string_view name, const StoredOutput& b
   if (!first) return first.error();
   const auto second = executor.download(now);
   if (!second) return second.error();
+  constexpr const char* kReasons = "it is not written, written by two, or read by one when another has written it";
   const auto [a, b] = std::ranges::mismatch(first->data, second->data);
-  if (a == first->data.end()) return std::monostate{};
+  if (a == first->data.end()) {
+    return Error{Error::Kind::device, fmt::format("what {} is padded with differs {} and {}", name, of_before, of_now),
+                 kReasons};
+  }
   const int64_t index = (a - first->data.begin()) / bytes(first->dtype);
   return Error{Error::Kind::device,
                fmt::format("{}[{}] is {} {} and {} {}", name, index, element(*first, index), of_before,
                            element(*second, index), of_now),
-               "it is not written, written by two, or read by one when another has written it"};
+               kReasons};
 }
 
 Done check_same(Executor& executor, const std::vector<Written>& written, const StoredOutputs& first) {

@@ -52,6 +52,16 @@ std::shared_ptr<const Choice> KeptChoices::keep(Choice choice) {
   return kept;
 }
 
+bool are_of_one_variant(std::string_view a, std::string_view b) {
+  return a.substr(0, a.find('/')) == b.substr(0, b.find('/'));
+}
+
+// Of kernels that take equally long, select() puts that first whose specialization its spec has first; recipes go by
+// their ids.
+bool comes_before(const Choice& a, const Choice& b) {
+  return !a.recipe && a.launches.front().specialization < b.launches.front().specialization;
+}
+
 // The fastest that is known, where times are of this very problem: nothing else needs to be looked at. nullopt: none of
 // them fits, or the most trusted are of other problems, and only costs say how they compare.
 std::optional<Choice> DecisionCache::fastest_known(const Problem& problem, const KernelTimes& times) const {
@@ -59,18 +69,24 @@ std::optional<Choice> DecisionCache::fastest_known(const Problem& problem, const
   for (const auto& time : times) known.push_back(&time);
   std::ranges::sort(known, {},
                     [](const auto* time) { return std::tuple(time->second.source, time->second.us, time->first); });
+  std::optional<Choice> fastest;
   const auto is_scaled = [&](TimeSource source) {
     return std::ranges::any_of(
         known, [&](const auto* time) { return time->second.source == source && time->second.cost_us > 0; });
   };
   for (const auto* time : known) {
+    const bool may_be_it = !fastest || (time->second.source == fastest->source && time->second.us == fastest->time_us &&
+                                        are_of_one_variant(time->first, fastest->id));
+    if (!may_be_it) break;
     if (is_scaled(time->second.source)) return std::nullopt;
     Selection selection =
         select(problem, device_, library_,
                {.force = std::string(time->first), .best_only = true, .best_or_nothing = true, .times = &times});
-    if (!selection.ranked.empty()) return std::move(selection.ranked.front());
+    if (selection.ranked.empty()) continue;
+    Choice& choice = selection.ranked.front();
+    if (!fastest || comes_before(choice, *fastest)) fastest = std::move(choice);
   }
-  return std::nullopt;
+  return fastest;
 }
 
 std::optional<Choice> DecisionCache::choose(const Problem& problem) const {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <set>
 #include <string_view>
 
 namespace qgen::tuner {
@@ -77,13 +78,22 @@ runner::RequestText with_few_rows(const runner::RequestText& request) {
   return relative;
 }
 
-// Of a convolution only its images shrink: channels that are grouped fit each other and nothing else.
+int64_t quarter(int64_t side) { return (side + 3) / 4; }
+
+// Of a convolution only its images shrink: channels that are grouped fit each other and nothing else. Where a residual
+// has other sides than the input, by a stride, those stay in proportion.
 runner::RequestText with_small_images(const runner::RequestText& request) {
   runner::RequestText relative = with_few_rows(request);
+  const auto is_image = [](const MadeUp& made) { return made.sides.size() == 4 && !made.name.starts_with("weight"); };
+  std::set<int64_t> heights;
+  for (const std::string& shape : relative.shapes) {
+    if (const MadeUp made = parsed(shape); is_image(made)) heights.insert(made.sides[2]);
+  }
   for (std::string& shape : relative.shapes) {
     MadeUp made = parsed(shape);
-    if (made.sides.size() != 4 || made.name.starts_with("weight")) continue;
-    std::transform(made.sides.begin() + 2, made.sides.end(), made.sides.begin() + 2, odd);
+    if (!is_image(made)) continue;
+    std::transform(made.sides.begin() + 2, made.sides.end(), made.sides.begin() + 2,
+                   heights.size() == 1 ? odd : quarter);
     shape = text_of(made);
   }
   return relative;

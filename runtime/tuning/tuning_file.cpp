@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -58,11 +59,24 @@ void read_problem(yaml::Reader& reader, const Node& map, std::vector<TunedRow>& 
 
 auto order_of(const TunedRow& row) { return std::tie(row.problem, row.us, row.kernel, row.is_cold); }
 
-std::string row_text(const TunedRow& row) {
+// What drivers say of pipelines, each text once: `&s1 "[...]"`, and from then on `*s1`.
+class Statistics {
+ public:
+  std::string of(const TunedRow& row) {
+    const auto [place, is_new] = numbers_.try_emplace(row.statistics, numbers_.size() + 1);
+    if (!is_new) return fmt::format("*s{}", place->second);
+    return fmt::format("&s{} {}", place->second, yaml::scalar_text(row.statistics));
+  }
+
+ private:
+  std::map<std::string_view, size_t> numbers_;
+};
+
+std::string row_text(const TunedRow& row, Statistics& statistics) {
   std::string text = fmt::format("{{id: {}, us: {:.6g}, low: {:.6g}, high: {:.6g}, digest: \"{:016x}\", date: {}",
                                  yaml::scalar_text(row.kernel), row.us, row.low_us, row.high_us, row.digest, row.date);
   if (row.is_cold) text += ", cold: true";
-  if (!row.statistics.empty()) text += fmt::format(", statistics: {}", yaml::scalar_text(row.statistics));
+  if (!row.statistics.empty()) text += fmt::format(", statistics: {}", statistics.of(row));
   return text + "}";
 }
 
@@ -103,10 +117,11 @@ std::string to_yaml(const TuningFile& file) {
   std::string text =
       fmt::format("device:\n{}problems:{}\n", profiles::to_yaml(file.device, 2), file.rows.empty() ? " []" : "");
   std::string_view problem;
+  Statistics statistics;
   for (const TunedRow& row : file.rows) {
     if (row.problem != problem) text += fmt::format("- problem: {}\n  kernels:\n", yaml::scalar_text(row.problem));
     problem = row.problem;
-    text += fmt::format("  - {}\n", row_text(row));
+    text += fmt::format("  - {}\n", row_text(row, statistics));
   }
   return text;
 }

@@ -30,8 +30,13 @@ $end
 void main() {
   const uint index = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
   const uint blocks = ceil_div4(problem.output_sides[2]);
+$if output_layout == strided
+  // Channels lie in planes: invocations side by side make pixels of one.
+  const uint pixel = index % problem.pixels, block = index / problem.pixels;
+$else
   const uint pixel = index / blocks, block = index % blocks;
-  if (pixel >= problem.pixels) return;
+$end
+  if (pixel >= problem.pixels || block >= blocks) return;
   const uvec4 place = place_of(pixel, 4u * block);
   const uint row = begin_row(pixel, place);
   ivec4 sums = ivec4(0);

@@ -42,7 +42,7 @@ $include "lib/conv_rows.glsl"
 $include "lib/dot4.glsl"
 
 // Rows past the part's last repeat it; what they give is not stored.
-uint load_input(uint i, uint row, uint word, uint end) { return row_word(i, 0u, word < end); }
+uint load_input(uint i, uint row, uint word, uint end) { return row_unit(i, word < end).x; }
 
 uvec4 load_weight(uint block, uint word, uint end) {
   if (4u * block >= columns_end() || word >= end) return uvec4(0u);

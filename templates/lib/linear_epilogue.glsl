@@ -5,7 +5,7 @@
 //
 //   store_outputs(row, column, sums, columns_at(column));     // column is a multiple of four
 //
-// The bytes of padded columns are the output's zero point.
+// The bytes of padded columns and rows are the output's zero point.
 int weight_sum(uint n) { return weight_sums_data[n]; }
 uint last_column() { return problem.n - 1u; }
 $include "lib/linear_outputs.glsl"
@@ -48,7 +48,12 @@ $if output_layout == strided
   const ivec4 stored = unpack_i8(word);
   for (uint lane = 0u; lane < min(problem.n - column, 4u); ++lane) output_data[at + lane] = int8_t(stored[lane]);
 $else
-  output_words[word_at(row, column)] = padded(word, problem.n - column);
+  const uint at = word_at(row, column);
+  output_words[at] = padded(word, problem.n - column);
+$if output_layout == packed_4h4w
+  if ((row + 1u) % problem.matrix_rows != 0u) return;
+  for (uint i = at + 1u; i % 4u != 0u; ++i) output_words[i] = padded(0u, 0u);
+$end
 $end
 }
 

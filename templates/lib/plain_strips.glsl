@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Outputs of the strips of lib/matrix_strips.glsl, four sums after four, in a loop: what follows is in the pipeline
-// once. The includer says
+// once. Invocations side by side store what lies side by side: the vectors of a row, or with ROWS_ARE_NEIGHBOURS a
+// vector of each row. The includer says
 //
 //   store_outputs(row, column, sums, columns)
 const bool kFetchesInLastRound = false;
@@ -13,6 +14,16 @@ void store_sums(uvec2 corner, uint row_offset) {
   for (uint strip = 0u; strip < kPairs * ${blocks.m}; ++strip) {
     const uvec2 at = uvec2(strip % ${blocks.m}, strip / ${blocks.m});
     put_strip(at, 0u);
+#ifdef ROWS_ARE_NEIGHBOURS
+    for (uint i = gl_SubgroupInvocationID; i < ${matrix.m}u * kStripVectors; i += gl_SubgroupSize) {
+      const uint row = i % ${matrix.m}u, vector = i / ${matrix.m}u;
+      const uvec2 place = strip_corner(corner, at) + uvec2(row, vector * 4u);
+      const uint word = first_strip_word() + strip_word(row, vector);
+      if (is_output(place.x, place.y)) {
+        store_outputs(place.x + row_offset, place.y, sums_at(word), tile_columns_at(place.y));
+      }
+    }
+#else
     const uvec2 place = strip_corner(corner, at) + uvec2(0u, gl_SubgroupInvocationID % kStripVectors * 4u);
     if (at.x == 0u) columns = tile_columns_at(place.y);
     for (uint i = gl_SubgroupInvocationID; i < ${matrix.m}u * kStripVectors; i += gl_SubgroupSize) {
@@ -20,5 +31,6 @@ void store_sums(uvec2 corner, uint row_offset) {
       const uint word = first_strip_word() + strip_word(row, i % kStripVectors);
       if (is_output(place.x + row, place.y)) store_outputs(place.x + row + row_offset, place.y, sums_at(word), columns);
     }
+#endif
   }
 }

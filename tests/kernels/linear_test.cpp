@@ -7,10 +7,12 @@
 
 #include "operators.h"
 #include "q8ta_linear.h"
+#include "runtime/measure/trial.h"
 #include "runtime/operators/linear/int8_epilogue.h"
 #include "runtime/selector/select.h"
 #include "tests/kernels/behind_the_result.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/kernels/packed_bytes.h"
 #include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
 
@@ -333,6 +335,27 @@ TEST_F(LinearTest, Refusals) {
   EXPECT_EQ(to_text(deep_real.error()), to_text(deep.error()));
   const auto real = linear_q8ta_q8csw_call({.input = x, .weight = weight, .weight_scales = scales}, {.input_scale = 1});
   EXPECT_EQ(to_text(real.error()), "input is i8, and can be f32, f16");
+}
+
+// Rows and columns of blocks that hold no output get its zero point, in each matrix of a batch.
+TEST_F(LinearTest, WritesEveryByteOfItsLayout) {
+  Context on_device = context();
+  const OperatorEntry& entry = *find_operator("q8ta_linear");
+  Request request = *complete(entry, q8ta_request({3, 5, 20}, 6));
+  const HostTensor expected = reference::find("q8ta_linear")(request).at("output");
+  for (const Layout layout : {Layout::packed_4w, Layout::packed_4h4w}) {
+    request.places["input"] = request.places["output"] = {Storage::buffer, layout};
+    const auto bytes = testing::packed_with(expected, info(layout).dims, std::byte{5});
+    const auto prepared = prepare(on_device, entry, request);
+    ASSERT_TRUE(prepared) << to_text(prepared.error());
+    const Selection selection = select(prepared->call.problem, on_device.profile, on_device.library);
+    EXPECT_FALSE(selection.ranked.empty());
+    for (const Choice& choice : selection.ranked) {
+      const auto trial = measure::run_trial(on_device, *prepared, choice);
+      ASSERT_TRUE(trial) << to_text(trial.error());
+      EXPECT_EQ(trial->written.at("output").bytes, bytes) << choice.id;
+    }
+  }
 }
 
 TEST_F(LinearTest, RefusesWhatDoesNotFitBehindTheResult) {

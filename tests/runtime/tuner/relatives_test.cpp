@@ -31,5 +31,13 @@ TEST(Relatives, OfGroupedConvolutionsKeepChannels) {
   EXPECT_THAT(relatives, Contains(shapes({"input=1x64x15x15:i8", "weight=64x32x3x3:i8", "bias=64:f32"})));
 }
 
+// By a stride of two the residual has half the input's sides, and so it has in the small.
+TEST(Relatives, OfConvolutionsWithResidualsKeepProportions) {
+  const auto relatives =
+      relatives_of({.shapes = {"input=32x512x28x28:i8", "weight=1024x512x1x1:i8", "residual=32x1024x14x14:i8"},
+                    .attributes = {"stride=2"}});
+  EXPECT_THAT(relatives, Contains(shapes({"input=3x512x7x7:i8", "weight=1024x512x1x1:i8", "residual=3x1024x4x4:i8"})));
+}
+
 }  // namespace
 }  // namespace qgen::tuner

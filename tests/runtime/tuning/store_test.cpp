@@ -89,17 +89,20 @@ TEST_F(StoreTest, ReadsWhatVersion1Wrote) {
   EXPECT_EQ(*store->rows(device_), std::vector{row("sum n=2", "sum.a", 5)});
 }
 
-// Through the store, a tuning file and a merge.
+// Through the store, a tuning file, which has it once for a pipeline that many rows are of, and a merge.
 TEST_F(StoreTest, KeepsWhatTheDriverSays) {
-  TunedRow said = row("sum n=2", "sum.a", 5);
-  said.statistics = R"([{"Register Count": 40, "it's: #1": true}, {}])";
+  TunedRow said = row("sum n=2", "sum.a", 5), unsaid = row("sum n=2", "sum.b", 6), again = row("sum n=3", "sum.a", 7);
+  said.statistics = again.statistics = R"([{"Register Count": 40, "it's: #1": true}, {}])";
+  const std::vector rows = {said, unsaid, again};
   auto store = Store::open(path());
-  ASSERT_TRUE(store->add(device_, "name: A", {&said, 1}));
-  EXPECT_EQ(*store->rows(device_), std::vector{said});
-  const auto file = read_tuning_file("a.yaml", to_yaml({.device = {.name = "A"}, .rows = {said}}));
+  ASSERT_TRUE(store->add(device_, "name: A", rows));
+  EXPECT_EQ(*store->rows(device_), rows);
+  const std::string text = to_yaml({.device = {.name = "A"}, .rows = rows});
+  EXPECT_EQ(text.find("Register Count"), text.rfind("Register Count"));
+  const auto file = read_tuning_file("a.yaml", text);
   ASSERT_TRUE(file) << to_text(file.error());
-  EXPECT_EQ(file->rows, std::vector{said});
-  EXPECT_EQ(merged(file->rows, {}), std::vector{said});
+  EXPECT_EQ(file->rows, rows);
+  EXPECT_EQ(merged(file->rows, {}), rows);
 }
 
 TEST_F(StoreTest, RowsAreADevicesAndItsDrivers) {
