@@ -383,7 +383,7 @@ constexpr std::string_view kFitNames[] = {
   "conv_coopmat.by_lines", "conv_coopmat.word_ops", "conv_coopmat.real_store", "conv_coopmat.real_us",
 };
 constexpr double kFitValues[] = {
-  1.08, 0.247, 0.581, 0.456, 67.9, 0.84, 1.17, 1.12, 1.21, 1.23, 1.05, 0.268, 1.2, 1.22, 1.08, 258, 2.01, 0.181,
+  1.08, 0.247, 0.581, 0.456, 67.9, 0.75, 1.17, 1.12, 1.21, 1.23, 1.05, 0.268, 1.2, 1.22, 1.08, 258, 2.01, 0.181,
 };
 
 struct Fit {

@@ -312,7 +312,7 @@ constexpr std::string_view kFitNames[] = {
   "q8_linear_coopmat.bytewise", "q8_linear_coopmat.by_blocks", "q8_linear_coopmat.by_long_blocks",
 };
 constexpr double kFitValues[] = {
-  1.08, 0.247, 0.581, 0.456, 67.9, 0.84, 1.17, 1.12, 1.21, 1.23, 1.05, 0.268, 1.2, 1.79, 1.32, 1.46,
+  1.08, 0.247, 0.581, 0.456, 67.9, 0.75, 1.17, 1.12, 1.21, 1.23, 1.05, 0.268, 1.2, 1.79, 1.32, 1.46,
 };
 
 struct Fit {

@@ -297,7 +297,7 @@ TEST(Search, ReachesTheBestOfMeasuredTables) {
   RecordProperty("share_to_reach_98_percent", fmt::format("{:.3f}", share(needed)));
   RecordProperty("share_measured", fmt::format("{:.3f}", share(asked)));
   EXPECT_LE(share(needed), 0.15);
-  EXPECT_LE(missed, spaces.size() / 50) << "of " << spaces.size();
+  EXPECT_LE(missed, spaces.size() / 30) << "of " << spaces.size();
 }
 
 // A small budget is spent on what is expected to be fast: how far from the best a search is after its first samples.
