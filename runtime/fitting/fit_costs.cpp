@@ -214,8 +214,8 @@ class Errors {
 
   int operator()(const Eigen::VectorXd& logs, Eigen::VectorXd& errors) const {
     errors.head(count()) = errors_of(log_ratios(values_of(logs)));
-    for (Eigen::Index c = 0; c < logs.size(); ++c) {
-      errors[count() + c] = pull(c) * (logs[c] - std::log(constants_.values()[static_cast<size_t>(c)]));
+    for (size_t c = 0; c < readers_.size(); ++c) {
+      errors[count() + index(c)] = pull(c) * (logs[index(c)] - std::log(constants_.values()[c]));
     }
     return 0;
   }
@@ -235,7 +235,7 @@ class Errors {
       const Eigen::VectorXd above = errors_at(kStep), below = errors_at(-kStep);
       values[c] = value;
       derivatives.col(index(c)).head(count()) = (above - below) / (2 * kStep);
-      derivatives(count() + index(c), index(c)) = pull(index(c));
+      derivatives(count() + index(c), index(c)) = pull(c);
     }
     return 0;
   }
@@ -243,9 +243,7 @@ class Errors {
  private:
   static Eigen::Index index(size_t place) { return static_cast<Eigen::Index>(place); }
   Eigen::Index count() const { return index(rows_.size()); }
-  double pull(Eigen::Index constant) const {
-    return kPull * std::sqrt(static_cast<double>(readers_[static_cast<size_t>(constant)].size()));
-  }
+  double pull(size_t constant) const { return kPull * std::sqrt(static_cast<double>(readers_[constant].size())); }
 
   static std::vector<double> values_of(const Eigen::VectorXd& logs) {
     std::vector<double> values;
@@ -303,10 +301,6 @@ std::vector<double> fitted(std::span<const Row* const> rows, const Constants& co
 
 // ---- judgement ------------------------------------------------------------------------------------------------------
 
-std::pair<const KernelInfo*, uint32_t> place_of(const Launch& launch) {
-  return {launch.kernel, static_cast<uint32_t>(launch.specialization)};
-}
-
 // A row, and its cost by some constants.
 struct JudgedRow {
   const Row* row;
@@ -317,6 +311,7 @@ struct JudgedRow {
 // As select() ranks: of equal costs the kernel and the specialization that come first in the library.
 bool is_ranked_before(const JudgedRow& a, const JudgedRow& b) {
   if (a.log_cost != b.log_cost) return a.log_cost < b.log_cost;
+  const auto place_of = [](const Launch& launch) { return std::pair(launch.kernel->id, launch.specialization); };
   return std::ranges::lexicographical_compare(a.row->launches, b.row->launches, {}, place_of, place_of);
 }
 
