@@ -114,6 +114,9 @@ std::string numbers_of(const DeviceNumbers& numbers) {
   return fmt::format("{{{}}}", fmt::join(members, ", "));
 }
 
+// As its length says it, no compiler counts its characters: Clang gives up a constant expression after 2^20 steps.
+std::string view_of(std::string_view text) { return quoted(text) + "sv"; }
+
 struct TunedTables {
   std::vector<std::string> choices, problems, times;
   std::string date;  // the newest
@@ -125,7 +128,7 @@ TunedTables tables_of(const CheckedTuning& tuning) {
   TunedTables tables;
   for (auto& [id, place] : choices) {
     place = tables.choices.size();
-    tables.choices.push_back(quoted(id));
+    tables.choices.push_back(view_of(id));
   }
   for (size_t i = 0; i < tuning.rows.size(); ++i) {
     const tuning::TunedRow& row = *tuning.rows[i].row;
@@ -133,7 +136,7 @@ TunedTables tables_of(const CheckedTuning& tuning) {
         fmt::format("{{{}, {:.6g}{}}}", choices.at(row.kernel), row.us, row.is_cold ? ", true" : ""));
     tables.date = std::max(tables.date, row.date);
     const bool is_last = i + 1 == tuning.rows.size() || tuning.rows[i + 1].row->problem != row.problem;
-    if (is_last) tables.problems.push_back(fmt::format("{{{}, {}}}", quoted(row.problem), i + 1));
+    if (is_last) tables.problems.push_back(fmt::format("{{{}, {}}}", view_of(row.problem), i + 1));
   }
   return tables;
 }
@@ -155,6 +158,7 @@ void print_device(TextWriter& out, const CheckedTuning& tuning) {
   const DeviceProfile& device = tuning.file->device;
   const TunedTables tables = tables_of(tuning);
   out.line("namespace {} {{", name);
+  out.text("using namespace std::string_view_literals;");
   print_lines(out, "constexpr std::string_view kChoices[] = {", tables.choices);
   print_lines(out, "constexpr TunedProblem kProblems[] = {", tables.problems);
   out.filled("constexpr TunedTime kTimes[] = {", tables.times, "};");

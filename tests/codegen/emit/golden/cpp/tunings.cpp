@@ -9,16 +9,17 @@ namespace qgen::generated {
 namespace {
 
 namespace tuning_example_gpu {
+using namespace std::string_view_literals;
 constexpr std::string_view kChoices[] = {
-  "row_sum.two_pass(row_sum_partial.first, row_sum_partial.last)",
-  "scale.f32.buffer.exact.vec1.not_fused/workgroup64.unroll1",
-  "scale.f32.buffer.exact.vec1.not_fused/workgroup64.unroll2",
-  "scale.f32.buffer.exact.vec4.fused/workgroup64.unroll2",
+  "row_sum.two_pass(row_sum_partial.first, row_sum_partial.last)"sv,
+  "scale.f32.buffer.exact.vec1.not_fused/workgroup64.unroll1"sv,
+  "scale.f32.buffer.exact.vec1.not_fused/workgroup64.unroll2"sv,
+  "scale.f32.buffer.exact.vec4.fused/workgroup64.unroll2"sv,
 };
 constexpr TunedProblem kProblems[] = {
-  {"row_sum columns=4096 input=f32:strided output=f32:strided", 1},
-  {"scale numel=1023 input=f32:strided bias=none output=f32:strided", 2},
-  {"scale numel=1024 input=f32:strided bias=none output=f32:strided", 4},
+  {"row_sum columns=4096 input=f32:strided output=f32:strided"sv, 1},
+  {"scale numel=1023 input=f32:strided bias=none output=f32:strided"sv, 2},
+  {"scale numel=1024 input=f32:strided bias=none output=f32:strided"sv, 4},
 };
 constexpr TunedTime kTimes[] = {{0, 12.5, true}, {2, 4.5}, {3, 3}, {1, 4.25}};
 constexpr TuningInfo kTuning = {
