@@ -43,7 +43,7 @@ TEST_F(Tuning, CompilesTimesIn) {
           "tuning of Example GPU 1: 2 times, 0.2 kB of tables; 1 time left out, of kernels that there are not\n"));
   const std::string tables = read_text(here() / "out/cpp/tunings.cpp");
   EXPECT_THAT(tables, HasSubstr("namespace tuning_example_gpu {"));
-  EXPECT_THAT(tables, HasSubstr("{\"copy numel=4096 input=f32:strided output=f32:strided\", 2},"));
+  EXPECT_THAT(tables, HasSubstr("{\"copy numel=4096 input=f32:strided output=f32:strided\"sv, 2},"));
   EXPECT_THAT(tables, HasSubstr("constexpr TunedTime kTimes[] = {{1, 5}, {0, 9}};"));
   EXPECT_THAT(made({"specs", "-o", "out", "--tuning", "tuning"}).out, HasSubstr("nothing changed"));
 
