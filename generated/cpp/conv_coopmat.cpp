@@ -213,12 +213,17 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
-  {"step < 256 or subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n <= 128 and reads != lines",
-      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::reads, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
-      Name::blocks_n, Name::step>},
   {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"subgroups.m * subgroups.n > 4 or blocks.n == 2 and blocks.m * blocks.n * step <= 512",
+      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step>},
+  {"subgroups.m > 1 or blocks.m == 1 or blocks.m * blocks.n * step <= 256",
+      table::kNamesOf<Name::subgroups_m, Name::blocks_m, Name::blocks_n, Name::step>},
+  {"step < 256 or subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n <= 128 and reads != lines",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::reads, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
+      Name::blocks_n, Name::step>},
+  {"step == 64 or blocks.n == 2", table::kNamesOf<Name::blocks_n, Name::step>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -231,15 +236,21 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
+      * Integer(specialization.step);
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
       max((rows + columns) * (Integer(specialization.step) + 16), strips) <= Integer(device.shared_memory_bytes),
-      Integer(specialization.step) < 256 || (rows + columns <= 128 && parameters.reads != Reads::lines),
       !device.is_cpu
           || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 64
           && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
+      Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4
+          || (Integer(specialization.blocks_n) == 2 && multiplied <= 512),
+      Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1 || multiplied <= 256,
+      Integer(specialization.step) < 256 || (rows + columns <= 128 && parameters.reads != Reads::lines),
+      Integer(specialization.step) == 64 || Integer(specialization.blocks_n) == 2,
   });
 }
 
@@ -378,22 +389,22 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 constexpr std::string_view kFitNames[] = {
   "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops", "int8_matrix_cost.fetched",
   "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.two_turns",
-  "int8_matrix_cost.many_registers", "int8_matrix_cost.long_steps", "int8_matrix_cost.longest_steps",
-  "int8_matrix_cost.one_row", "int8_matrix_cost.first_fetch", "int8_matrix_cost.few_subgroups", "conv_coopmat.walking",
-  "conv_coopmat.by_lines", "conv_coopmat.word_ops", "conv_coopmat.real_store", "conv_coopmat.real_us",
+  "int8_matrix_cost.longest_steps", "int8_matrix_cost.one_row", "int8_matrix_cost.first_fetch",
+  "int8_matrix_cost.few_subgroups", "conv_coopmat.walking", "conv_coopmat.by_lines", "conv_coopmat.word_ops",
+  "conv_coopmat.real_store", "conv_coopmat.real_us",
 };
 constexpr double kFitValues[] = {
-  1.08, 0.247, 0.581, 0.456, 67.9, 0.75, 1.17, 1.12, 1.21, 1.23, 1.05, 0.268, 1.2, 1.22, 1.08, 258, 2.01, 0.181,
+  1.08, 0.247, 0.581, 0.456, 67.9, 0.75, 1.17, 1.23, 1.05, 0.268, 1.2, 1.22, 1.08, 258, 2.01, 0.181,
 };
 
 struct Fit {
-  double begin_us, step_us, product_ops, fetched, output_ops, sharing, two_turns, many_registers, long_steps,
-    longest_steps, one_row, first_fetch, few_subgroups, walking, by_lines, word_ops, real_store, real_us;
+  double begin_us, step_us, product_ops, fetched, output_ops, sharing, two_turns, longest_steps, one_row, first_fetch,
+    few_subgroups, walking, by_lines, word_ops, real_store, real_us;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
-      values[10], values[11], values[12], values[13], values[14], values[15], values[16], values[17]};
+      values[10], values[11], values[12], values[13], values[14], values[15]};
 }
 
 // The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
@@ -422,11 +433,7 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Real gathering = Real(fit.walking) * choose(parameters.reads == Reads::lines, Real(fit.by_lines), 1);
   const bool is_real = parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16;
   const Real storing = choose(is_real, Real(fit.real_store), 1);
-  const Real slowness = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8,
-      Real(fit.many_registers), 1)
-      * choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
-      && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128,
-      Real(fit.long_steps), 1) * choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1)
+  const Real slowness = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1)
       * choose(Integer(specialization.subgroups_m) == 1, Real(fit.one_row), 1);
   const Real multiplying_us = slowness * Integer(specialization.step) * gathering
       * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))

@@ -94,6 +94,9 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"run_k % step.span == 0 or runs <= 1", table::kNamesOf<Name::step_span, Name::run_k, Name::runs>},
+  {"step.span > 32 or runs > 1 and run_k % 64 != 0 or device.is_cpu",
+      table::kNamesOf<Name::step_span, Name::run_k, Name::runs,
+      table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
   {"run_k <= 65536", table::kNamesOf<Name::run_k>},
   {"k <= 2000000 or not device.is_cpu",
       table::kNamesOf<Name::k, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
@@ -105,6 +108,8 @@ int first_failing(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return table::first_false({
       Integer(problem.run_k) % Integer(specialization.step_span) == 0 || Integer(problem.runs) <= 1,
+      Integer(specialization.step_span) > 32 || (Integer(problem.runs) > 1 && Integer(problem.run_k) % 64 != 0)
+          || device.is_cpu,
       Integer(problem.run_k) <= 65536,
       Integer(problem.k) <= 2000000 || !device.is_cpu,
   });

@@ -191,16 +191,16 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "matmul_gemv.shared_us", "matmul_gemv.row_ops", "matmul_gemv.half_ops", "matmul_gemv.packed_half_ops",
-  "matmul_gemv.real_ops", "matmul_gemv.row_reads",
+  "matmul_gemv.real_ops", "matmul_gemv.row_reads", "matmul_gemv.narrow_reads",
 };
-constexpr double kFitValues[] = {0.557, 16.4, 3.43, 307, 2.55, 3.7};
+constexpr double kFitValues[] = {0.191, 12.6, 4, 327, 0.773, 4.07, 1.11};
 
 struct Fit {
-  double shared_us, row_ops, half_ops, packed_half_ops, real_ops, row_reads;
+  double shared_us, row_ops, half_ops, packed_half_ops, real_ops, row_reads, narrow_reads;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
@@ -208,21 +208,22 @@ struct CostTerms {
   Integer rows;
   Real term1;
   Integer group_team;
-  Real term2;
-  Real read_times;
+  Integer term2;
   Real term3;
+  Real term4;
+  Real term5;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real read_times = choose(Integer(specialization.transposed) == 1, Real(1.0), Real(fit.row_reads));
   return {.rows = specialization.rows, .term1 = Integer(specialization.group_team) * Real(128.0),
-      .group_team = specialization.group_team,
-      .term2 = Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
-      + choose(parameters.halves == Halves::native, Integer(0), Real(0.01)), .read_times = read_times,
-      .term3 = 3
+      .group_team = specialization.group_team, .term2 = Integer(specialization.transposed) == 1,
+      .term3 = choose(Integer(specialization.columns) == 4, Real(fit.narrow_reads), Real(1.0)),
+      .term4 = Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
+      + choose(parameters.halves == Halves::native, Integer(0), Real(0.01)),
+      .term5 = 3
       + Integer(specialization.rows)
       * (Real(fit.row_ops)
       + choose(parameters.halves == Halves::native, Real(fit.half_ops),
@@ -233,19 +234,22 @@ CostTerms cost_terms(const SelectionScope& scope) {
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer problem_term1 = max(1, Integer(problem.k) * Integer(problem.weight_bits));
   const Real problem_term2 = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
       / Real(device.bytes_per_us);
   const Real problem_term3 = Real(2048.0) * Integer(device.compute_units);
   const Integer problem_term4 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
+  const Real problem_term5 = Real(fit.row_reads) * Real(16.0) / Integer(problem.weight_bits);
   for (const CostTerms& kernel : kernels) {
     const Integer row_groups = ceil_div(Integer(problem.m), Integer(kernel.rows));
     const Real idle_times = max(Real(1.0), kernel.term1 / problem_term1);
     const Real reading = problem_term2
         * max(row_groups, problem_term3 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term4)));
-    *to++ = kernel.term2
-        + max(kernel.read_times * reading,
-        idle_times * row_groups * Integer(problem.n) * Integer(problem.k) * kernel.term3 / Real(device.f32_ops_per_us));
+    const Real read_times = choose((kernel.term2 != 0), Real(1.0), problem_term5 * kernel.term3);
+    *to++ = kernel.term4
+        + max(read_times * reading,
+        idle_times * row_groups * Integer(problem.n) * Integer(problem.k) * kernel.term5 / Real(device.f32_ops_per_us));
   }
 }
 

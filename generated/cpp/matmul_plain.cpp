@@ -20,7 +20,7 @@ constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  table::data({"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, transpose_other), 1}),
+  {"transpose_other", FieldInfo::Kind::u32, offsetof(Problem, transpose_other), 1},
   table::data({"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1}),
   table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
@@ -104,24 +104,33 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"plain_rows.product_ops", "plain_rows.products_per_us"};
-constexpr double kFitValues[] = {241, 8.77};
+constexpr std::string_view kFitNames[] = {
+  "matmul_plain.apart_ops", "matmul_plain.apart_per_us", "matmul_plain.half_ops", "matmul_plain.halves_per_us",
+  "matmul_plain.real_ops", "matmul_plain.reals_per_us",
+};
+constexpr double kFitValues[] = {307, 6.01, 68.6, 2.2, 30.7, 13.5};
 
 struct Fit {
-  double product_ops, products_per_us;
+  double apart_ops, apart_per_us, half_ops, halves_per_us, real_ops, reals_per_us;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5]};
 }
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
+  Real term1;
+  Real term2;
   Integer workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.workgroup = specialization.workgroup};
+  const Fit fit = fit_of(scope);
+  return {.term1 = choose(parameters.input_dtype == DType::f16, Real(fit.half_ops), Real(fit.real_ops)),
+      .term2 = choose(parameters.input_dtype == DType::f16, Real(fit.halves_per_us), Real(fit.reals_per_us)),
+      .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
@@ -129,12 +138,14 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer made = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
-  const Real problem_term1 = Real(device.launch_us)
-      + max(Real(fit.product_ops) * made * Integer(problem.k) / Real(device.f32_ops_per_us),
-      Integer(problem.k) / Real(fit.products_per_us));
+  const bool problem_term1 = Integer(problem.transpose_other) == 1;
   const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
-    *to++ = problem_term1 + ceil_div(made, Integer(kernel.workgroup)) / problem_term2;
+    const Real product_ops = choose(problem_term1, Real(fit.apart_ops), kernel.term1);
+    const Real products_per_us = choose(problem_term1, Real(fit.apart_per_us), kernel.term2);
+    *to++ = Real(device.launch_us)
+        + max(product_ops * made * Integer(problem.k) / Real(device.f32_ops_per_us),
+        Integer(problem.k) / products_per_us) + ceil_div(made, Integer(kernel.workgroup)) / problem_term2;
   }
 }
 

@@ -163,6 +163,12 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"subgroups.m * subgroups.n > 4 or blocks.n == 2 and blocks.m * blocks.n * step <= 512",
+      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step>},
+  {"subgroups.m > 1 or blocks.m == 1 or blocks.m * blocks.n * step <= 256",
+      table::kNamesOf<Name::subgroups_m, Name::blocks_m, Name::blocks_n, Name::step>},
+  {"step == 128 or blocks.m == 4 or subgroups.m * subgroups.n <= 4",
+      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::step>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -175,6 +181,8 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
+      * Integer(specialization.step);
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
@@ -183,6 +191,11 @@ int first_failing_device(const SelectionScope& scope) {
       !device.is_cpu
           || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 64
           && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
+      Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4
+          || (Integer(specialization.blocks_n) == 2 && multiplied <= 512),
+      Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1 || multiplied <= 256,
+      Integer(specialization.step) == 128 || Integer(specialization.blocks_m) == 4
+          || Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4,
   });
 }
 
@@ -198,8 +211,6 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 32, 2, 4, 128,
   2, 2, 32, 4, 2, 64,
   2, 2, 32, 4, 2, 128,
-  2, 2, 32, 4, 4, 64,
-  2, 2, 32, 4, 4, 128,
   1, 4, 128, 1, 2, 64,
   1, 4, 128, 1, 2, 128,
   1, 4, 128, 2, 2, 64,
@@ -208,8 +219,6 @@ constexpr uint32_t kSpecializations[] = {
   1, 4, 128, 2, 4, 128,
   1, 4, 128, 4, 2, 64,
   1, 4, 128, 4, 2, 128,
-  1, 4, 128, 4, 4, 64,
-  1, 4, 128, 4, 4, 128,
   2, 2, 128, 1, 2, 64,
   2, 2, 128, 1, 2, 128,
   2, 2, 128, 2, 2, 64,
@@ -218,8 +227,6 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 128, 2, 4, 128,
   2, 2, 128, 4, 2, 64,
   2, 2, 128, 4, 2, 128,
-  2, 2, 128, 4, 4, 64,
-  2, 2, 128, 4, 4, 128,
   2, 4, 256, 1, 2, 64,
   2, 4, 256, 1, 2, 128,
   2, 4, 256, 2, 2, 64,
@@ -228,8 +235,6 @@ constexpr uint32_t kSpecializations[] = {
   2, 4, 256, 2, 4, 128,
   2, 4, 256, 4, 2, 64,
   2, 4, 256, 4, 2, 128,
-  2, 4, 256, 4, 4, 64,
-  2, 4, 256, 4, 4, 128,
   4, 2, 256, 1, 2, 64,
   4, 2, 256, 1, 2, 128,
   4, 2, 256, 2, 2, 64,
@@ -238,8 +243,6 @@ constexpr uint32_t kSpecializations[] = {
   4, 2, 256, 2, 4, 128,
   4, 2, 256, 4, 2, 64,
   4, 2, 256, 4, 2, 128,
-  4, 2, 256, 4, 4, 64,
-  4, 2, 256, 4, 4, 128,
   1, 2, 128, 1, 2, 64,
   1, 2, 128, 1, 2, 128,
   1, 2, 128, 2, 2, 64,
@@ -248,8 +251,6 @@ constexpr uint32_t kSpecializations[] = {
   1, 2, 128, 2, 4, 128,
   1, 2, 128, 4, 2, 64,
   1, 2, 128, 4, 2, 128,
-  1, 2, 128, 4, 4, 64,
-  1, 2, 128, 4, 4, 128,
   2, 2, 256, 1, 2, 64,
   2, 2, 256, 1, 2, 128,
   2, 2, 256, 2, 2, 64,
@@ -258,8 +259,6 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 256, 2, 4, 128,
   2, 2, 256, 4, 2, 64,
   2, 2, 256, 4, 2, 128,
-  2, 2, 256, 4, 4, 64,
-  2, 2, 256, 4, 4, 128,
 };
 
 void constants(const SelectionScope& scope, uint32_t* values) {
@@ -307,22 +306,20 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 constexpr std::string_view kFitNames[] = {
   "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops", "int8_matrix_cost.fetched",
   "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.two_turns",
-  "int8_matrix_cost.many_registers", "int8_matrix_cost.long_steps", "int8_matrix_cost.longest_steps",
-  "int8_matrix_cost.one_row", "int8_matrix_cost.first_fetch", "int8_matrix_cost.few_subgroups",
-  "q8_linear_coopmat.bytewise", "q8_linear_coopmat.by_blocks", "q8_linear_coopmat.by_long_blocks",
+  "int8_matrix_cost.longest_steps", "int8_matrix_cost.one_row", "int8_matrix_cost.first_fetch",
+  "int8_matrix_cost.few_subgroups", "q8_linear_coopmat.bytewise", "q8_linear_coopmat.by_blocks",
+  "q8_linear_coopmat.by_long_blocks",
 };
-constexpr double kFitValues[] = {
-  1.08, 0.247, 0.581, 0.456, 67.9, 0.75, 1.17, 1.12, 1.21, 1.23, 1.05, 0.268, 1.2, 1.79, 1.32, 1.46,
-};
+constexpr double kFitValues[] = {1.08, 0.247, 0.581, 0.456, 67.9, 0.75, 1.17, 1.23, 1.05, 0.268, 1.2, 1.79, 1.32, 1.46};
 
 struct Fit {
-  double begin_us, step_us, product_ops, fetched, output_ops, sharing, two_turns, many_registers, long_steps,
-    longest_steps, one_row, first_fetch, few_subgroups, bytewise, by_blocks, by_long_blocks;
+  double begin_us, step_us, product_ops, fetched, output_ops, sharing, two_turns, longest_steps, one_row, first_fetch,
+    few_subgroups, bytewise, by_blocks, by_long_blocks;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
-      values[10], values[11], values[12], values[13], values[14], values[15]};
+      values[10], values[11], values[12], values[13]};
 }
 
 // The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
@@ -348,11 +345,7 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const Real gathering = choose(parameters.input_layout == Layout::packed_4h4w,
       choose(Integer(specialization.step) > 64, Real(fit.by_long_blocks), Real(fit.by_blocks)),
       choose(parameters.is_aligned, 1, Real(fit.bytewise)));
-  const Real slowness = choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8,
-      Real(fit.many_registers), 1)
-      * choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4
-      && Integer(specialization.subgroups_workgroup) <= 128 && Integer(specialization.step) >= 128,
-      Real(fit.long_steps), 1) * choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1)
+  const Real slowness = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1)
       * choose(Integer(specialization.subgroups_m) == 1, Real(fit.one_row), 1);
   const Real multiplying_us = slowness * Integer(specialization.step) * gathering
       * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
@@ -424,55 +417,6 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_b9f8727a[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-};
-constexpr BlockField push_constants_17588858[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 80}};
-constexpr SpecializationSlot slots_9c1b40ff[] = {
-  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11},
-};
-constexpr InterfaceInfo binds_0df72d50 = {
-    .bindings = bindings_b9f8727a,
-    .push_constants = push_constants_17588858,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_9c1b40ff,
-};
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_a517b7e1[] = {
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-};
-constexpr uint32_t workgroup_caf0a3d3[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
-  {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_7da48aae[] = {
-  10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 11520, 20736, 12800, 23040, 23040, 41472, 15360,
-  27648, 25600, 46080, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 20480, 23040, 20480, 27648,
-  25600, 46080, 20480, 36864, 30720, 55296, 20480, 20480, 20480, 27648, 20480, 36864, 25600, 46080, 30720, 55296, 6400,
-  11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648,
-  20480, 36864,
-};
 constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -480,6 +424,10 @@ constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(3, Operand::weight_scales, Access::read),
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
+};
+constexpr BlockField push_constants_17588858[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 80}};
+constexpr SpecializationSlot slots_9c1b40ff[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11},
 };
 constexpr InterfaceInfo binds_1d8f9083 = {
     .bindings = bindings_591d2940,
@@ -490,7 +438,7 @@ constexpr InterfaceInfo binds_1d8f9083 = {
 constexpr CooperativeMatrixShape matrices_54df1ece[] = {
   {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a73df62[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_96cd8f3b[] = {
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
@@ -500,21 +448,27 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a73df62[] = 
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece,
 };
-constexpr uint32_t shared_bytes_5b1514f2[] = {
-  6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 7168, 12288, 8448, 14592, 14336, 24576, 11008,
-  19200, 16896, 29184, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 13056, 14592, 13056, 19200,
-  16896, 29184, 16128, 28416, 22016, 38400, 12672, 14208, 13184, 23424, 16128, 28416, 23424, 41856, 26368, 46848, 4224,
-  7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128,
-  28416,
+constexpr uint32_t workgroup_bfdd24d4[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1},
+};
+constexpr uint32_t shared_bytes_e63cf5ce[] = {
+  6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 6528, 9600,
+  8064, 14208, 11008, 19200, 13184, 23424, 13056, 14592, 13056, 19200, 16896, 29184, 16128, 28416, 12672, 14208, 13184,
+  23424, 16128, 28416, 23424, 41856, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 6528, 9600, 8064, 14208, 11008,
+  19200, 13184, 23424,
 };
 constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
   {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_c01d2381[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_43a14251[] = {
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
@@ -524,33 +478,13 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_c01d2381[] = 
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e,
 };
-constexpr uint32_t shared_bytes_8b45ee71[] = {
-  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 10880, 19584, 11520, 20736, 21760, 39168, 12800,
-  23040, 23040, 41472, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040,
-  23040, 41472, 15360, 27648, 25600, 46080, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 5760,
-  10368, 6400, 11520, 11520, 20736, 7680, 13824, 12800, 23040, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432,
-  15360, 27648,
-};
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_7096a842[] = {
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+constexpr uint32_t shared_bytes_ba9e2f83[] = {
+  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 12416, 21120, 13056, 22272, 24832, 42240, 14336, 24576, 7168,
+  12288, 8448, 14592, 14336, 24576, 11008, 19200, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 11008, 14592,
+  11008, 19200, 16896, 29184, 16128, 28416, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592, 7168, 12288, 8448,
+  14592, 14336, 24576, 11008, 19200,
 };
 constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(0, Operand::input, Access::read),
@@ -568,24 +502,42 @@ constexpr InterfaceInfo binds_7d99530a = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_9c1b40ff,
 };
-constexpr uint32_t shared_bytes_58acf2ed[] = {
-  11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 13056, 22272, 14336, 24576, 26112, 44544, 16896,
-  29184, 28672, 49152, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 22016, 24576, 22016, 29184,
-  28672, 49152, 22016, 38400, 33792, 58368, 21248, 21248, 21248, 28416, 22016, 38400, 26368, 46848, 32256, 56832, 7168,
-  12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416,
-  22016, 38400,
+constexpr CooperativeMatrixShape matrices_7e21445b[] = {
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr uint32_t shared_bytes_212b21f6[] = {
-  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 12416, 21120, 13056, 22272, 24832, 42240, 14336,
-  24576, 26112, 44544, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 13056, 22272, 14336, 24576,
-  26112, 44544, 16896, 29184, 28672, 49152, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 6528,
-  11136, 7168, 12288, 13056, 22272, 8448, 14592, 14336, 24576, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200,
-  16896, 29184,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_7c1c9be6[] = {
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b,
+};
+constexpr uint32_t shared_bytes_93431e41[] = {
+  11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 11008,
+  14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 24576, 22016, 29184, 28672, 49152, 22016, 38400, 21248, 21248,
+  21248, 28416, 22016, 38400, 26368, 46848, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 11008, 14592, 11008,
+  19200, 16896, 29184, 16128, 28416,
+};
+constexpr BindingInfo bindings_b9f8727a[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+};
+constexpr InterfaceInfo binds_0df72d50 = {
+    .bindings = bindings_b9f8727a,
+    .push_constants = push_constants_17588858,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_9c1b40ff,
 };
 constexpr CooperativeMatrixShape matrices_5469e68b[] = {
   {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b2446afd[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_a20c162b[] = {
   matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
   matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
   matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
@@ -595,72 +547,96 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b2446afd[] = 
   matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
   matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
   matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b,
 };
-constexpr uint32_t shared_bytes_6024dece[] = {
-  4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592,
-  14336, 24576, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 7168, 12288, 8448, 14592, 14336, 24576,
-  11008, 19200, 16896, 29184, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 3584, 6144, 4224, 7296,
-  7168, 12288, 5504, 9600, 8448, 14592, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200,
+constexpr uint32_t shared_bytes_603ea8e6[] = {
+  3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824, 3840, 6912,
+  5120, 9216, 7680, 13824, 7680, 13824, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 6144, 9216, 7680, 13824,
+  10240, 18432, 12800, 23040, 3200, 5760, 3840, 6912, 6400, 11520, 5120, 9216, 3840, 6912, 5120, 9216, 7680, 13824,
+  7680, 13824,
 };
-constexpr uint32_t shared_bytes_3a2c4b9e[] = {
-  6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 6400, 11520, 7680, 13824, 12800, 23040, 10240,
-  18432, 15360, 27648, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 12288, 13824, 12288, 18432,
-  15360, 27648, 15360, 27648, 20480, 36864, 12288, 13824, 12800, 23040, 15360, 27648, 23040, 41472, 25600, 46080, 3840,
-  6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360,
-  27648,
+constexpr uint32_t shared_bytes_24e97029[] = {
+  4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592, 4224, 7296,
+  5504, 9600, 8448, 14592, 8064, 14208, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 6528, 9600, 8064, 14208,
+  11008, 19200, 13184, 23424, 3584, 6144, 4224, 7296, 7168, 12288, 5504, 9600, 4224, 7296, 5504, 9600, 8448, 14592,
+  8064, 14208,
 };
-constexpr uint32_t shared_bytes_0713707d[] = {
-  3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824,
-  12800, 23040, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 6400, 11520, 7680, 13824, 12800, 23040,
-  10240, 18432, 15360, 27648, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 3200, 5760, 3840, 6912,
-  6400, 11520, 5120, 9216, 7680, 13824, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432,
+constexpr uint32_t shared_bytes_de498cbe[] = {
+  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 10880, 19584, 11520, 20736, 21760, 39168, 12800, 23040, 6400,
+  11520, 7680, 13824, 12800, 23040, 10240, 18432, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 10240, 13824,
+  10240, 18432, 15360, 27648, 15360, 27648, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824, 6400, 11520, 7680,
+  13824, 12800, 23040, 10240, 18432,
+};
+constexpr uint32_t shared_bytes_6fd24676[] = {
+  10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 10240,
+  13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 23040, 20480, 27648, 25600, 46080, 20480, 36864, 20480, 20480,
+  20480, 27648, 20480, 36864, 25600, 46080, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 10240, 13824, 10240,
+  18432, 15360, 27648, 15360, 27648,
+};
+constexpr CooperativeMatrixShape matrices_d998070d[] = {
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8b30b3e4[] = {
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d,
+};
+constexpr uint32_t shared_bytes_5af29629[] = {
+  6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 6144, 9216,
+  7680, 13824, 10240, 18432, 12800, 23040, 12288, 13824, 12288, 18432, 15360, 27648, 15360, 27648, 12288, 13824, 12800,
+  23040, 15360, 27648, 23040, 41472, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 6144, 9216, 7680, 13824, 10240,
+  18432, 12800, 23040,
 };
 enum Interface : uint16_t {
-  uses_012744a4,
-  uses_013bcd83,
-  uses_044be165,
-  uses_09cd2cf6,
-  uses_3edfe56f,
-  uses_4ce6159b,
-  uses_4e12103c,
-  uses_697fa74e,
-  uses_7db54147,
-  uses_84be903a,
-  uses_9b87a8d8,
-  uses_bd1e5ca9,
-  uses_c056b0bd,
-  uses_c2115318,
-  uses_d05ba22a,
-  uses_e7902ca5,
-  uses_ef489716,
-  uses_f03655e2,
-  uses_f340415c,
-  uses_f74c57b6,
+  uses_26d56105,
+  uses_2716984f,
+  uses_2aa2035f,
+  uses_31cd3b06,
+  uses_3f73ff76,
+  uses_48014d65,
+  uses_4da54925,
+  uses_603af85a,
+  uses_7b68212c,
+  uses_7d308a84,
+  uses_80926bb7,
+  uses_84217a55,
+  uses_87159dcc,
+  uses_a309ff10,
+  uses_b86e3db8,
+  uses_b8e406c9,
+  uses_c49b8d0e,
+  uses_c93cfe56,
+  uses_d8ff0bd4,
+  uses_fb9fd6a7,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0df72d50, workgroup_caf0a3d3, shared_bytes_7da48aae, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_012744a4
-  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_5b1514f2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_013bcd83
-  {&binds_0df72d50, workgroup_caf0a3d3, shared_bytes_8b45ee71, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_044be165
-  {&binds_0df72d50, workgroup_caf0a3d3, shared_bytes_7da48aae, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_09cd2cf6
-  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_5b1514f2, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_3edfe56f
-  {&binds_7d99530a, workgroup_caf0a3d3, shared_bytes_58acf2ed, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_4ce6159b
-  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_58acf2ed, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_4e12103c
-  {&binds_7d99530a, workgroup_caf0a3d3, shared_bytes_5b1514f2, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_697fa74e
-  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_212b21f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_7db54147
-  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_58acf2ed, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_84be903a
-  {&binds_7d99530a, workgroup_caf0a3d3, shared_bytes_212b21f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_9b87a8d8
-  {&binds_7d99530a, workgroup_caf0a3d3, shared_bytes_6024dece, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_bd1e5ca9
-  {&binds_0df72d50, workgroup_caf0a3d3, shared_bytes_3a2c4b9e, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_c056b0bd
-  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_212b21f6, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_c2115318
-  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_6024dece, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_d05ba22a
-  {&binds_0df72d50, workgroup_caf0a3d3, shared_bytes_0713707d, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_e7902ca5
-  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_58acf2ed, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_ef489716
-  {&binds_7d99530a, workgroup_caf0a3d3, shared_bytes_58acf2ed, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_f03655e2
-  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_58acf2ed, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_f340415c
-  {&binds_1d8f9083, workgroup_caf0a3d3, shared_bytes_6024dece, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_f74c57b6
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_e63cf5ce, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_96cd8f3b},  // uses_26d56105
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_ba9e2f83, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_43a14251},  // uses_2716984f
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_e63cf5ce, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_96cd8f3b},  // uses_2aa2035f
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_ba9e2f83, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_43a14251},  // uses_31cd3b06
+  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_93431e41, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7c1c9be6},  // uses_3f73ff76
+  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_603ea8e6, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a20c162b},  // uses_48014d65
+  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_24e97029, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a20c162b},  // uses_4da54925
+  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_de498cbe, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_43a14251},  // uses_603af85a
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7c1c9be6},  // uses_7b68212c
+  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_e63cf5ce, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_96cd8f3b},  // uses_7d308a84
+  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_6fd24676, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7c1c9be6},  // uses_80926bb7
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b30b3e4},  // uses_84217a55
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_24e97029, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a20c162b},  // uses_87159dcc
+  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_93431e41, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b30b3e4},  // uses_a309ff10
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_24e97029, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a20c162b},  // uses_b86e3db8
+  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_6fd24676, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b30b3e4},  // uses_b8e406c9
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b30b3e4},  // uses_c49b8d0e
+  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_5af29629, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_96cd8f3b},  // uses_c93cfe56
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7c1c9be6},  // uses_d8ff0bd4
+  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_ba9e2f83, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_43a14251},  // uses_fb9fd6a7
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -668,91 +644,91 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true}, uses_ef489716},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true}, uses_4e12103c},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_f03655e2},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true}, uses_ef489716},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false}, uses_ef489716},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true}, uses_4e12103c},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false}, uses_4e12103c},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_f03655e2},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_f03655e2},
-    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true}, uses_ef489716},
-    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false}, uses_ef489716},
-    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true}, uses_4e12103c},
-    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false}, uses_4e12103c},
-    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true}, uses_012744a4},
-    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false}, uses_012744a4},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_f03655e2},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_f03655e2},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true}, uses_84be903a},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true}, uses_f340415c},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_4ce6159b},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true}, uses_84be903a},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false}, uses_84be903a},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true}, uses_f340415c},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false}, uses_f340415c},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_4ce6159b},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_4ce6159b},
-    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true}, uses_84be903a},
-    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false}, uses_84be903a},
-    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true}, uses_f340415c},
-    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false}, uses_f340415c},
-    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true}, uses_09cd2cf6},
-    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false}, uses_09cd2cf6},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_4ce6159b},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_4ce6159b},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true}, uses_3edfe56f},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true}, uses_013bcd83},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_697fa74e},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true}, uses_3edfe56f},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false}, uses_3edfe56f},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true}, uses_013bcd83},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false}, uses_013bcd83},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_697fa74e},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_697fa74e},
-    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true}, uses_3edfe56f},
-    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false}, uses_3edfe56f},
-    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true}, uses_013bcd83},
-    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false}, uses_013bcd83},
-    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true}, uses_c056b0bd},
-    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false}, uses_c056b0bd},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_697fa74e},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_697fa74e},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true}, uses_7db54147},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true}, uses_c2115318},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_9b87a8d8},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true}, uses_7db54147},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false}, uses_7db54147},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true}, uses_c2115318},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false}, uses_c2115318},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_9b87a8d8},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_9b87a8d8},
-    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true}, uses_7db54147},
-    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false}, uses_7db54147},
-    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true}, uses_c2115318},
-    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false}, uses_c2115318},
-    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true}, uses_044be165},
-    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false}, uses_044be165},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_9b87a8d8},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_9b87a8d8},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true}, uses_d05ba22a},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true}, uses_f74c57b6},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_bd1e5ca9},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true}, uses_d05ba22a},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false}, uses_d05ba22a},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true}, uses_f74c57b6},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false}, uses_f74c57b6},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_bd1e5ca9},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_bd1e5ca9},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_d05ba22a},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false}, uses_d05ba22a},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_f74c57b6},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false}, uses_f74c57b6},
-    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_e7902ca5},
-    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false}, uses_e7902ca5},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_bd1e5ca9},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_bd1e5ca9},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true}, uses_84217a55},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true}, uses_c49b8d0e},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_a309ff10},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true}, uses_84217a55},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false}, uses_84217a55},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true}, uses_c49b8d0e},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false}, uses_c49b8d0e},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_a309ff10},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_a309ff10},
+    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true}, uses_84217a55},
+    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false}, uses_84217a55},
+    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true}, uses_c49b8d0e},
+    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false}, uses_c49b8d0e},
+    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true}, uses_b8e406c9},
+    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false}, uses_b8e406c9},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_a309ff10},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_a309ff10},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true}, uses_d8ff0bd4},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true}, uses_7b68212c},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_3f73ff76},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true}, uses_d8ff0bd4},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false}, uses_d8ff0bd4},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true}, uses_7b68212c},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false}, uses_7b68212c},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_3f73ff76},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_3f73ff76},
+    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true}, uses_d8ff0bd4},
+    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false}, uses_d8ff0bd4},
+    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true}, uses_7b68212c},
+    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false}, uses_7b68212c},
+    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true}, uses_80926bb7},
+    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false}, uses_80926bb7},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_3f73ff76},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_3f73ff76},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true}, uses_26d56105},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true}, uses_2aa2035f},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_7d308a84},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true}, uses_26d56105},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false}, uses_26d56105},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true}, uses_2aa2035f},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false}, uses_2aa2035f},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_7d308a84},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_7d308a84},
+    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true}, uses_26d56105},
+    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false}, uses_26d56105},
+    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true}, uses_2aa2035f},
+    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false}, uses_2aa2035f},
+    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true}, uses_c93cfe56},
+    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false}, uses_c93cfe56},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_7d308a84},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_7d308a84},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true}, uses_2716984f},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true}, uses_31cd3b06},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_fb9fd6a7},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true}, uses_2716984f},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false}, uses_2716984f},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true}, uses_31cd3b06},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false}, uses_31cd3b06},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_fb9fd6a7},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_fb9fd6a7},
+    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true}, uses_2716984f},
+    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false}, uses_2716984f},
+    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true}, uses_31cd3b06},
+    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false}, uses_31cd3b06},
+    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true}, uses_603af85a},
+    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false}, uses_603af85a},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_fb9fd6a7},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_fb9fd6a7},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true}, uses_87159dcc},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true}, uses_b86e3db8},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_4da54925},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true}, uses_87159dcc},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false}, uses_87159dcc},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true}, uses_b86e3db8},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false}, uses_b86e3db8},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_4da54925},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_4da54925},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_87159dcc},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false}, uses_87159dcc},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_b86e3db8},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false}, uses_b86e3db8},
+    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_48014d65},
+    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false}, uses_48014d65},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_4da54925},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_4da54925},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -143,8 +143,8 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"reduce == shared or group.team % device.subgroup_size == 0",
       table::kNamesOf<Name::reduce, Name::group_team, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size >= 4", table::kNamesOf<table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"not device.is_cpu or group.team == 16 and unroll <= 2",
-      table::kNamesOf<Name::group_team, Name::unroll, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"not device.is_cpu or group.team == 16",
+      table::kNamesOf<Name::group_team, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -154,7 +154,7 @@ int first_failing_device(const SelectionScope& scope) {
   return table::first_false({
       parameters.reduce == Reduce::shared || Integer(specialization.group_team) % Integer(device.subgroup_size) == 0,
       Integer(device.subgroup_size) >= 4,
-      !device.is_cpu || (Integer(specialization.group_team) == 16 && Integer(specialization.unroll) <= 2),
+      !device.is_cpu || Integer(specialization.group_team) == 16,
   });
 }
 
@@ -162,19 +162,14 @@ constexpr std::string_view kSpecializationNames[] = {"group.workgroup", "group.t
 constexpr uint32_t kSpecializations[] = {
   128, 128, 1,
   128, 128, 2,
-  128, 128, 4,
   256, 256, 1,
   256, 256, 2,
-  256, 256, 4,
   64, 32, 1,
   64, 32, 2,
-  64, 32, 4,
   256, 32, 1,
   256, 32, 2,
-  256, 32, 4,
   64, 16, 1,
   64, 16, 2,
-  64, 16, 4,
 };
 
 void constants(const SelectionScope& scope, uint32_t* values) {
@@ -283,22 +278,12 @@ constexpr InterfaceInfo binds_db2074eb = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_3522eecc,
 };
-constexpr uint32_t workgroup_d702571f[][3] = {
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
+constexpr uint32_t workgroup_e6ece855[][3] = {
+  {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1},
+  {64, 1, 1},
 };
-constexpr uint32_t shared_bytes_d52ff2b5[] = {
-  8192, 8192, 8192, 16384, 16384, 16384, 4096, 4096, 4096, 16384, 16384, 16384, 4096, 4096, 4096,
-};
-constexpr uint32_t shared_bytes_2c84f0ba[] = {
-  1024, 1024, 1024, 2048, 2048, 2048, 512, 512, 512, 2048, 2048, 2048, 512, 512, 512,
-};
-constexpr uint32_t shared_bytes_3d8e9a79[] = {
-  512, 512, 512, 1024, 1024, 1024, 256, 256, 256, 1024, 1024, 1024, 256, 256, 256,
-};
-constexpr uint32_t shared_bytes_2177d27c[] = {
-  4096, 4096, 4096, 8192, 8192, 8192, 2048, 2048, 2048, 8192, 8192, 8192, 2048, 2048, 2048,
-};
+constexpr uint32_t shared_bytes_25bc3807[] = {16384, 16384, 32768, 32768, 8192, 8192, 32768, 32768, 8192, 8192};
+constexpr uint32_t shared_bytes_a076a4d2[] = {8192, 8192, 16384, 16384, 4096, 4096, 16384, 16384, 4096, 4096};
 constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -315,63 +300,61 @@ constexpr InterfaceInfo binds_bde0215a = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_3522eecc,
 };
-constexpr uint32_t shared_bytes_175c35f7[] = {
-  2048, 2048, 2048, 4096, 4096, 4096, 1024, 1024, 1024, 4096, 4096, 4096, 1024, 1024, 1024,
-};
-constexpr uint32_t shared_bytes_12e6c472[] = {
-  16384, 16384, 16384, 32768, 32768, 32768, 8192, 8192, 8192, 32768, 32768, 32768, 8192, 8192, 8192,
-};
+constexpr uint32_t shared_bytes_95ef04e1[] = {2048, 2048, 4096, 4096, 1024, 1024, 4096, 4096, 1024, 1024};
+constexpr uint32_t shared_bytes_b624c103[] = {512, 512, 1024, 1024, 256, 256, 1024, 1024, 256, 256};
+constexpr uint32_t shared_bytes_4fee6bb3[] = {1024, 1024, 2048, 2048, 512, 512, 2048, 2048, 512, 512};
+constexpr uint32_t shared_bytes_66bcf6b2[] = {4096, 4096, 8192, 8192, 2048, 2048, 8192, 8192, 2048, 2048};
 enum Interface : uint16_t {
-  uses_0b51896c,
-  uses_1e9b2698,
-  uses_47c7c4ba,
-  uses_4aa0f006,
-  uses_4e1e1dda,
-  uses_4eee61e6,
-  uses_5f49bf0b,
-  uses_656fef26,
-  uses_6e2e4b13,
-  uses_78b7644d,
-  uses_927bfe52,
-  uses_a2d27621,
-  uses_abc6b756,
-  uses_aecd6a0b,
-  uses_b6534c88,
-  uses_bc9b7e51,
-  uses_c0554ec2,
-  uses_c4e237e3,
-  uses_d2c5d42f,
-  uses_dc43759b,
-  uses_decd8887,
-  uses_e0715195,
-  uses_e37cbd7e,
-  uses_f730b5fc,
+  uses_0c776f9e,
+  uses_13a1401e,
+  uses_140a9f9f,
+  uses_14699d7a,
+  uses_44710d63,
+  uses_46340654,
+  uses_472548c2,
+  uses_5e9e6b09,
+  uses_82b8da8b,
+  uses_88b90f04,
+  uses_989096ef,
+  uses_b9fd42c9,
+  uses_bd19dd9a,
+  uses_c1659109,
+  uses_c2b46421,
+  uses_c8971850,
+  uses_cdc6ece6,
+  uses_ce658edb,
+  uses_dca6b018,
+  uses_dcecdc2f,
+  uses_e23c8572,
+  uses_ed11337d,
+  uses_f0fb452e,
+  uses_f8b1a97a,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_16bit)},  // uses_0b51896c
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_1e9b2698
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_47c7c4ba
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_4aa0f006
-  {&binds_bde0215a, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_4e1e1dda
-  {&binds_bde0215a, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_4eee61e6
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_16bit)},  // uses_5f49bf0b
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_656fef26
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_d52ff2b5},  // uses_6e2e4b13
-  {&binds_bde0215a, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit)},  // uses_78b7644d
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_16bit)},  // uses_927bfe52
-  {&binds_bde0215a, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit)},  // uses_a2d27621
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_abc6b756
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_aecd6a0b
-  {&binds_bde0215a, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_8bit)},  // uses_b6534c88
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_bc9b7e51
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_175c35f7},  // uses_c0554ec2
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c4e237e3
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_12e6c472},  // uses_d2c5d42f
-  {&binds_bde0215a, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_8bit)},  // uses_dc43759b
-  {&binds_bde0215a, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_decd8887
-  {&binds_bde0215a, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_e0715195
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_2177d27c},  // uses_e37cbd7e
-  {&binds_db2074eb, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_16bit)},  // uses_f730b5fc
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_25bc3807, bit(Feature::storage_buffer_16bit)},  // uses_0c776f9e
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_a076a4d2},  // uses_13a1401e
+  {&binds_bde0215a, workgroup_e6ece855, shared_bytes_95ef04e1, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_140a9f9f
+  {&binds_bde0215a, workgroup_e6ece855, shared_bytes_b624c103, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_14699d7a
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_a076a4d2, bit(Feature::storage_buffer_16bit)},  // uses_44710d63
+  {&binds_bde0215a, workgroup_e6ece855, shared_bytes_25bc3807, bit(Feature::storage_buffer_8bit)},  // uses_46340654
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_95ef04e1, bit(Feature::storage_buffer_16bit)},  // uses_472548c2
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_4fee6bb3, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_5e9e6b09
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_25bc3807},  // uses_82b8da8b
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_95ef04e1, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_88b90f04
+  {&binds_bde0215a, workgroup_e6ece855, shared_bytes_95ef04e1, bit(Feature::storage_buffer_8bit)},  // uses_989096ef
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_66bcf6b2, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_b9fd42c9
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_4fee6bb3, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_bd19dd9a
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_95ef04e1},  // uses_c1659109
+  {&binds_bde0215a, workgroup_e6ece855, shared_bytes_66bcf6b2, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c2b46421
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_95ef04e1, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c8971850
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_66bcf6b2},  // uses_cdc6ece6
+  {&binds_bde0215a, workgroup_e6ece855, shared_bytes_a076a4d2, bit(Feature::storage_buffer_8bit)},  // uses_ce658edb
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_b624c103, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_dca6b018
+  {&binds_bde0215a, workgroup_e6ece855, shared_bytes_4fee6bb3, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_dcecdc2f
+  {&binds_bde0215a, workgroup_e6ece855, shared_bytes_66bcf6b2, bit(Feature::storage_buffer_8bit)},  // uses_e23c8572
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_66bcf6b2, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_ed11337d
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_b624c103, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_f0fb452e
+  {&binds_db2074eb, workgroup_e6ece855, shared_bytes_66bcf6b2, bit(Feature::storage_buffer_16bit)},  // uses_f8b1a97a
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -379,126 +362,126 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_5f49bf0b},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_47c7c4ba},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_f730b5fc},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_aecd6a0b},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_0b51896c},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_656fef26},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_927bfe52},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_c4e237e3},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_c0554ec2},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_bc9b7e51},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_e37cbd7e},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_1e9b2698},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_6e2e4b13},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_abc6b756},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_d2c5d42f},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_4aa0f006},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::shared, Dot::scalar}, uses_a2d27621},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::subgroup, Dot::packed}, uses_decd8887},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::shared, Dot::scalar}, uses_78b7644d},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::subgroup, Dot::packed}, uses_e0715195},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::shared, Dot::scalar}, uses_b6534c88},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::subgroup, Dot::packed}, uses_4eee61e6},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::shared, Dot::scalar}, uses_dc43759b},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::subgroup, Dot::packed}, uses_4e1e1dda},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_5f49bf0b},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_47c7c4ba},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_f730b5fc},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_aecd6a0b},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_0b51896c},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_656fef26},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_927bfe52},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_c4e237e3},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_5f49bf0b},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_47c7c4ba},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_f730b5fc},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_aecd6a0b},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_0b51896c},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_656fef26},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_927bfe52},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_c4e237e3},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_c0554ec2},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_bc9b7e51},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_e37cbd7e},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_1e9b2698},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_6e2e4b13},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_abc6b756},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_d2c5d42f},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_4aa0f006},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_c0554ec2},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_bc9b7e51},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_e37cbd7e},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_1e9b2698},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_6e2e4b13},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_abc6b756},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_d2c5d42f},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_4aa0f006},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, true, 1, Reduce::shared, Dot::scalar}, uses_a2d27621},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, true, 1, Reduce::subgroup, Dot::packed}, uses_decd8887},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, true, 2, Reduce::shared, Dot::scalar}, uses_78b7644d},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, true, 2, Reduce::subgroup, Dot::packed}, uses_e0715195},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, true, 4, Reduce::shared, Dot::scalar}, uses_b6534c88},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, true, 4, Reduce::subgroup, Dot::packed}, uses_4eee61e6},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, true, 8, Reduce::shared, Dot::scalar}, uses_dc43759b},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, true, 8, Reduce::subgroup, Dot::packed}, uses_4e1e1dda},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, false, 1, Reduce::shared, Dot::scalar}, uses_a2d27621},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, false, 1, Reduce::subgroup, Dot::packed}, uses_decd8887},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, false, 2, Reduce::shared, Dot::scalar}, uses_78b7644d},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, false, 2, Reduce::subgroup, Dot::packed}, uses_e0715195},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, false, 4, Reduce::shared, Dot::scalar}, uses_b6534c88},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, false, 4, Reduce::subgroup, Dot::packed}, uses_4eee61e6},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, false, 8, Reduce::shared, Dot::scalar}, uses_dc43759b},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, false, 8, Reduce::subgroup, Dot::packed}, uses_4e1e1dda},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.shared.scalar", {strided, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_5f49bf0b},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.subgroup.packed", {strided, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_47c7c4ba},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.shared.scalar", {strided, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_f730b5fc},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.subgroup.packed", {strided, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_aecd6a0b},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.shared.scalar", {strided, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_0b51896c},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.subgroup.packed", {strided, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_656fef26},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.shared.scalar", {strided, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_927bfe52},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.subgroup.packed", {strided, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_c4e237e3},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.shared.scalar", {strided, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_5f49bf0b},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.subgroup.packed", {strided, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_47c7c4ba},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.shared.scalar", {strided, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_f730b5fc},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.subgroup.packed", {strided, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_aecd6a0b},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.shared.scalar", {strided, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_0b51896c},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.subgroup.packed", {strided, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_656fef26},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.shared.scalar", {strided, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_927bfe52},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.subgroup.packed", {strided, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_c4e237e3},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.shared.scalar", {strided, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_c0554ec2},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.subgroup.packed", {strided, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_bc9b7e51},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.shared.scalar", {strided, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_e37cbd7e},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.subgroup.packed", {strided, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_1e9b2698},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.shared.scalar", {strided, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_6e2e4b13},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.subgroup.packed", {strided, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_abc6b756},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.shared.scalar", {strided, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_d2c5d42f},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.subgroup.packed", {strided, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_4aa0f006},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.shared.scalar", {strided, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_c0554ec2},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.subgroup.packed", {strided, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_bc9b7e51},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.shared.scalar", {strided, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_e37cbd7e},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.subgroup.packed", {strided, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_1e9b2698},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.shared.scalar", {strided, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_6e2e4b13},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.subgroup.packed", {strided, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_abc6b756},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.shared.scalar", {strided, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_d2c5d42f},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.subgroup.packed", {strided, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_4aa0f006},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.shared.scalar", {strided, i8, strided, true, 1, Reduce::shared, Dot::scalar}, uses_a2d27621},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.subgroup.packed", {strided, i8, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_decd8887},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.shared.scalar", {strided, i8, strided, true, 2, Reduce::shared, Dot::scalar}, uses_78b7644d},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.subgroup.packed", {strided, i8, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_e0715195},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.shared.scalar", {strided, i8, strided, true, 4, Reduce::shared, Dot::scalar}, uses_b6534c88},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.subgroup.packed", {strided, i8, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4eee61e6},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.shared.scalar", {strided, i8, strided, true, 8, Reduce::shared, Dot::scalar}, uses_dc43759b},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.subgroup.packed", {strided, i8, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_4e1e1dda},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.shared.scalar", {strided, i8, strided, false, 1, Reduce::shared, Dot::scalar}, uses_a2d27621},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.subgroup.packed", {strided, i8, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_decd8887},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.shared.scalar", {strided, i8, strided, false, 2, Reduce::shared, Dot::scalar}, uses_78b7644d},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.subgroup.packed", {strided, i8, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_e0715195},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.shared.scalar", {strided, i8, strided, false, 4, Reduce::shared, Dot::scalar}, uses_b6534c88},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.subgroup.packed", {strided, i8, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_4eee61e6},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.shared.scalar", {strided, i8, strided, false, 8, Reduce::shared, Dot::scalar}, uses_dc43759b},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.subgroup.packed", {strided, i8, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_4e1e1dda},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_472548c2},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_dca6b018},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_f8b1a97a},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_bd19dd9a},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_44710d63},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_c8971850},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_0c776f9e},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_ed11337d},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_c1659109},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_f0fb452e},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_cdc6ece6},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_5e9e6b09},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_13a1401e},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_88b90f04},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_82b8da8b},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_b9fd42c9},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::shared, Dot::scalar}, uses_989096ef},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::subgroup, Dot::packed}, uses_14699d7a},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::shared, Dot::scalar}, uses_e23c8572},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::subgroup, Dot::packed}, uses_dcecdc2f},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::shared, Dot::scalar}, uses_ce658edb},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::subgroup, Dot::packed}, uses_140a9f9f},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::shared, Dot::scalar}, uses_46340654},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::subgroup, Dot::packed}, uses_c2b46421},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_472548c2},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_dca6b018},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_f8b1a97a},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_bd19dd9a},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_44710d63},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_c8971850},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_0c776f9e},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_ed11337d},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_472548c2},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_dca6b018},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_f8b1a97a},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_bd19dd9a},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_44710d63},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_c8971850},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_0c776f9e},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_ed11337d},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_c1659109},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_f0fb452e},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_cdc6ece6},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_5e9e6b09},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_13a1401e},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_88b90f04},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_82b8da8b},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_b9fd42c9},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_c1659109},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_f0fb452e},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_cdc6ece6},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_5e9e6b09},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_13a1401e},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_88b90f04},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_82b8da8b},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_b9fd42c9},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, true, 1, Reduce::shared, Dot::scalar}, uses_989096ef},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, true, 1, Reduce::subgroup, Dot::packed}, uses_14699d7a},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, true, 2, Reduce::shared, Dot::scalar}, uses_e23c8572},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, true, 2, Reduce::subgroup, Dot::packed}, uses_dcecdc2f},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, true, 4, Reduce::shared, Dot::scalar}, uses_ce658edb},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, true, 4, Reduce::subgroup, Dot::packed}, uses_140a9f9f},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, true, 8, Reduce::shared, Dot::scalar}, uses_46340654},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, true, 8, Reduce::subgroup, Dot::packed}, uses_c2b46421},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, false, 1, Reduce::shared, Dot::scalar}, uses_989096ef},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, false, 1, Reduce::subgroup, Dot::packed}, uses_14699d7a},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, false, 2, Reduce::shared, Dot::scalar}, uses_e23c8572},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, false, 2, Reduce::subgroup, Dot::packed}, uses_dcecdc2f},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, false, 4, Reduce::shared, Dot::scalar}, uses_ce658edb},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, false, 4, Reduce::subgroup, Dot::packed}, uses_140a9f9f},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, false, 8, Reduce::shared, Dot::scalar}, uses_46340654},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, false, 8, Reduce::subgroup, Dot::packed}, uses_c2b46421},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.shared.scalar", {strided, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_472548c2},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.subgroup.packed", {strided, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_dca6b018},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.shared.scalar", {strided, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_f8b1a97a},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.subgroup.packed", {strided, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_bd19dd9a},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.shared.scalar", {strided, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_44710d63},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.subgroup.packed", {strided, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_c8971850},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.shared.scalar", {strided, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_0c776f9e},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.subgroup.packed", {strided, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_ed11337d},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.shared.scalar", {strided, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_472548c2},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.subgroup.packed", {strided, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_dca6b018},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.shared.scalar", {strided, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_f8b1a97a},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.subgroup.packed", {strided, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_bd19dd9a},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.shared.scalar", {strided, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_44710d63},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.subgroup.packed", {strided, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_c8971850},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.shared.scalar", {strided, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_0c776f9e},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.subgroup.packed", {strided, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_ed11337d},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.shared.scalar", {strided, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_c1659109},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.subgroup.packed", {strided, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_f0fb452e},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.shared.scalar", {strided, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_cdc6ece6},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.subgroup.packed", {strided, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_5e9e6b09},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.shared.scalar", {strided, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_13a1401e},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.subgroup.packed", {strided, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_88b90f04},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.shared.scalar", {strided, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_82b8da8b},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.subgroup.packed", {strided, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_b9fd42c9},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.shared.scalar", {strided, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_c1659109},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.subgroup.packed", {strided, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_f0fb452e},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.shared.scalar", {strided, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_cdc6ece6},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.subgroup.packed", {strided, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_5e9e6b09},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.shared.scalar", {strided, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_13a1401e},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.subgroup.packed", {strided, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_88b90f04},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.shared.scalar", {strided, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_82b8da8b},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.subgroup.packed", {strided, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_b9fd42c9},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.shared.scalar", {strided, i8, strided, true, 1, Reduce::shared, Dot::scalar}, uses_989096ef},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.subgroup.packed", {strided, i8, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_14699d7a},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.shared.scalar", {strided, i8, strided, true, 2, Reduce::shared, Dot::scalar}, uses_e23c8572},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.subgroup.packed", {strided, i8, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_dcecdc2f},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.shared.scalar", {strided, i8, strided, true, 4, Reduce::shared, Dot::scalar}, uses_ce658edb},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.subgroup.packed", {strided, i8, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_140a9f9f},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.shared.scalar", {strided, i8, strided, true, 8, Reduce::shared, Dot::scalar}, uses_46340654},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.subgroup.packed", {strided, i8, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_c2b46421},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.shared.scalar", {strided, i8, strided, false, 1, Reduce::shared, Dot::scalar}, uses_989096ef},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.subgroup.packed", {strided, i8, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_14699d7a},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.shared.scalar", {strided, i8, strided, false, 2, Reduce::shared, Dot::scalar}, uses_e23c8572},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.subgroup.packed", {strided, i8, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_dcecdc2f},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.shared.scalar", {strided, i8, strided, false, 4, Reduce::shared, Dot::scalar}, uses_ce658edb},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.subgroup.packed", {strided, i8, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_140a9f9f},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.shared.scalar", {strided, i8, strided, false, 8, Reduce::shared, Dot::scalar}, uses_46340654},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.subgroup.packed", {strided, i8, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_c2b46421},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

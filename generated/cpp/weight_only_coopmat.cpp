@@ -102,14 +102,20 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr ConditionInfo kConditions[] = {
   {"k % 8 == 0", table::kNamesOf<Name::k>},
   {"group_size % step == 0 or groups <= 1", table::kNamesOf<Name::step, Name::group_size, Name::groups>},
+  {"step == 64 or blocks.m == 4 or groups > 1 and group_size % 64 != 0 or device.is_cpu",
+      table::kNamesOf<Name::blocks_m, Name::step, Name::group_size, Name::groups,
+      table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   return table::first_false({
       Integer(problem.k) % 8 == 0,
       Integer(problem.group_size) % Integer(specialization.step) == 0 || Integer(problem.groups) <= 1,
+      Integer(specialization.step) == 64 || Integer(specialization.blocks_m) == 4
+          || (Integer(problem.groups) > 1 && Integer(problem.group_size) % 64 != 0) || device.is_cpu,
   });
 }
 

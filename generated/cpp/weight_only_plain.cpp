@@ -104,7 +104,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"plain_rows.product_ops", "plain_rows.products_per_us"};
+constexpr std::string_view kFitNames[] = {"weight_only_plain.product_ops", "weight_only_plain.products_per_us"};
 constexpr double kFitValues[] = {241, 8.77};
 
 struct Fit {
