@@ -52,11 +52,11 @@ constexpr FieldInfo kFields[] = {
   {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
   {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
+  table::data({"is_transposed", FieldInfo::Kind::u32, offsetof(Problem, is_transposed), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
-  direction,
   input_layout,
   output_layout,
   output_dtype,
@@ -85,16 +85,11 @@ enum class Name : uint16_t {
   residual_zero_point,
   output_inverse_scale,
   output_zero_point,
+  is_transposed,
   kDevice,
 };
 
-constexpr std::string_view kDirectionWords[] = {
-  "forward",
-  "transposed",
-};
-
 constexpr auto kNames = table::names<kFields>({
-  {"direction", kDirectionWords},
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
   {"output_dtype", table::kDTypes},
@@ -104,14 +99,13 @@ constexpr auto kNames = table::names<kFields>({
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   switch (static_cast<Name>(name)) {
-    case Name::direction: return table::word(parameters->direction);
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 5, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -140,6 +134,7 @@ void constants(const SelectionScope& scope, uint32_t* values) {
   values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
   values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
   values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+  values[6] = Integer(problem.is_transposed) == 1 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -205,13 +200,13 @@ constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_9b4275ab[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 192}};
-constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
-constexpr InterfaceInfo binds_986dc5e2 = {
+constexpr BlockField problem_buffer_0c2ee5f3[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 196}};
+constexpr SpecializationSlot slots_c6550408[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}};
+constexpr InterfaceInfo binds_f94b3768 = {
     .bindings = bindings_d4c255cb,
-    .problem_buffer = problem_buffer_9b4275ab,
+    .problem_buffer = problem_buffer_0c2ee5f3,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_f597f04b,
+    .specialization = slots_c6550408,
 };
 constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
@@ -226,23 +221,23 @@ constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(7, Operand::residual, Access::read),
   table::problem_buffer(8),
 };
-constexpr InterfaceInfo binds_22a8021d = {
+constexpr InterfaceInfo binds_f4f61101 = {
     .bindings = bindings_af1073eb,
-    .problem_buffer = problem_buffer_9b4275ab,
+    .problem_buffer = problem_buffer_0c2ee5f3,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_f597f04b,
+    .specialization = slots_c6550408,
 };
 enum Interface : uint16_t {
-  uses_864c8ef2,
-  uses_c10dd343,
-  uses_c291b8da,
-  uses_c94502b3,
+  uses_0c5783bf,
+  uses_3106db83,
+  uses_bb840e56,
+  uses_d415189a,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_986dc5e2, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_864c8ef2
-  {&binds_22a8021d, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_c10dd343
-  {&binds_986dc5e2, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_c291b8da
-  {&binds_22a8021d, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_c94502b3
+  {&binds_f94b3768, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_0c5783bf
+  {&binds_f94b3768, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_3106db83
+  {&binds_f4f61101, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_bb840e56
+  {&binds_f4f61101, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_d415189a
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -250,42 +245,26 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_plain.forward.packed_4c.packed_4c.i8", {Direction::forward, packed_4c, packed_4c, i8}, uses_c10dd343},
-    {"conv_plain.forward.packed_4c.packed_4c1w.i8", {Direction::forward, packed_4c, packed_4c1w, i8}, uses_c10dd343},
-    {"conv_plain.forward.packed_4c.packed_4w4c.i8", {Direction::forward, packed_4c, packed_4w4c, i8}, uses_c10dd343},
-    {"conv_plain.forward.packed_4c.strided.f16", {Direction::forward, packed_4c, strided, f16}, uses_864c8ef2},
-    {"conv_plain.forward.packed_4c.strided.f32", {Direction::forward, packed_4c, strided, f32}, uses_c291b8da},
-    {"conv_plain.forward.packed_4c.strided.i8", {Direction::forward, packed_4c, strided, i8}, uses_c94502b3},
-    {"conv_plain.forward.packed_4c1w.packed_4c.i8", {Direction::forward, packed_4c1w, packed_4c, i8}, uses_c10dd343},
-    {"conv_plain.forward.packed_4c1w.packed_4c1w.i8", {Direction::forward, packed_4c1w, packed_4c1w, i8}, uses_c10dd343},
-    {"conv_plain.forward.packed_4c1w.packed_4w4c.i8", {Direction::forward, packed_4c1w, packed_4w4c, i8}, uses_c10dd343},
-    {"conv_plain.forward.packed_4c1w.strided.i8", {Direction::forward, packed_4c1w, strided, i8}, uses_c94502b3},
-    {"conv_plain.forward.packed_4w4c.packed_4c.i8", {Direction::forward, packed_4w4c, packed_4c, i8}, uses_c10dd343},
-    {"conv_plain.forward.packed_4w4c.packed_4c1w.i8", {Direction::forward, packed_4w4c, packed_4c1w, i8}, uses_c10dd343},
-    {"conv_plain.forward.packed_4w4c.packed_4w4c.i8", {Direction::forward, packed_4w4c, packed_4w4c, i8}, uses_c10dd343},
-    {"conv_plain.forward.packed_4w4c.strided.i8", {Direction::forward, packed_4w4c, strided, i8}, uses_c94502b3},
-    {"conv_plain.forward.strided.packed_4c.i8", {Direction::forward, strided, packed_4c, i8}, uses_c10dd343},
-    {"conv_plain.forward.strided.packed_4c1w.i8", {Direction::forward, strided, packed_4c1w, i8}, uses_c10dd343},
-    {"conv_plain.forward.strided.packed_4w4c.i8", {Direction::forward, strided, packed_4w4c, i8}, uses_c10dd343},
-    {"conv_plain.forward.strided.strided.f16", {Direction::forward, strided, strided, f16}, uses_864c8ef2},
-    {"conv_plain.forward.strided.strided.f32", {Direction::forward, strided, strided, f32}, uses_c291b8da},
-    {"conv_plain.forward.strided.strided.i8", {Direction::forward, strided, strided, i8}, uses_c94502b3},
-    {"conv_plain.transposed.packed_4c.packed_4c.i8", {Direction::transposed, packed_4c, packed_4c, i8}, uses_c10dd343},
-    {"conv_plain.transposed.packed_4c.packed_4c1w.i8", {Direction::transposed, packed_4c, packed_4c1w, i8}, uses_c10dd343},
-    {"conv_plain.transposed.packed_4c.packed_4w4c.i8", {Direction::transposed, packed_4c, packed_4w4c, i8}, uses_c10dd343},
-    {"conv_plain.transposed.packed_4c.strided.i8", {Direction::transposed, packed_4c, strided, i8}, uses_c94502b3},
-    {"conv_plain.transposed.packed_4c1w.packed_4c.i8", {Direction::transposed, packed_4c1w, packed_4c, i8}, uses_c10dd343},
-    {"conv_plain.transposed.packed_4c1w.packed_4c1w.i8", {Direction::transposed, packed_4c1w, packed_4c1w, i8}, uses_c10dd343},
-    {"conv_plain.transposed.packed_4c1w.packed_4w4c.i8", {Direction::transposed, packed_4c1w, packed_4w4c, i8}, uses_c10dd343},
-    {"conv_plain.transposed.packed_4c1w.strided.i8", {Direction::transposed, packed_4c1w, strided, i8}, uses_c94502b3},
-    {"conv_plain.transposed.packed_4w4c.packed_4c.i8", {Direction::transposed, packed_4w4c, packed_4c, i8}, uses_c10dd343},
-    {"conv_plain.transposed.packed_4w4c.packed_4c1w.i8", {Direction::transposed, packed_4w4c, packed_4c1w, i8}, uses_c10dd343},
-    {"conv_plain.transposed.packed_4w4c.packed_4w4c.i8", {Direction::transposed, packed_4w4c, packed_4w4c, i8}, uses_c10dd343},
-    {"conv_plain.transposed.packed_4w4c.strided.i8", {Direction::transposed, packed_4w4c, strided, i8}, uses_c94502b3},
-    {"conv_plain.transposed.strided.packed_4c.i8", {Direction::transposed, strided, packed_4c, i8}, uses_c10dd343},
-    {"conv_plain.transposed.strided.packed_4c1w.i8", {Direction::transposed, strided, packed_4c1w, i8}, uses_c10dd343},
-    {"conv_plain.transposed.strided.packed_4w4c.i8", {Direction::transposed, strided, packed_4w4c, i8}, uses_c10dd343},
-    {"conv_plain.transposed.strided.strided.i8", {Direction::transposed, strided, strided, i8}, uses_c94502b3},
+    {"conv_plain.packed_4c.packed_4c.i8", {packed_4c, packed_4c, i8}, uses_d415189a},
+    {"conv_plain.packed_4c.packed_4c1w.i8", {packed_4c, packed_4c1w, i8}, uses_d415189a},
+    {"conv_plain.packed_4c.packed_4w4c.i8", {packed_4c, packed_4w4c, i8}, uses_d415189a},
+    {"conv_plain.packed_4c.strided.f16", {packed_4c, strided, f16}, uses_0c5783bf},
+    {"conv_plain.packed_4c.strided.f32", {packed_4c, strided, f32}, uses_3106db83},
+    {"conv_plain.packed_4c.strided.i8", {packed_4c, strided, i8}, uses_bb840e56},
+    {"conv_plain.packed_4c1w.packed_4c.i8", {packed_4c1w, packed_4c, i8}, uses_d415189a},
+    {"conv_plain.packed_4c1w.packed_4c1w.i8", {packed_4c1w, packed_4c1w, i8}, uses_d415189a},
+    {"conv_plain.packed_4c1w.packed_4w4c.i8", {packed_4c1w, packed_4w4c, i8}, uses_d415189a},
+    {"conv_plain.packed_4c1w.strided.i8", {packed_4c1w, strided, i8}, uses_bb840e56},
+    {"conv_plain.packed_4w4c.packed_4c.i8", {packed_4w4c, packed_4c, i8}, uses_d415189a},
+    {"conv_plain.packed_4w4c.packed_4c1w.i8", {packed_4w4c, packed_4c1w, i8}, uses_d415189a},
+    {"conv_plain.packed_4w4c.packed_4w4c.i8", {packed_4w4c, packed_4w4c, i8}, uses_d415189a},
+    {"conv_plain.packed_4w4c.strided.i8", {packed_4w4c, strided, i8}, uses_bb840e56},
+    {"conv_plain.strided.packed_4c.i8", {strided, packed_4c, i8}, uses_d415189a},
+    {"conv_plain.strided.packed_4c1w.i8", {strided, packed_4c1w, i8}, uses_d415189a},
+    {"conv_plain.strided.packed_4w4c.i8", {strided, packed_4w4c, i8}, uses_d415189a},
+    {"conv_plain.strided.strided.f16", {strided, strided, f16}, uses_0c5783bf},
+    {"conv_plain.strided.strided.f32", {strided, strided, f32}, uses_3106db83},
+    {"conv_plain.strided.strided.i8", {strided, strided, i8}, uses_bb840e56},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -304,7 +283,7 @@ constinit const OperatorInfo op = {
     .conditions = kConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
-    .constants_count = 6,
+    .constants_count = 7,
     .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,

@@ -84,20 +84,15 @@ struct Problem {
   Required<std::array<uint32_t, 2>> stride;
   Required<std::array<uint32_t, 2>> padding;
   Required<std::array<uint32_t, 2>> dilation;
+  Required<uint32_t> is_transposed;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = conv_plain::Operands<T>;
 };
 
-enum class Direction : uint8_t {
-  forward,
-  transposed,
-};
-
 // What tells one module from another.
 struct Parameters {
-  Direction direction;
   Layout input_layout;
   Layout output_layout;
   DType output_dtype;
@@ -142,6 +137,7 @@ struct ProblemBuffer {
   uint32_t stride[2];
   uint32_t padding[2];
   uint32_t dilation[2];
+  uint32_t is_transposed;
 };
 static_assert(offsetof(ProblemBuffer, m) == 0);
 static_assert(offsetof(ProblemBuffer, n) == 4);
@@ -175,48 +171,33 @@ static_assert(offsetof(ProblemBuffer, taps) == 160);
 static_assert(offsetof(ProblemBuffer, stride) == 168);
 static_assert(offsetof(ProblemBuffer, padding) == 176);
 static_assert(offsetof(ProblemBuffer, dilation) == 184);
-static_assert(sizeof(ProblemBuffer) == 192);
+static_assert(offsetof(ProblemBuffer, is_transposed) == 192);
+static_assert(sizeof(ProblemBuffer) == 196);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  forward_packed_4c_packed_4c_i8,
-  forward_packed_4c_packed_4c1w_i8,
-  forward_packed_4c_packed_4w4c_i8,
-  forward_packed_4c_strided_f16,
-  forward_packed_4c_strided_f32,
-  forward_packed_4c_strided_i8,
-  forward_packed_4c1w_packed_4c_i8,
-  forward_packed_4c1w_packed_4c1w_i8,
-  forward_packed_4c1w_packed_4w4c_i8,
-  forward_packed_4c1w_strided_i8,
-  forward_packed_4w4c_packed_4c_i8,
-  forward_packed_4w4c_packed_4c1w_i8,
-  forward_packed_4w4c_packed_4w4c_i8,
-  forward_packed_4w4c_strided_i8,
-  forward_strided_packed_4c_i8,
-  forward_strided_packed_4c1w_i8,
-  forward_strided_packed_4w4c_i8,
-  forward_strided_strided_f16,
-  forward_strided_strided_f32,
-  forward_strided_strided_i8,
-  transposed_packed_4c_packed_4c_i8,
-  transposed_packed_4c_packed_4c1w_i8,
-  transposed_packed_4c_packed_4w4c_i8,
-  transposed_packed_4c_strided_i8,
-  transposed_packed_4c1w_packed_4c_i8,
-  transposed_packed_4c1w_packed_4c1w_i8,
-  transposed_packed_4c1w_packed_4w4c_i8,
-  transposed_packed_4c1w_strided_i8,
-  transposed_packed_4w4c_packed_4c_i8,
-  transposed_packed_4w4c_packed_4c1w_i8,
-  transposed_packed_4w4c_packed_4w4c_i8,
-  transposed_packed_4w4c_strided_i8,
-  transposed_strided_packed_4c_i8,
-  transposed_strided_packed_4c1w_i8,
-  transposed_strided_packed_4w4c_i8,
-  transposed_strided_strided_i8,
+  packed_4c_packed_4c_i8,
+  packed_4c_packed_4c1w_i8,
+  packed_4c_packed_4w4c_i8,
+  packed_4c_strided_f16,
+  packed_4c_strided_f32,
+  packed_4c_strided_i8,
+  packed_4c1w_packed_4c_i8,
+  packed_4c1w_packed_4c1w_i8,
+  packed_4c1w_packed_4w4c_i8,
+  packed_4c1w_strided_i8,
+  packed_4w4c_packed_4c_i8,
+  packed_4w4c_packed_4c1w_i8,
+  packed_4w4c_packed_4w4c_i8,
+  packed_4w4c_strided_i8,
+  strided_packed_4c_i8,
+  strided_packed_4c1w_i8,
+  strided_packed_4w4c_i8,
+  strided_strided_f16,
+  strided_strided_f32,
+  strided_strided_i8,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::transposed_strided_strided_i8) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::strided_strided_i8) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

@@ -26,7 +26,7 @@ constexpr FieldInfo kFields[] = {
   {"numel", FieldInfo::Kind::u32, offsetof(Problem, numel), 1},
   {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 12},
   {"window_taps", FieldInfo::Kind::u32, offsetof(Problem, window_taps), 1},
-  {"is_mean", FieldInfo::Kind::u32, offsetof(Problem, is_mean), 1},
+  table::data({"is_mean", FieldInfo::Kind::u32, offsetof(Problem, is_mean), 1}),
   {"counted_begin", FieldInfo::Kind::u32, offsetof(Problem, counted_begin), 2},
   {"counted_end", FieldInfo::Kind::u32, offsetof(Problem, counted_end), 2},
   table::data({"reciprocal", FieldInfo::Kind::f32, offsetof(Problem, reciprocal), 1}),
@@ -34,7 +34,6 @@ constexpr FieldInfo kFields[] = {
 
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
-  takes,
   input_dtype,
   output_dtype,
   workgroup,
@@ -45,13 +44,7 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr std::string_view kTakesWords[] = {
-  "greatest",
-  "mean",
-};
-
 constexpr auto kNames = table::names<kFields>({
-  {"takes", kTakesWords},
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"workgroup", {}},
@@ -60,13 +53,12 @@ constexpr auto kNames = table::names<kFields>({
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   switch (static_cast<Name>(name)) {
-    case Name::takes: return table::word(parameters->takes);
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 4, kFields, scope);
+  return table::value_behind_own(name - 3, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -74,18 +66,15 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"(takes == mean) == (is_mean == 1)", table::kNamesOf<Name::takes, Name::is_mean>},
   {"numel <= 2147483647", table::kNamesOf<Name::numel>},
   {"not device.is_cpu or 2 * window_taps <= 65000",
       table::kNamesOf<Name::window_taps, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
-  const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      (parameters.takes == Takes::mean) == (Integer(problem.is_mean) == 1),
       Integer(problem.numel) <= 2147483647,
       !device.is_cpu || 2 * Integer(problem.window_taps) <= 65000,
   });
@@ -93,6 +82,11 @@ int first_failing(const SelectionScope& scope) {
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
+
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.is_mean) != 0 ? 1 : 0;
+}
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -149,32 +143,30 @@ constexpr BindingInfo bindings_f19e3202[] = {
 constexpr BlockField problem_buffer_07d1ef40[] = {
   {offsetof(ProblemBuffer, input_sides), offsetof(Problem, input_sides), 176},
 };
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_f13d0022 = {
+constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
+constexpr InterfaceInfo binds_6d8d5b9f = {
     .bindings = bindings_f19e3202,
     .problem_buffer = problem_buffer_07d1ef40,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
+    .specialization = slots_888ee923,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
-  uses_e27db29e,
-  uses_f73b860a,
+  uses_1509b878,
+  uses_f546f7d4,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_f13d0022, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_e27db29e
-  {&binds_f13d0022, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_f73b860a
+  {&binds_6d8d5b9f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_1509b878
+  {&binds_6d8d5b9f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_f546f7d4
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"pool2d.greatest.f16.f16", {Takes::greatest, f16, f16}, uses_f73b860a},
-    {"pool2d.greatest.f32.f32", {Takes::greatest, f32, f32}, uses_e27db29e},
-    {"pool2d.mean.f16.f16", {Takes::mean, f16, f16}, uses_f73b860a},
-    {"pool2d.mean.f32.f32", {Takes::mean, f32, f32}, uses_e27db29e},
+    {"pool2d.f16.f16", {f16, f16}, uses_f546f7d4},
+    {"pool2d.f32.f32", {f32, f32}, uses_1509b878},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -192,6 +184,8 @@ constinit const OperatorInfo op = {
     .conditions = kConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 1,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

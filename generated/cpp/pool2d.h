@@ -58,14 +58,8 @@ struct Problem {
   using Operands = pool2d::Operands<T>;
 };
 
-enum class Takes : uint8_t {
-  greatest,
-  mean,
-};
-
 // What tells one module from another.
 struct Parameters {
-  Takes takes;
   DType input_dtype;
   DType output_dtype;
 };
@@ -112,12 +106,10 @@ static_assert(sizeof(ProblemBuffer) == 176);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  greatest_f16_f16,
-  greatest_f32_f32,
-  mean_f16_f16,
-  mean_f32_f32,
+  f16_f16,
+  f32_f32,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::mean_f32_f32) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::f32_f32) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

@@ -801,15 +801,11 @@ void conv_plain_problem(const SelectionScope& scope, void* step_problem) {
   to.stride = problem.stride;
   to.padding = problem.padding;
   to.dilation = problem.dilation;
-}
-
-bool conv_plain_takes(const void* kernel_parameters) {
-  const auto& parameters = *static_cast<const conv_plain::Parameters*>(kernel_parameters);
-  return parameters.direction == conv_plain::Direction::forward;
+  table::set(to.is_transposed, Integer(0));
 }
 
 constexpr StepInfo plain_steps[] = {
-  {&conv_plain::op, conv_plain_operands, conv_plain_problem, conv_plain_takes},
+  {&conv_plain::op, conv_plain_operands, conv_plain_problem},
 };
 
 constexpr ConditionInfo pointwise_coopmat_conditions[] = {

@@ -31,7 +31,7 @@ constexpr FieldInfo kFields[] = {
   {"slide_taps", FieldInfo::Kind::u32, offsetof(Problem, slide_taps), 1},
   {"elements", FieldInfo::Kind::u32, offsetof(Problem, elements), 1},
   table::data({"blank", FieldInfo::Kind::u32, offsetof(Problem, blank), 1}),
-  {"is_mean", FieldInfo::Kind::u32, offsetof(Problem, is_mean), 1},
+  table::data({"is_mean", FieldInfo::Kind::u32, offsetof(Problem, is_mean), 1}),
   {"counted_begin", FieldInfo::Kind::u32, offsetof(Problem, counted_begin), 2},
   {"counted_end", FieldInfo::Kind::u32, offsetof(Problem, counted_end), 2},
   table::data({"reciprocal", FieldInfo::Kind::f32, offsetof(Problem, reciprocal), 1}),
@@ -43,7 +43,6 @@ constexpr FieldInfo kFields[] = {
 
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
-  takes,
   way,
   input_layout,
   output_layout,
@@ -65,18 +64,12 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr std::string_view kTakesWords[] = {
-  "greatest",
-  "mean",
-};
-
 constexpr std::string_view kWayWords[] = {
   "plain",
   "sliding",
 };
 
 constexpr auto kNames = table::names<kFields>({
-  {"takes", kTakesWords},
   {"way", kWayWords},
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
@@ -87,7 +80,6 @@ constexpr auto kNames = table::names<kFields>({
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   switch (static_cast<Name>(name)) {
-    case Name::takes: return table::word(parameters->takes);
     case Name::way: return table::word(parameters->way);
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
@@ -95,7 +87,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::workgroup: return scope.specialization[1];
     default: break;
   }
-  return table::value_behind_own(name - 6, kFields, scope);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -103,7 +95,6 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"(takes == mean) == (is_mean == 1)", table::kNamesOf<Name::takes, Name::is_mean>},
   {"way == plain or slides > 0 and team == 1", table::kNamesOf<Name::way, Name::team, Name::slides>},
   {"team <= workgroup", table::kNamesOf<Name::team, Name::workgroup>},
   {"pieces * team <= 2147483647", table::kNamesOf<Name::team, Name::pieces>},
@@ -123,7 +114,6 @@ int first_failing(const SelectionScope& scope) {
       && Integer(packed(parameters.output_layout)) == 2, 1, Integer(problem.lanes));
   const Integer plain_steps = ceil_div(Integer(problem.window_taps), Integer(specialization.team)) * loads;
   return table::first_false({
-      (parameters.takes == Takes::mean) == (Integer(problem.is_mean) == 1),
       parameters.way == Way::plain || (Integer(problem.slides) > 0 && Integer(specialization.team) == 1),
       Integer(specialization.team) <= Integer(specialization.workgroup),
       Integer(problem.pieces) * Integer(specialization.team) <= 2147483647,
@@ -141,6 +131,11 @@ constexpr uint32_t kSpecializations[] = {
   256, 64,
   256, 256,
 };
+
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.is_mean) != 0 ? 1 : 0;
+}
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -224,12 +219,12 @@ constexpr BindingInfo bindings_f19e3202[] = {
 constexpr BlockField problem_buffer_91b3bc86[] = {
   {offsetof(ProblemBuffer, input_sides), offsetof(Problem, input_sides), 260},
 };
-constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_278b039b = {
+constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
+constexpr InterfaceInfo binds_4790cd66 = {
     .bindings = bindings_f19e3202,
     .problem_buffer = problem_buffer_91b3bc86,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
+    .specialization = slots_ec888001,
 };
 constexpr uint32_t workgroup_9d89959c[][3] = {
   {64, 1, 1}, {256, 1, 1}, {64, 1, 1}, {256, 1, 1}, {64, 1, 1}, {256, 1, 1},
@@ -237,136 +232,82 @@ constexpr uint32_t workgroup_9d89959c[][3] = {
 constexpr uint32_t shared_bytes_dd0f12e7[] = {0, 0, 0, 0, 0, 0};
 constexpr uint32_t shared_bytes_804275bd[] = {1024, 4096, 1024, 4096, 1024, 4096};
 enum Interface : uint16_t {
-  uses_15b9c1d9,
-  uses_194561aa,
-  uses_325b70db,
-  uses_53f5200c,
-  uses_703f073d,
-  uses_915bf1d6,
-  uses_fa778137,
+  uses_4f2d328d,
+  uses_7131bbf5,
+  uses_7a2e2924,
+  uses_84b0ee76,
+  uses_bbcbef03,
+  uses_c942187b,
+  uses_dca1d839,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_278b039b, workgroup_9d89959c, shared_bytes_dd0f12e7, bit(Feature::storage_buffer_8bit)},  // uses_15b9c1d9
-  {&binds_278b039b, workgroup_9d89959c, shared_bytes_804275bd},  // uses_194561aa
-  {&binds_278b039b, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_325b70db
-  {&binds_278b039b, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_53f5200c
-  {&binds_278b039b, workgroup_9d89959c, shared_bytes_804275bd},  // uses_703f073d
-  {&binds_278b039b, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_915bf1d6
-  {&binds_278b039b, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_fa778137
+  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_4f2d328d
+  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_804275bd},  // uses_7131bbf5
+  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_7a2e2924
+  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_84b0ee76
+  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_804275bd},  // uses_bbcbef03
+  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_c942187b
+  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_dd0f12e7, bit(Feature::storage_buffer_8bit)},  // uses_dca1d839
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4c", {Takes::greatest, Way::plain, packed_4c, packed_4c}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4c1w", {Takes::greatest, Way::plain, packed_4c, packed_4c1w}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4h4w", {Takes::greatest, Way::plain, packed_4c, packed_4h4w}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4w", {Takes::greatest, Way::plain, packed_4c, packed_4w}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4w4c", {Takes::greatest, Way::plain, packed_4c, packed_4w4c}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4c.strided", {Takes::greatest, Way::plain, packed_4c, strided}, uses_325b70db},
-    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4c", {Takes::greatest, Way::plain, packed_4c1w, packed_4c}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4c1w", {Takes::greatest, Way::plain, packed_4c1w, packed_4c1w}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4h4w", {Takes::greatest, Way::plain, packed_4c1w, packed_4h4w}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4w", {Takes::greatest, Way::plain, packed_4c1w, packed_4w}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4w4c", {Takes::greatest, Way::plain, packed_4c1w, packed_4w4c}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4c1w.strided", {Takes::greatest, Way::plain, packed_4c1w, strided}, uses_325b70db},
-    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4c", {Takes::greatest, Way::plain, packed_4h4w, packed_4c}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4c1w", {Takes::greatest, Way::plain, packed_4h4w, packed_4c1w}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4h4w", {Takes::greatest, Way::plain, packed_4h4w, packed_4h4w}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4w", {Takes::greatest, Way::plain, packed_4h4w, packed_4w}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4w4c", {Takes::greatest, Way::plain, packed_4h4w, packed_4w4c}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.packed_4h4w.strided", {Takes::greatest, Way::plain, packed_4h4w, strided}, uses_53f5200c},
-    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4c", {Takes::greatest, Way::plain, packed_4w, packed_4c}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4c1w", {Takes::greatest, Way::plain, packed_4w, packed_4c1w}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4h4w", {Takes::greatest, Way::plain, packed_4w, packed_4h4w}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4w", {Takes::greatest, Way::plain, packed_4w, packed_4w}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4w4c", {Takes::greatest, Way::plain, packed_4w, packed_4w4c}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.packed_4w.strided", {Takes::greatest, Way::plain, packed_4w, strided}, uses_53f5200c},
-    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4c", {Takes::greatest, Way::plain, packed_4w4c, packed_4c}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4c1w", {Takes::greatest, Way::plain, packed_4w4c, packed_4c1w}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4h4w", {Takes::greatest, Way::plain, packed_4w4c, packed_4h4w}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4w", {Takes::greatest, Way::plain, packed_4w4c, packed_4w}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4w4c", {Takes::greatest, Way::plain, packed_4w4c, packed_4w4c}, uses_194561aa},
-    {"q8ta_pool2d.greatest.plain.packed_4w4c.strided", {Takes::greatest, Way::plain, packed_4w4c, strided}, uses_325b70db},
-    {"q8ta_pool2d.greatest.plain.strided.packed_4c", {Takes::greatest, Way::plain, strided, packed_4c}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.strided.packed_4c1w", {Takes::greatest, Way::plain, strided, packed_4c1w}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.strided.packed_4h4w", {Takes::greatest, Way::plain, strided, packed_4h4w}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.strided.packed_4w", {Takes::greatest, Way::plain, strided, packed_4w}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.strided.packed_4w4c", {Takes::greatest, Way::plain, strided, packed_4w4c}, uses_703f073d},
-    {"q8ta_pool2d.greatest.plain.strided.strided", {Takes::greatest, Way::plain, strided, strided}, uses_53f5200c},
-    {"q8ta_pool2d.greatest.sliding.packed_4c.packed_4c", {Takes::greatest, Way::sliding, packed_4c, packed_4c}, uses_fa778137},
-    {"q8ta_pool2d.greatest.sliding.packed_4c.packed_4c1w", {Takes::greatest, Way::sliding, packed_4c, packed_4c1w}, uses_fa778137},
-    {"q8ta_pool2d.greatest.sliding.packed_4c.packed_4w4c", {Takes::greatest, Way::sliding, packed_4c, packed_4w4c}, uses_915bf1d6},
-    {"q8ta_pool2d.greatest.sliding.packed_4c1w.packed_4c", {Takes::greatest, Way::sliding, packed_4c1w, packed_4c}, uses_fa778137},
-    {"q8ta_pool2d.greatest.sliding.packed_4c1w.packed_4c1w", {Takes::greatest, Way::sliding, packed_4c1w, packed_4c1w}, uses_fa778137},
-    {"q8ta_pool2d.greatest.sliding.packed_4c1w.packed_4w4c", {Takes::greatest, Way::sliding, packed_4c1w, packed_4w4c}, uses_915bf1d6},
-    {"q8ta_pool2d.greatest.sliding.packed_4h4w.packed_4h4w", {Takes::greatest, Way::sliding, packed_4h4w, packed_4h4w}, uses_fa778137},
-    {"q8ta_pool2d.greatest.sliding.packed_4h4w.packed_4w", {Takes::greatest, Way::sliding, packed_4h4w, packed_4w}, uses_fa778137},
-    {"q8ta_pool2d.greatest.sliding.packed_4h4w.strided", {Takes::greatest, Way::sliding, packed_4h4w, strided}, uses_15b9c1d9},
-    {"q8ta_pool2d.greatest.sliding.packed_4w.packed_4h4w", {Takes::greatest, Way::sliding, packed_4w, packed_4h4w}, uses_fa778137},
-    {"q8ta_pool2d.greatest.sliding.packed_4w.packed_4w", {Takes::greatest, Way::sliding, packed_4w, packed_4w}, uses_fa778137},
-    {"q8ta_pool2d.greatest.sliding.packed_4w.strided", {Takes::greatest, Way::sliding, packed_4w, strided}, uses_15b9c1d9},
-    {"q8ta_pool2d.greatest.sliding.packed_4w4c.packed_4c", {Takes::greatest, Way::sliding, packed_4w4c, packed_4c}, uses_fa778137},
-    {"q8ta_pool2d.greatest.sliding.packed_4w4c.packed_4c1w", {Takes::greatest, Way::sliding, packed_4w4c, packed_4c1w}, uses_fa778137},
-    {"q8ta_pool2d.greatest.sliding.packed_4w4c.packed_4w4c", {Takes::greatest, Way::sliding, packed_4w4c, packed_4w4c}, uses_915bf1d6},
-    {"q8ta_pool2d.greatest.sliding.strided.packed_4h4w", {Takes::greatest, Way::sliding, strided, packed_4h4w}, uses_fa778137},
-    {"q8ta_pool2d.greatest.sliding.strided.packed_4w", {Takes::greatest, Way::sliding, strided, packed_4w}, uses_fa778137},
-    {"q8ta_pool2d.greatest.sliding.strided.strided", {Takes::greatest, Way::sliding, strided, strided}, uses_15b9c1d9},
-    {"q8ta_pool2d.mean.plain.packed_4c.packed_4c", {Takes::mean, Way::plain, packed_4c, packed_4c}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4c.packed_4c1w", {Takes::mean, Way::plain, packed_4c, packed_4c1w}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4c.packed_4h4w", {Takes::mean, Way::plain, packed_4c, packed_4h4w}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4c.packed_4w", {Takes::mean, Way::plain, packed_4c, packed_4w}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4c.packed_4w4c", {Takes::mean, Way::plain, packed_4c, packed_4w4c}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4c.strided", {Takes::mean, Way::plain, packed_4c, strided}, uses_325b70db},
-    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4c", {Takes::mean, Way::plain, packed_4c1w, packed_4c}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4c1w", {Takes::mean, Way::plain, packed_4c1w, packed_4c1w}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4h4w", {Takes::mean, Way::plain, packed_4c1w, packed_4h4w}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4w", {Takes::mean, Way::plain, packed_4c1w, packed_4w}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4w4c", {Takes::mean, Way::plain, packed_4c1w, packed_4w4c}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4c1w.strided", {Takes::mean, Way::plain, packed_4c1w, strided}, uses_325b70db},
-    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4c", {Takes::mean, Way::plain, packed_4h4w, packed_4c}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4c1w", {Takes::mean, Way::plain, packed_4h4w, packed_4c1w}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4h4w", {Takes::mean, Way::plain, packed_4h4w, packed_4h4w}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4w", {Takes::mean, Way::plain, packed_4h4w, packed_4w}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4w4c", {Takes::mean, Way::plain, packed_4h4w, packed_4w4c}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.packed_4h4w.strided", {Takes::mean, Way::plain, packed_4h4w, strided}, uses_53f5200c},
-    {"q8ta_pool2d.mean.plain.packed_4w.packed_4c", {Takes::mean, Way::plain, packed_4w, packed_4c}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.packed_4w.packed_4c1w", {Takes::mean, Way::plain, packed_4w, packed_4c1w}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.packed_4w.packed_4h4w", {Takes::mean, Way::plain, packed_4w, packed_4h4w}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.packed_4w.packed_4w", {Takes::mean, Way::plain, packed_4w, packed_4w}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.packed_4w.packed_4w4c", {Takes::mean, Way::plain, packed_4w, packed_4w4c}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.packed_4w.strided", {Takes::mean, Way::plain, packed_4w, strided}, uses_53f5200c},
-    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4c", {Takes::mean, Way::plain, packed_4w4c, packed_4c}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4c1w", {Takes::mean, Way::plain, packed_4w4c, packed_4c1w}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4h4w", {Takes::mean, Way::plain, packed_4w4c, packed_4h4w}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4w", {Takes::mean, Way::plain, packed_4w4c, packed_4w}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4w4c", {Takes::mean, Way::plain, packed_4w4c, packed_4w4c}, uses_194561aa},
-    {"q8ta_pool2d.mean.plain.packed_4w4c.strided", {Takes::mean, Way::plain, packed_4w4c, strided}, uses_325b70db},
-    {"q8ta_pool2d.mean.plain.strided.packed_4c", {Takes::mean, Way::plain, strided, packed_4c}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.strided.packed_4c1w", {Takes::mean, Way::plain, strided, packed_4c1w}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.strided.packed_4h4w", {Takes::mean, Way::plain, strided, packed_4h4w}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.strided.packed_4w", {Takes::mean, Way::plain, strided, packed_4w}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.strided.packed_4w4c", {Takes::mean, Way::plain, strided, packed_4w4c}, uses_703f073d},
-    {"q8ta_pool2d.mean.plain.strided.strided", {Takes::mean, Way::plain, strided, strided}, uses_53f5200c},
-    {"q8ta_pool2d.mean.sliding.packed_4c.packed_4c", {Takes::mean, Way::sliding, packed_4c, packed_4c}, uses_fa778137},
-    {"q8ta_pool2d.mean.sliding.packed_4c.packed_4c1w", {Takes::mean, Way::sliding, packed_4c, packed_4c1w}, uses_fa778137},
-    {"q8ta_pool2d.mean.sliding.packed_4c.packed_4w4c", {Takes::mean, Way::sliding, packed_4c, packed_4w4c}, uses_915bf1d6},
-    {"q8ta_pool2d.mean.sliding.packed_4c1w.packed_4c", {Takes::mean, Way::sliding, packed_4c1w, packed_4c}, uses_fa778137},
-    {"q8ta_pool2d.mean.sliding.packed_4c1w.packed_4c1w", {Takes::mean, Way::sliding, packed_4c1w, packed_4c1w}, uses_fa778137},
-    {"q8ta_pool2d.mean.sliding.packed_4c1w.packed_4w4c", {Takes::mean, Way::sliding, packed_4c1w, packed_4w4c}, uses_915bf1d6},
-    {"q8ta_pool2d.mean.sliding.packed_4h4w.packed_4h4w", {Takes::mean, Way::sliding, packed_4h4w, packed_4h4w}, uses_fa778137},
-    {"q8ta_pool2d.mean.sliding.packed_4h4w.packed_4w", {Takes::mean, Way::sliding, packed_4h4w, packed_4w}, uses_fa778137},
-    {"q8ta_pool2d.mean.sliding.packed_4h4w.strided", {Takes::mean, Way::sliding, packed_4h4w, strided}, uses_15b9c1d9},
-    {"q8ta_pool2d.mean.sliding.packed_4w.packed_4h4w", {Takes::mean, Way::sliding, packed_4w, packed_4h4w}, uses_fa778137},
-    {"q8ta_pool2d.mean.sliding.packed_4w.packed_4w", {Takes::mean, Way::sliding, packed_4w, packed_4w}, uses_fa778137},
-    {"q8ta_pool2d.mean.sliding.packed_4w.strided", {Takes::mean, Way::sliding, packed_4w, strided}, uses_15b9c1d9},
-    {"q8ta_pool2d.mean.sliding.packed_4w4c.packed_4c", {Takes::mean, Way::sliding, packed_4w4c, packed_4c}, uses_fa778137},
-    {"q8ta_pool2d.mean.sliding.packed_4w4c.packed_4c1w", {Takes::mean, Way::sliding, packed_4w4c, packed_4c1w}, uses_fa778137},
-    {"q8ta_pool2d.mean.sliding.packed_4w4c.packed_4w4c", {Takes::mean, Way::sliding, packed_4w4c, packed_4w4c}, uses_915bf1d6},
-    {"q8ta_pool2d.mean.sliding.strided.packed_4h4w", {Takes::mean, Way::sliding, strided, packed_4h4w}, uses_fa778137},
-    {"q8ta_pool2d.mean.sliding.strided.packed_4w", {Takes::mean, Way::sliding, strided, packed_4w}, uses_fa778137},
-    {"q8ta_pool2d.mean.sliding.strided.strided", {Takes::mean, Way::sliding, strided, strided}, uses_15b9c1d9},
+    {"q8ta_pool2d.plain.packed_4c.packed_4c", {Way::plain, packed_4c, packed_4c}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4c.packed_4c1w", {Way::plain, packed_4c, packed_4c1w}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4c.packed_4h4w", {Way::plain, packed_4c, packed_4h4w}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4c.packed_4w", {Way::plain, packed_4c, packed_4w}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4c.packed_4w4c", {Way::plain, packed_4c, packed_4w4c}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4c.strided", {Way::plain, packed_4c, strided}, uses_84b0ee76},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4c", {Way::plain, packed_4c1w, packed_4c}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4c1w", {Way::plain, packed_4c1w, packed_4c1w}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4h4w", {Way::plain, packed_4c1w, packed_4h4w}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4w", {Way::plain, packed_4c1w, packed_4w}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4w4c", {Way::plain, packed_4c1w, packed_4w4c}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4c1w.strided", {Way::plain, packed_4c1w, strided}, uses_84b0ee76},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4c", {Way::plain, packed_4h4w, packed_4c}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4c1w", {Way::plain, packed_4h4w, packed_4c1w}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4h4w", {Way::plain, packed_4h4w, packed_4h4w}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4w", {Way::plain, packed_4h4w, packed_4w}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4w4c", {Way::plain, packed_4h4w, packed_4w4c}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.packed_4h4w.strided", {Way::plain, packed_4h4w, strided}, uses_7a2e2924},
+    {"q8ta_pool2d.plain.packed_4w.packed_4c", {Way::plain, packed_4w, packed_4c}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.packed_4w.packed_4c1w", {Way::plain, packed_4w, packed_4c1w}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.packed_4w.packed_4h4w", {Way::plain, packed_4w, packed_4h4w}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.packed_4w.packed_4w", {Way::plain, packed_4w, packed_4w}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.packed_4w.packed_4w4c", {Way::plain, packed_4w, packed_4w4c}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.packed_4w.strided", {Way::plain, packed_4w, strided}, uses_7a2e2924},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4c", {Way::plain, packed_4w4c, packed_4c}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4c1w", {Way::plain, packed_4w4c, packed_4c1w}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4h4w", {Way::plain, packed_4w4c, packed_4h4w}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4w", {Way::plain, packed_4w4c, packed_4w}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4w4c", {Way::plain, packed_4w4c, packed_4w4c}, uses_bbcbef03},
+    {"q8ta_pool2d.plain.packed_4w4c.strided", {Way::plain, packed_4w4c, strided}, uses_84b0ee76},
+    {"q8ta_pool2d.plain.strided.packed_4c", {Way::plain, strided, packed_4c}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.strided.packed_4c1w", {Way::plain, strided, packed_4c1w}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.strided.packed_4h4w", {Way::plain, strided, packed_4h4w}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.strided.packed_4w", {Way::plain, strided, packed_4w}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.strided.packed_4w4c", {Way::plain, strided, packed_4w4c}, uses_7131bbf5},
+    {"q8ta_pool2d.plain.strided.strided", {Way::plain, strided, strided}, uses_7a2e2924},
+    {"q8ta_pool2d.sliding.packed_4c.packed_4c", {Way::sliding, packed_4c, packed_4c}, uses_c942187b},
+    {"q8ta_pool2d.sliding.packed_4c.packed_4c1w", {Way::sliding, packed_4c, packed_4c1w}, uses_c942187b},
+    {"q8ta_pool2d.sliding.packed_4c.packed_4w4c", {Way::sliding, packed_4c, packed_4w4c}, uses_4f2d328d},
+    {"q8ta_pool2d.sliding.packed_4c1w.packed_4c", {Way::sliding, packed_4c1w, packed_4c}, uses_c942187b},
+    {"q8ta_pool2d.sliding.packed_4c1w.packed_4c1w", {Way::sliding, packed_4c1w, packed_4c1w}, uses_c942187b},
+    {"q8ta_pool2d.sliding.packed_4c1w.packed_4w4c", {Way::sliding, packed_4c1w, packed_4w4c}, uses_4f2d328d},
+    {"q8ta_pool2d.sliding.packed_4h4w.packed_4h4w", {Way::sliding, packed_4h4w, packed_4h4w}, uses_c942187b},
+    {"q8ta_pool2d.sliding.packed_4h4w.packed_4w", {Way::sliding, packed_4h4w, packed_4w}, uses_c942187b},
+    {"q8ta_pool2d.sliding.packed_4h4w.strided", {Way::sliding, packed_4h4w, strided}, uses_dca1d839},
+    {"q8ta_pool2d.sliding.packed_4w.packed_4h4w", {Way::sliding, packed_4w, packed_4h4w}, uses_c942187b},
+    {"q8ta_pool2d.sliding.packed_4w.packed_4w", {Way::sliding, packed_4w, packed_4w}, uses_c942187b},
+    {"q8ta_pool2d.sliding.packed_4w.strided", {Way::sliding, packed_4w, strided}, uses_dca1d839},
+    {"q8ta_pool2d.sliding.packed_4w4c.packed_4c", {Way::sliding, packed_4w4c, packed_4c}, uses_c942187b},
+    {"q8ta_pool2d.sliding.packed_4w4c.packed_4c1w", {Way::sliding, packed_4w4c, packed_4c1w}, uses_c942187b},
+    {"q8ta_pool2d.sliding.packed_4w4c.packed_4w4c", {Way::sliding, packed_4w4c, packed_4w4c}, uses_4f2d328d},
+    {"q8ta_pool2d.sliding.strided.packed_4h4w", {Way::sliding, strided, packed_4h4w}, uses_c942187b},
+    {"q8ta_pool2d.sliding.strided.packed_4w", {Way::sliding, strided, packed_4w}, uses_c942187b},
+    {"q8ta_pool2d.sliding.strided.strided", {Way::sliding, strided, strided}, uses_dca1d839},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -384,6 +325,8 @@ constinit const OperatorInfo op = {
     .conditions = kConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 1,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

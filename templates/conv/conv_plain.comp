@@ -15,14 +15,10 @@ $include "lib/grid.glsl"
 $include "lib/conv_input.glsl"
 
 int weight_sum(uint n) {
-$if direction == transposed
+  const uint sums = problem.channels == 0u ? 0u : problem.tap_sums;  // of no channels there are none
   int sum = 0;
-  if (problem.channels == 0u) return sum;  // there are no sums of taps
-  for (uint tap = 0u; tap < problem.tap_sums; ++tap) sum += weight_sums_data[n * problem.tap_sums + tap];
+  for (uint tap = 0u; tap < sums; ++tap) sum += weight_sums_data[n * problem.tap_sums + tap];
   return sum;
-$else
-  return weight_sums_data[n];
-$end
 }
 $include "lib/conv_store.glsl"
 
@@ -36,13 +32,9 @@ ivec2 read_at(uvec2 place, uvec2 tap) {
   const ivec2 padding = ivec2(problem.padding[0], problem.padding[1]);
   const ivec2 stride = ivec2(problem.stride[0], problem.stride[1]);
   const ivec2 reach = ivec2(tap) * ivec2(problem.dilation[0], problem.dilation[1]);
-$if direction == forward
-  return ivec2(place) * stride - padding + reach;
-$else
   const ivec2 spread = ivec2(place) + padding - reach;  // among the input's pixels, put a stride apart
   const ivec2 at = max(spread, 0) / stride;
-  return at * stride == spread ? at : ivec2(-1);
-$end
+  return !${transposed} ? ivec2(place) * stride - padding + reach : at * stride == spread ? at : ivec2(-1);
 }
 
 // The sums of what a tap adds, for four channels of the output.

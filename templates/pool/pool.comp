@@ -26,10 +26,8 @@ $end
 $include "lib/grid.glsl"
 $include "lib/divide.glsl"
 $include "lib/words.glsl"
-$if takes == mean
 $include "lib/float32.glsl"
 $include "lib/q8ta.glsl"
-$end
 
 const uint kLanes = ${packed(output_layout)}u;
 
@@ -77,18 +75,14 @@ $else
 VALUE value_at(uvec4 at) { return bitfieldExtract(int(input_element(at)), 0, 8); }
 $end
 
-$if takes == mean
-#define JOINED(a, b) ((a) + (b))
+ivec4 joined(ivec4 a, ivec4 b) { return ${takes_mean} ? a + b : max(a, b); }
+int joined(int a, int b) { return ${takes_mean} ? a + b : max(a, b); }
+
 // What to begin with that so many taps will be joined to: sums are of differences from the zero point.
-int before_taps(uint count) { return -int(count) * problem.input_zero_point; }
-$else
-#define JOINED(a, b) max(a, b)
-int before_taps(uint count) { return -128; }
-$end
+int before_taps(uint count) { return ${takes_mean} ? -int(count) * problem.input_zero_point : -128; }
 
 // ---- what becomes of it ---------------------------------------------------------------------------------------------
 
-$if takes == mean
 $include "lib/window_divisor.glsl"
 
 vec4 reciprocals_at(uvec4 at, uint lanes) {
@@ -101,15 +95,13 @@ $else
 $end
 }
 
-uint finished(ivec4 sums, uvec4 at, uint lanes) {
-  const vec4 reals = vec4(to_float(sums.x), to_float(sums.y), to_float(sums.z), to_float(sums.w));
+uint finished(ivec4 values, uvec4 at, uint lanes) {
+  if (!${takes_mean}) return pack_i8(values);
+  const vec4 reals = vec4(to_float(values.x), to_float(values.y), to_float(values.z), to_float(values.w));
   precise const vec4 means = reals * reciprocals_at(at, lanes);
   precise const vec4 x = means * problem.input_scale;
   return quantized(x, problem.inverse_scale, problem.output_zero_point);
 }
-$else
-uint finished(ivec4 greatest, uvec4 at, uint lanes) { return pack_i8(greatest); }
-$end
 
 uint piece_of(ivec4 values, uvec4 at) {
   const uint lanes = lanes_at(at);
@@ -129,7 +121,7 @@ VALUE column_at(uvec4 at, uint count) {
       at.y = first + min(tap + i, count - 1u) * problem.dilation[1];
       values[i] = value_at(at);
     }
-    [[unroll]] for (uint i = 0u; i < 3u; ++i) all = tap + i < count ? JOINED(all, values[i]) : all;
+    [[unroll]] for (uint i = 0u; i < 3u; ++i) all = tap + i < count ? joined(all, values[i]) : all;
   }
   return all;
 }
@@ -154,7 +146,7 @@ $end
   for (uint x = max(start, begin); x < min(start + 3u * stride + taps, end); ++x) {
     const VALUE column = column_at(uvec4(x - begin, rows.x, at.zw), rows.y);
 $for place in range(4)
-    if (x - (start + ${place}u * stride) < taps) under_${place} = JOINED(under_${place}, column);
+    if (x - (start + ${place}u * stride) < taps) under_${place} = joined(under_${place}, column);
 $end
   }
 $if packed(output_layout) == 0
@@ -179,7 +171,7 @@ VALUE under_window(uvec4 at, uint member) {
     if (tap.y >= rows.y) return all;
     at.x = columns.x + tap.x * problem.dilation[0];
     at.y = rows.x + tap.y * problem.dilation[1];
-    all = JOINED(all, value_at(at));
+    all = joined(all, value_at(at));
     tap.x += ${team};
   }
 }
@@ -210,7 +202,7 @@ ivec4 joined_by_team(ivec4 mine, uint member) {
   shares[own] = mine;
   barrier();
   for (uint distance = ${team} / 2u; distance > 0u; distance /= 2u) {
-    if (member < distance) shares[own] = JOINED(shares[own], shares[own + distance * kMemberStep]);
+    if (member < distance) shares[own] = joined(shares[own], shares[own + distance * kMemberStep]);
     barrier();
   }
   return shares[own];

@@ -20,27 +20,21 @@ $include "lib/store_real.glsl"
 const uint kDilationDividers = 2u;
 $include "lib/window_taps.glsl"
 
-$if takes == mean
 $include "lib/window_divisor.glsl"
 
-const float kBeforeTaps = 0.0;
+float before_taps() { return ${takes_mean} ? 0.0 : -1.0 / 0.0; }
 
 float joined(float all, float x) {
+  if (!${takes_mean}) return is_nan(x) || (x > all && !is_nan(all)) ? x : all;
   precise const float sum = flush_subnormal(all + x);
   return sum;
 }
 
-float finished(float sum, uvec4 at) {
-  precise const float mean = flush_product(sum * reciprocal_at(at));
+float finished(float all, uvec4 at) {
+  if (!${takes_mean}) return all;
+  precise const float mean = flush_product(all * reciprocal_at(at));
   return mean;
 }
-$else
-const float kBeforeTaps = -1.0 / 0.0;
-
-float joined(float all, float x) { return is_nan(x) || (x > all && !is_nan(all)) ? x : all; }
-
-float finished(float greatest, uvec4 at) { return greatest; }
-$end
 
 void main() {
   const uint element = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
@@ -49,7 +43,7 @@ void main() {
   const uvec2 plane = divided(row.x, 1u);
   const uvec4 at = uvec4(row.y, plane.y, plane.x, 0u);
   const uvec2 columns = taps_inside(0u, at.x), rows = taps_inside(1u, at.y);
-  float all = kBeforeTaps;
+  float all = before_taps();
   for (uint y = 0u; y < rows.y; ++y) {
     const uint line = (at.z * problem.input_sides[1] + rows.x + y * problem.dilation[1]) * problem.input_sides[0];
     for (uint x = 0u; x < columns.y; ++x)
