@@ -25,6 +25,7 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 #include "vocabulary/rows.h"
 
@@ -156,6 +157,16 @@ constexpr std::optional<Layout> find_layout(std::string_view word) {
 constexpr bool has_layout(uint32_t layouts, Storage storage, Layout layout) {
   if (layouts != 0) return (layouts & bit(layout)) != 0;
   return storage == Storage::texture3d || layout == Layout::strided;
+}
+
+// Whether another layout of tensors has the same blocks in another order.
+constexpr bool has_twin(Layout layout) {
+  const auto blocks = [](const LayoutInfo& row) {
+    const PackedDimInfo& dims = row.dims;
+    return std::tuple(row.storage, dims.packed, dims.block, dims.outer_block > 1 ? dims.outer : Dim::batch,
+                      dims.outer_block);
+  };
+  return info(layout).is_packed_bytes() && std::ranges::count(kLayouts, blocks(info(layout)), blocks) > 1;
 }
 
 // ---- two layouts at once --------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 //   ${declare_words(x, 4)} layout(set = 0, binding = 1, std430) readonly restrict buffer XWords { uvec4 x_words[]; };
 //   ${declare_bits(y)}     layout(set = 0, binding = 2, std430) writeonly restrict buffer YBits { uint16_t y_bits[]; };
 //   ${declare_packed(input)}  buffers and functions that know its layout: packed_operand.h
+//   ${declare_blocks(input)}  the same, for all layouts that have such blocks in any order
 //   ${declare_problem()}   layout(push_constant, std430) uniform Problem { uint numel; } problem;
 //
 // They are not functions of the expression language, because their arguments are not values: an operand, or a
@@ -39,6 +40,7 @@ struct DeclarePacked {
   size_t operand = 0;
   std::optional<expression::Expression> across;
   std::string sides;  // the problem field with the operand's sides
+  bool is_in_any_order = false;
 };
 struct LocalSize {
   struct Constant {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "codegen/render/glsl.h"
 #include "codegen/support/text_writer.h"
 
@@ -25,10 +27,14 @@ class PackedPrinter {
   explicit PackedPrinter(const PackedOperand& operand) : operand_(operand), dims_(info(operand.layout).dims) {}
 
   std::string print() {
-    out_.line("// {}: {}, {}", operand_.name, name(operand_.layout), order_text());
+    if (is_in_any_order()) {
+      out_.line("// {}: {}, in any order", operand_.name, block_text());
+    } else {
+      out_.line("// {}: {}, blocks in the order {}", operand_.name, name(operand_.layout), order_text());
+    }
     if (operand_.shares_bytes) out_.text(kSharedBytesExtension);
     declare_buffer("Buffer", "uint", "data");
-    if (is_blocked() || is_transposed()) declare_buffer("Blocks", "uvec4", "blocks");
+    if (is_blocked() || may_follow()) declare_buffer("Blocks", "uvec4", "blocks");
     if (is_strided() && is_written()) declare_buffer("Bytes", scalar_type(operand_.dtype), "bytes");
     place();
     if (operand_.access != Access::write) loads();
@@ -44,18 +50,25 @@ class PackedPrinter {
   // Whether a block is four words, which lie along `across`.
   bool is_blocked() const { return dims_.outer_block > 1; }
   bool has_blocks_across() const { return is_blocked() && operand_.across == dims_.outer; }
-  // Whether words that follow each other along `across` do so in memory.
-  bool is_transposed() const { return !is_blocked() && dims_.is_transposed && operand_.across == dims_.outer; }
+  bool is_in_any_order() const { return operand_.is_in_any_order && has_twin(operand_.layout); }
+  // Whether words that follow each other along `across` do so in memory, or may.
+  bool may_follow() const {
+    if (is_blocked() || !operand_.across) return false;
+    return is_in_any_order() || (dims_.is_transposed && operand_.across == dims_.outer);
+  }
 
   std::string order_text() const {
-    std::string text = "blocks in the order ";
+    std::string text;
     for (const Dim dim : dims_.order()) {
       const int block = dims_.block_of(dim);
       text +=
           block == 1 ? fmt::format("[{}]", kLetters[index(dim)]) : fmt::format("[{}/{}]", kLetters[index(dim)], block);
     }
-    if (dims_.block == 1) return text + " of bytes";
-    text += " of ";
+    return text + (dims_.block == 1 ? " of bytes" : " of " + block_text());
+  }
+
+  std::string block_text() const {
+    std::string text;
     if (dims_.outer_block > 1) text += fmt::format("[{} {}]", dims_.outer_block, kLetters[index(dims_.outer)]);
     return text + fmt::format("[{} {}]", dims_.block, kLetters[index(dims_.packed)]);
   }
@@ -70,13 +83,16 @@ class PackedPrinter {
 
   // The number of the block that holds `at`; of strided, of the byte.
   std::string block_number() const {
+    constexpr std::array kAnyOrder = {Dim::batch, Dim::channels, Dim::height, Dim::width};
     std::string sum;
-    const auto order = dims_.order();
+    const auto order = is_in_any_order() ? kAnyOrder : dims_.order();
     for (size_t i = 0; i < kDims; ++i) {
       const int block = dims_.block_of(order[i]);
       sum += fmt::format("{}at.{}", sum.empty() ? "" : " + ", component(order[i]));
       if (block > 1) sum += fmt::format(" / {}u", block);
-      if (i + 1 < kDims) sum += fmt::format(" * problem.{}_strides[{}]", operand_.name, index(order[i]));
+      if (is_in_any_order() || i + 1 < kDims) {
+        sum += fmt::format(" * problem.{}_strides[{}]", operand_.name, index(order[i]));
+      }
     }
     return sum;
   }
@@ -146,7 +162,7 @@ class PackedPrinter {
     {
       const auto indented = out_.indent();
       four_rows(across);
-      if (is_transposed()) out_.line("if (word % 4u == 0u) return {}_blocks[word / 4u];", operand_.name);
+      if (may_follow()) out_.line("if ({}) return {}_blocks[word / 4u];", follow(), operand_.name);
       out_.line("if ({}) {{", are_words(Access::read));
       out_.line("  return uvec4({0}_data[{1}], {0}_data[{2}], {0}_data[{3}], {0}_data[{4}]);", operand_.name,
                 kRowWords[0], kRowWords[1], kRowWords[2], kRowWords[3]);
@@ -199,8 +215,8 @@ class PackedPrinter {
     {
       const auto indented = out_.indent();
       four_rows(across);
-      if (is_transposed()) {
-        out_.line("if (word % 4u == 0u && count >= 4u) {{");
+      if (may_follow()) {
+        out_.line("if ({} && count >= 4u) {{", follow());
         out_.line("  {}_blocks[word / 4u] = rows;", operand_.name);
         out_.line("  return;");
         out_.text("}");
@@ -224,8 +240,8 @@ class PackedPrinter {
   // How many there are, the word of the first, and how many words on the next is.
   void four_rows(Dim across) {
     out_.line("const uint count = {} - at.{};", side(across), component(across));
-    const std::string stride =
-        across == dims_.fastest() ? "1u" : fmt::format("problem.{}_strides[{}]", operand_.name, index(across));
+    const bool is_fastest = !is_in_any_order() && across == dims_.fastest();
+    const std::string stride = is_fastest ? "1u" : fmt::format("problem.{}_strides[{}]", operand_.name, index(across));
     if (is_strided()) {
       out_.line("const uint byte = {}_byte(at);", operand_.name);
       out_.line("const uint word = byte / 4u, next = {} / 4u;", stride);
@@ -235,6 +251,9 @@ class PackedPrinter {
       out_.line("const uint word = {}_word(at), next = {}{};", operand_.name, words, stride);
     }
   }
+
+  // Whether four words are 16 bytes that lie as blocks do.
+  std::string_view follow() const { return is_in_any_order() ? "next == 1u && word % 4u == 0u" : "word % 4u == 0u"; }
 
   // Whether there are four and each is a word of memory, of a plain buffer to be written a whole one.
   std::string are_words(Access access) const {
@@ -274,14 +293,6 @@ Value outer(std::span<const Value> arguments) {
   return Integer(static_cast<int64_t>(has_blocks ? info(*layout).dims.outer : Dim::batch));
 }
 
-Value walk_axis(std::span<const Value> arguments) {
-  const auto written = layout_at(arguments, 0);
-  const auto read = layout_at(arguments, 1);
-  const int64_t axis = std::get<Integer>(arguments[2]).value;
-  if (!written || !read || axis < 0 || axis >= static_cast<int64_t>(kDims)) return Integer(static_cast<int64_t>(kDims));
-  return Integer(static_cast<int64_t>(walk(*written, *read)[static_cast<size_t>(axis)]));
-}
-
 }  // namespace
 
 std::string print(const PackedOperand& operand) { return PackedPrinter(operand).print(); }
@@ -291,7 +302,6 @@ std::vector<Function> layout_functions() {
       {"outer", {Type::word}, 0, Type::integer, outer},
       dimension_of_two("across", across),
       dimension_of_two("third", third),
-      {"walk", {Type::word, Type::word, Type::integer}, 0, Type::integer, walk_axis},
   };
 }
 

@@ -6,6 +6,8 @@
 //
 //   ${declare_packed(input)}           input_data[], input_word(at), input_load(at), input_element(at)
 //   ${declare_packed(input, across)}   and input_rows(at): the four words side by side along dimension `across`
+//   ${declare_blocks(input, across)}   the same, but that the strides alone say in which order blocks lie: layouts that
+//                                      differ in nothing else have one text
 //
 // A coordinate is a uvec4 of (width, height, channels, batch). A word is four elements along the packed dimension, the
 // first in the lowest bits; `strided` reads and writes words at any byte. Strides between blocks are the problem's
@@ -34,12 +36,12 @@ struct PackedOperand {
   std::string_view sides;     // the problem's field
   std::optional<Dim> across;  // without: no rows
   bool shares_bytes = false;  // with another operand, perhaps
+  bool is_in_any_order = false;
 };
 
 std::string print(const PackedOperand& operand);
 
-// outer(layout), across(layout, layout), third(layout, layout), walk(layout, layout, n): dimensions as numbers, 3 where
-// there is none.
+// outer(layout), across(layout, layout), third(layout, layout): dimensions as numbers, 3 where there is none.
 std::vector<expression::Function> layout_functions();
 
 }  // namespace qgen::render

@@ -15,9 +15,9 @@ namespace {
 using expression::Expression;
 using expression::Type;
 
-constexpr std::array<std::string_view, 8> kNames = {"declare",         "declare_bits",    "declare_packed",
-                                                    "declare_problem", "declare_vectors", "declare_words",
-                                                    "extensions",      "local_size"};
+constexpr std::array<std::string_view, 9> kNames = {"declare",        "declare_bits",    "declare_blocks",
+                                                    "declare_packed", "declare_problem", "declare_vectors",
+                                                    "declare_words",  "extensions",      "local_size"};
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ class DeclarationParser {
     if (name_ == "declare_words") return takes(1, 2) ? operand(DeclareOperand::As::words) : errors_;
     if (name_ == "declare_vectors") return takes(1, 1) ? operand(DeclareOperand::As::vectors) : errors_;
     if (name_ == "declare_bits") return takes(1, 2) ? operand(DeclareOperand::As::bits) : errors_;
-    if (name_ == "declare_packed") return takes(1, 2) ? packed_operand() : errors_;
+    if (name_ == "declare_packed" || name_ == "declare_blocks") return takes(1, 2) ? packed_operand() : errors_;
     return takes(1, 3) ? local_size() : errors_;
   }
 
@@ -92,12 +92,12 @@ class DeclarationParser {
     const auto found = find_operand();
     if (!found) return errors_;
     const std::string& name = spec_.operands[*found].name.value;
-    DeclarePacked declaration{*found, std::nullopt, name + "_sides"};
+    DeclarePacked declaration{*found, std::nullopt, name + "_sides", name_ == "declare_blocks"};
     if (!has_four(declaration.sides)) declaration.sides = "sides";
     for (const std::string& field : {name + "_strides", declaration.sides}) {
       if (!has_four(field)) {
         report(arguments_[0].where,
-               fmt::format("'declare_packed' reads problem field '{}', which '{}' lacks", field, spec_.name.value),
+               fmt::format("'{}' reads problem field '{}', which '{}' lacks", name_, field, spec_.name.value),
                fmt::format("{}: u32[4]", field));
       }
     }

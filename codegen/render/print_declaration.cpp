@@ -97,7 +97,8 @@ class Printer {
                             .dtype = *dtype,
                             .layout = *layout,
                             .sides = declaration.sides,
-                            .shares_bytes = may_share_bytes(operand, spec_.operands)};
+                            .shares_bytes = may_share_bytes(operand, spec_.operands),
+                            .is_in_any_order = declaration.is_in_any_order};
     if (!declaration.across) return render::print(described);
     const int64_t across = std::get<Integer>(expression::evaluate(*declaration.across, environment_)).value;
     if (across < 0 || across >= static_cast<int64_t>(Dim::batch) || across == packed(*layout)) {

@@ -17,6 +17,7 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"other_sides", FieldInfo::Kind::u32, offsetof(Problem, other_sides), 4},
@@ -51,6 +52,7 @@ enum class Name : uint16_t {
   output_layout,
   flat,
   workgroup,
+  axes,
   boxes,
   flat_blocks,
   batch_rank,
@@ -108,6 +110,13 @@ int first_failing(const SelectionScope& scope) {
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = table::as_constant(Integer(problem.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.axes) / 16);
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -164,111 +173,111 @@ constexpr BindingInfo bindings_3e3d1955[] = {
   table::buffer(2, Operand::output, Access::write),
   table::problem_buffer(3),
 };
-constexpr BlockField problem_buffer_7e7f45fe[] = {{offsetof(ProblemBuffer, sides), offsetof(Problem, sides), 260}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_ac225ffc = {
+constexpr BlockField problem_buffer_639ceb3e[] = {{offsetof(ProblemBuffer, axes), offsetof(Problem, axes), 264}};
+constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+constexpr InterfaceInfo binds_38c8f19e = {
     .bindings = bindings_3e3d1955,
-    .problem_buffer = problem_buffer_7e7f45fe,
+    .problem_buffer = problem_buffer_639ceb3e,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
+    .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
-  uses_03c77439,
-  uses_08760936,
-  uses_0c76bb2c,
-  uses_2056e506,
-  uses_2d20159a,
-  uses_35928aa8,
-  uses_42bb1249,
-  uses_66660699,
-  uses_7dfa15dc,
-  uses_864abf89,
-  uses_be41e95d,
-  uses_d8e61237,
-  uses_df1fa001,
+  uses_256b7c32,
+  uses_3ab79f1d,
+  uses_45887295,
+  uses_7361a9c7,
+  uses_86bc8595,
+  uses_89aaacf9,
+  uses_8b000843,
+  uses_8e0299ef,
+  uses_92b9409a,
+  uses_a676e350,
+  uses_b0062412,
+  uses_c71c58d9,
+  uses_cbac972d,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_03c77439
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_08760936
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_0c76bb2c
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_2056e506
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_2d20159a
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_35928aa8
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_42bb1249
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_66660699
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_7dfa15dc
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_864abf89
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_be41e95d
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_d8e61237
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_df1fa001
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_256b7c32
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_3ab79f1d
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_45887295
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_7361a9c7
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_86bc8595
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_89aaacf9
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_8b000843
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_8e0299ef
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_92b9409a
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_a676e350
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_b0062412
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_c71c58d9
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_cbac972d
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat0", {packed_4c, packed_4c, packed_4c, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, packed_4c, 1}, uses_be41e95d},
-    {"q8ta_binary.packed_4c.packed_4c.packed_4c1w.flat0", {packed_4c, packed_4c, packed_4c1w, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4c.packed_4c.packed_4w4c.flat0", {packed_4c, packed_4c, packed_4w4c, 0}, uses_66660699},
-    {"q8ta_binary.packed_4c.packed_4c1w.packed_4c.flat0", {packed_4c, packed_4c1w, packed_4c, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4c.packed_4c1w.packed_4c1w.flat0", {packed_4c, packed_4c1w, packed_4c1w, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4c.packed_4c1w.packed_4w4c.flat0", {packed_4c, packed_4c1w, packed_4w4c, 0}, uses_66660699},
-    {"q8ta_binary.packed_4c.packed_4w4c.packed_4c.flat0", {packed_4c, packed_4w4c, packed_4c, 0}, uses_2d20159a},
-    {"q8ta_binary.packed_4c.packed_4w4c.packed_4c1w.flat0", {packed_4c, packed_4w4c, packed_4c1w, 0}, uses_2d20159a},
-    {"q8ta_binary.packed_4c.packed_4w4c.packed_4w4c.flat0", {packed_4c, packed_4w4c, packed_4w4c, 0}, uses_d8e61237},
-    {"q8ta_binary.packed_4c1w.packed_4c.packed_4c.flat0", {packed_4c1w, packed_4c, packed_4c, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4c1w.packed_4c.packed_4c1w.flat0", {packed_4c1w, packed_4c, packed_4c1w, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4c1w.packed_4c.packed_4w4c.flat0", {packed_4c1w, packed_4c, packed_4w4c, 0}, uses_66660699},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c.flat0", {packed_4c1w, packed_4c1w, packed_4c, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat0", {packed_4c1w, packed_4c1w, packed_4c1w, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, packed_4c1w, 1}, uses_be41e95d},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4w4c.flat0", {packed_4c1w, packed_4c1w, packed_4w4c, 0}, uses_66660699},
-    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c.flat0", {packed_4c1w, packed_4w4c, packed_4c, 0}, uses_2d20159a},
-    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c1w.flat0", {packed_4c1w, packed_4w4c, packed_4c1w, 0}, uses_2d20159a},
-    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4w4c.flat0", {packed_4c1w, packed_4w4c, packed_4w4c, 0}, uses_d8e61237},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, packed_4h4w, 0}, uses_42bb1249},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, packed_4h4w, 1}, uses_be41e95d},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4h4w, packed_4w, 0}, uses_0c76bb2c},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.strided.flat0", {packed_4h4w, packed_4h4w, strided, 0}, uses_08760936},
-    {"q8ta_binary.packed_4h4w.packed_4w.packed_4h4w.flat0", {packed_4h4w, packed_4w, packed_4h4w, 0}, uses_03c77439},
-    {"q8ta_binary.packed_4h4w.packed_4w.packed_4w.flat0", {packed_4h4w, packed_4w, packed_4w, 0}, uses_7dfa15dc},
-    {"q8ta_binary.packed_4h4w.packed_4w.strided.flat0", {packed_4h4w, packed_4w, strided, 0}, uses_864abf89},
-    {"q8ta_binary.packed_4h4w.strided.packed_4h4w.flat0", {packed_4h4w, strided, packed_4h4w, 0}, uses_03c77439},
-    {"q8ta_binary.packed_4h4w.strided.packed_4w.flat0", {packed_4h4w, strided, packed_4w, 0}, uses_7dfa15dc},
-    {"q8ta_binary.packed_4h4w.strided.strided.flat0", {packed_4h4w, strided, strided, 0}, uses_864abf89},
-    {"q8ta_binary.packed_4w.packed_4h4w.packed_4h4w.flat0", {packed_4w, packed_4h4w, packed_4h4w, 0}, uses_d8e61237},
-    {"q8ta_binary.packed_4w.packed_4h4w.packed_4w.flat0", {packed_4w, packed_4h4w, packed_4w, 0}, uses_2d20159a},
-    {"q8ta_binary.packed_4w.packed_4h4w.strided.flat0", {packed_4w, packed_4h4w, strided, 0}, uses_2056e506},
-    {"q8ta_binary.packed_4w.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4w, packed_4h4w, 0}, uses_66660699},
-    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, packed_4w, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, packed_4w, 1}, uses_be41e95d},
-    {"q8ta_binary.packed_4w.packed_4w.strided.flat0", {packed_4w, packed_4w, strided, 0}, uses_35928aa8},
-    {"q8ta_binary.packed_4w.strided.packed_4h4w.flat0", {packed_4w, strided, packed_4h4w, 0}, uses_66660699},
-    {"q8ta_binary.packed_4w.strided.packed_4w.flat0", {packed_4w, strided, packed_4w, 0}, uses_df1fa001},
-    {"q8ta_binary.packed_4w.strided.strided.flat0", {packed_4w, strided, strided, 0}, uses_35928aa8},
-    {"q8ta_binary.packed_4w4c.packed_4c.packed_4c.flat0", {packed_4w4c, packed_4c, packed_4c, 0}, uses_7dfa15dc},
-    {"q8ta_binary.packed_4w4c.packed_4c.packed_4c1w.flat0", {packed_4w4c, packed_4c, packed_4c1w, 0}, uses_7dfa15dc},
-    {"q8ta_binary.packed_4w4c.packed_4c.packed_4w4c.flat0", {packed_4w4c, packed_4c, packed_4w4c, 0}, uses_03c77439},
-    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4c.flat0", {packed_4w4c, packed_4c1w, packed_4c, 0}, uses_7dfa15dc},
-    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4c1w.flat0", {packed_4w4c, packed_4c1w, packed_4c1w, 0}, uses_7dfa15dc},
-    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4w4c.flat0", {packed_4w4c, packed_4c1w, packed_4w4c, 0}, uses_03c77439},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c.flat0", {packed_4w4c, packed_4w4c, packed_4c, 0}, uses_0c76bb2c},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c1w.flat0", {packed_4w4c, packed_4w4c, packed_4c1w, 0}, uses_0c76bb2c},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat0", {packed_4w4c, packed_4w4c, packed_4w4c, 0}, uses_42bb1249},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, packed_4w4c, 1}, uses_be41e95d},
-    {"q8ta_binary.strided.packed_4h4w.packed_4h4w.flat0", {strided, packed_4h4w, packed_4h4w, 0}, uses_d8e61237},
-    {"q8ta_binary.strided.packed_4h4w.packed_4w.flat0", {strided, packed_4h4w, packed_4w, 0}, uses_2d20159a},
-    {"q8ta_binary.strided.packed_4h4w.strided.flat0", {strided, packed_4h4w, strided, 0}, uses_2056e506},
-    {"q8ta_binary.strided.packed_4w.packed_4h4w.flat0", {strided, packed_4w, packed_4h4w, 0}, uses_66660699},
-    {"q8ta_binary.strided.packed_4w.packed_4w.flat0", {strided, packed_4w, packed_4w, 0}, uses_df1fa001},
-    {"q8ta_binary.strided.packed_4w.strided.flat0", {strided, packed_4w, strided, 0}, uses_35928aa8},
-    {"q8ta_binary.strided.strided.packed_4h4w.flat0", {strided, strided, packed_4h4w, 0}, uses_66660699},
-    {"q8ta_binary.strided.strided.packed_4w.flat0", {strided, strided, packed_4w, 0}, uses_df1fa001},
-    {"q8ta_binary.strided.strided.strided.flat0", {strided, strided, strided, 0}, uses_35928aa8},
-    {"q8ta_binary.strided.strided.strided.flat1", {strided, strided, strided, 1}, uses_be41e95d},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat0", {packed_4c, packed_4c, packed_4c, 0}, uses_cbac972d},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, packed_4c, 1}, uses_86bc8595},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4c1w.flat0", {packed_4c, packed_4c, packed_4c1w, 0}, uses_cbac972d},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4w4c.flat0", {packed_4c, packed_4c, packed_4w4c, 0}, uses_a676e350},
+    {"q8ta_binary.packed_4c.packed_4c1w.packed_4c.flat0", {packed_4c, packed_4c1w, packed_4c, 0}, uses_cbac972d},
+    {"q8ta_binary.packed_4c.packed_4c1w.packed_4c1w.flat0", {packed_4c, packed_4c1w, packed_4c1w, 0}, uses_cbac972d},
+    {"q8ta_binary.packed_4c.packed_4c1w.packed_4w4c.flat0", {packed_4c, packed_4c1w, packed_4w4c, 0}, uses_a676e350},
+    {"q8ta_binary.packed_4c.packed_4w4c.packed_4c.flat0", {packed_4c, packed_4w4c, packed_4c, 0}, uses_92b9409a},
+    {"q8ta_binary.packed_4c.packed_4w4c.packed_4c1w.flat0", {packed_4c, packed_4w4c, packed_4c1w, 0}, uses_92b9409a},
+    {"q8ta_binary.packed_4c.packed_4w4c.packed_4w4c.flat0", {packed_4c, packed_4w4c, packed_4w4c, 0}, uses_c71c58d9},
+    {"q8ta_binary.packed_4c1w.packed_4c.packed_4c.flat0", {packed_4c1w, packed_4c, packed_4c, 0}, uses_cbac972d},
+    {"q8ta_binary.packed_4c1w.packed_4c.packed_4c1w.flat0", {packed_4c1w, packed_4c, packed_4c1w, 0}, uses_cbac972d},
+    {"q8ta_binary.packed_4c1w.packed_4c.packed_4w4c.flat0", {packed_4c1w, packed_4c, packed_4w4c, 0}, uses_a676e350},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c.flat0", {packed_4c1w, packed_4c1w, packed_4c, 0}, uses_cbac972d},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat0", {packed_4c1w, packed_4c1w, packed_4c1w, 0}, uses_cbac972d},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, packed_4c1w, 1}, uses_86bc8595},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4w4c.flat0", {packed_4c1w, packed_4c1w, packed_4w4c, 0}, uses_a676e350},
+    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c.flat0", {packed_4c1w, packed_4w4c, packed_4c, 0}, uses_92b9409a},
+    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c1w.flat0", {packed_4c1w, packed_4w4c, packed_4c1w, 0}, uses_92b9409a},
+    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4w4c.flat0", {packed_4c1w, packed_4w4c, packed_4w4c, 0}, uses_c71c58d9},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, packed_4h4w, 0}, uses_89aaacf9},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, packed_4h4w, 1}, uses_86bc8595},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4h4w, packed_4w, 0}, uses_8e0299ef},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.strided.flat0", {packed_4h4w, packed_4h4w, strided, 0}, uses_b0062412},
+    {"q8ta_binary.packed_4h4w.packed_4w.packed_4h4w.flat0", {packed_4h4w, packed_4w, packed_4h4w, 0}, uses_45887295},
+    {"q8ta_binary.packed_4h4w.packed_4w.packed_4w.flat0", {packed_4h4w, packed_4w, packed_4w, 0}, uses_8b000843},
+    {"q8ta_binary.packed_4h4w.packed_4w.strided.flat0", {packed_4h4w, packed_4w, strided, 0}, uses_256b7c32},
+    {"q8ta_binary.packed_4h4w.strided.packed_4h4w.flat0", {packed_4h4w, strided, packed_4h4w, 0}, uses_45887295},
+    {"q8ta_binary.packed_4h4w.strided.packed_4w.flat0", {packed_4h4w, strided, packed_4w, 0}, uses_8b000843},
+    {"q8ta_binary.packed_4h4w.strided.strided.flat0", {packed_4h4w, strided, strided, 0}, uses_256b7c32},
+    {"q8ta_binary.packed_4w.packed_4h4w.packed_4h4w.flat0", {packed_4w, packed_4h4w, packed_4h4w, 0}, uses_c71c58d9},
+    {"q8ta_binary.packed_4w.packed_4h4w.packed_4w.flat0", {packed_4w, packed_4h4w, packed_4w, 0}, uses_92b9409a},
+    {"q8ta_binary.packed_4w.packed_4h4w.strided.flat0", {packed_4w, packed_4h4w, strided, 0}, uses_7361a9c7},
+    {"q8ta_binary.packed_4w.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4w, packed_4h4w, 0}, uses_a676e350},
+    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, packed_4w, 0}, uses_cbac972d},
+    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, packed_4w, 1}, uses_86bc8595},
+    {"q8ta_binary.packed_4w.packed_4w.strided.flat0", {packed_4w, packed_4w, strided, 0}, uses_3ab79f1d},
+    {"q8ta_binary.packed_4w.strided.packed_4h4w.flat0", {packed_4w, strided, packed_4h4w, 0}, uses_a676e350},
+    {"q8ta_binary.packed_4w.strided.packed_4w.flat0", {packed_4w, strided, packed_4w, 0}, uses_cbac972d},
+    {"q8ta_binary.packed_4w.strided.strided.flat0", {packed_4w, strided, strided, 0}, uses_3ab79f1d},
+    {"q8ta_binary.packed_4w4c.packed_4c.packed_4c.flat0", {packed_4w4c, packed_4c, packed_4c, 0}, uses_8b000843},
+    {"q8ta_binary.packed_4w4c.packed_4c.packed_4c1w.flat0", {packed_4w4c, packed_4c, packed_4c1w, 0}, uses_8b000843},
+    {"q8ta_binary.packed_4w4c.packed_4c.packed_4w4c.flat0", {packed_4w4c, packed_4c, packed_4w4c, 0}, uses_45887295},
+    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4c.flat0", {packed_4w4c, packed_4c1w, packed_4c, 0}, uses_8b000843},
+    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4c1w.flat0", {packed_4w4c, packed_4c1w, packed_4c1w, 0}, uses_8b000843},
+    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4w4c.flat0", {packed_4w4c, packed_4c1w, packed_4w4c, 0}, uses_45887295},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c.flat0", {packed_4w4c, packed_4w4c, packed_4c, 0}, uses_8e0299ef},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c1w.flat0", {packed_4w4c, packed_4w4c, packed_4c1w, 0}, uses_8e0299ef},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat0", {packed_4w4c, packed_4w4c, packed_4w4c, 0}, uses_89aaacf9},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, packed_4w4c, 1}, uses_86bc8595},
+    {"q8ta_binary.strided.packed_4h4w.packed_4h4w.flat0", {strided, packed_4h4w, packed_4h4w, 0}, uses_c71c58d9},
+    {"q8ta_binary.strided.packed_4h4w.packed_4w.flat0", {strided, packed_4h4w, packed_4w, 0}, uses_92b9409a},
+    {"q8ta_binary.strided.packed_4h4w.strided.flat0", {strided, packed_4h4w, strided, 0}, uses_7361a9c7},
+    {"q8ta_binary.strided.packed_4w.packed_4h4w.flat0", {strided, packed_4w, packed_4h4w, 0}, uses_a676e350},
+    {"q8ta_binary.strided.packed_4w.packed_4w.flat0", {strided, packed_4w, packed_4w, 0}, uses_cbac972d},
+    {"q8ta_binary.strided.packed_4w.strided.flat0", {strided, packed_4w, strided, 0}, uses_3ab79f1d},
+    {"q8ta_binary.strided.strided.packed_4h4w.flat0", {strided, strided, packed_4h4w, 0}, uses_a676e350},
+    {"q8ta_binary.strided.strided.packed_4w.flat0", {strided, strided, packed_4w, 0}, uses_cbac972d},
+    {"q8ta_binary.strided.strided.strided.flat0", {strided, strided, strided, 0}, uses_3ab79f1d},
+    {"q8ta_binary.strided.strided.strided.flat1", {strided, strided, strided, 1}, uses_86bc8595},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -286,6 +295,8 @@ constinit const OperatorInfo op = {
     .conditions = kConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 3,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

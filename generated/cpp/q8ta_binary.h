@@ -39,6 +39,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
+  Required<uint32_t> axes;
   Required<std::array<uint32_t, 4>> sides;
   Required<std::array<uint32_t, 4>> input_sides;
   Required<std::array<uint32_t, 4>> other_sides;
@@ -85,6 +86,7 @@ struct Specialization {
 
 // What modules read of the problem, where they read it.
 struct ProblemBuffer {
+  uint32_t axes;
   uint32_t sides[4];
   uint32_t input_sides[4];
   uint32_t other_sides[4];
@@ -111,32 +113,33 @@ struct ProblemBuffer {
   float high;
   uint32_t padding;
 };
-static_assert(offsetof(ProblemBuffer, sides) == 0);
-static_assert(offsetof(ProblemBuffer, input_sides) == 16);
-static_assert(offsetof(ProblemBuffer, other_sides) == 32);
-static_assert(offsetof(ProblemBuffer, input_strides) == 48);
-static_assert(offsetof(ProblemBuffer, other_strides) == 64);
-static_assert(offsetof(ProblemBuffer, output_strides) == 80);
-static_assert(offsetof(ProblemBuffer, boxes) == 96);
-static_assert(offsetof(ProblemBuffer, box_shifts) == 100);
-static_assert(offsetof(ProblemBuffer, dividers) == 112);
-static_assert(offsetof(ProblemBuffer, flat_blocks) == 148);
-static_assert(offsetof(ProblemBuffer, batch_rank) == 152);
-static_assert(offsetof(ProblemBuffer, batch_sides) == 156);
-static_assert(offsetof(ProblemBuffer, input_batch_strides) == 176);
-static_assert(offsetof(ProblemBuffer, other_batch_strides) == 196);
-static_assert(offsetof(ProblemBuffer, is_product) == 216);
-static_assert(offsetof(ProblemBuffer, is_hardswish) == 220);
-static_assert(offsetof(ProblemBuffer, input_scale) == 224);
-static_assert(offsetof(ProblemBuffer, other_scale) == 228);
-static_assert(offsetof(ProblemBuffer, inverse_scale) == 232);
-static_assert(offsetof(ProblemBuffer, input_zero_point) == 236);
-static_assert(offsetof(ProblemBuffer, other_zero_point) == 240);
-static_assert(offsetof(ProblemBuffer, output_zero_point) == 244);
-static_assert(offsetof(ProblemBuffer, low) == 248);
-static_assert(offsetof(ProblemBuffer, high) == 252);
-static_assert(offsetof(ProblemBuffer, padding) == 256);
-static_assert(sizeof(ProblemBuffer) == 260);
+static_assert(offsetof(ProblemBuffer, axes) == 0);
+static_assert(offsetof(ProblemBuffer, sides) == 4);
+static_assert(offsetof(ProblemBuffer, input_sides) == 20);
+static_assert(offsetof(ProblemBuffer, other_sides) == 36);
+static_assert(offsetof(ProblemBuffer, input_strides) == 52);
+static_assert(offsetof(ProblemBuffer, other_strides) == 68);
+static_assert(offsetof(ProblemBuffer, output_strides) == 84);
+static_assert(offsetof(ProblemBuffer, boxes) == 100);
+static_assert(offsetof(ProblemBuffer, box_shifts) == 104);
+static_assert(offsetof(ProblemBuffer, dividers) == 116);
+static_assert(offsetof(ProblemBuffer, flat_blocks) == 152);
+static_assert(offsetof(ProblemBuffer, batch_rank) == 156);
+static_assert(offsetof(ProblemBuffer, batch_sides) == 160);
+static_assert(offsetof(ProblemBuffer, input_batch_strides) == 180);
+static_assert(offsetof(ProblemBuffer, other_batch_strides) == 200);
+static_assert(offsetof(ProblemBuffer, is_product) == 220);
+static_assert(offsetof(ProblemBuffer, is_hardswish) == 224);
+static_assert(offsetof(ProblemBuffer, input_scale) == 228);
+static_assert(offsetof(ProblemBuffer, other_scale) == 232);
+static_assert(offsetof(ProblemBuffer, inverse_scale) == 236);
+static_assert(offsetof(ProblemBuffer, input_zero_point) == 240);
+static_assert(offsetof(ProblemBuffer, other_zero_point) == 244);
+static_assert(offsetof(ProblemBuffer, output_zero_point) == 248);
+static_assert(offsetof(ProblemBuffer, low) == 252);
+static_assert(offsetof(ProblemBuffer, high) == 256);
+static_assert(offsetof(ProblemBuffer, padding) == 260);
+static_assert(sizeof(ProblemBuffer) == 264);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -15,6 +15,7 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
   {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
@@ -31,6 +32,7 @@ enum class Name : uint16_t {
   output_layout,
   flat,
   workgroup,
+  axes,
   boxes,
   flat_blocks,
   kDevice,
@@ -75,6 +77,13 @@ int first_failing(const SelectionScope& scope) {
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
+
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = table::as_constant(Integer(problem.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.axes) / 16);
+}
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -135,31 +144,31 @@ constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_5342a7aa[] = {{offsetof(PushConstants, sides), offsetof(Problem, sides), 104}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_0eb8d14f = {
+constexpr BlockField push_constants_08f253f5[] = {{offsetof(PushConstants, axes), offsetof(Problem, axes), 108}};
+constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+constexpr InterfaceInfo binds_23435af5 = {
     .bindings = bindings_067ecb10,
-    .push_constants = push_constants_5342a7aa,
+    .push_constants = push_constants_08f253f5,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_37943515,
+    .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
-  uses_0abd4082,
-  uses_2048259e,
-  uses_93bafe0c,
-  uses_9c143eaf,
-  uses_f3932529,
-  uses_f9a765a6,
+  uses_31ce185f,
+  uses_6f80abda,
+  uses_7a039725,
+  uses_7ad7eb9a,
+  uses_d2f5e5ee,
+  uses_e864404a,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_0abd4082
-  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_2048259e
-  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_93bafe0c
-  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_9c143eaf
-  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_f3932529
-  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_f9a765a6
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_31ce185f
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_6f80abda
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_7a039725
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_7ad7eb9a
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_d2f5e5ee
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_e864404a
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -167,90 +176,90 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_clone.i8.packed_4c.packed_4c.flat0", {i8, packed_4c, packed_4c, 0}, uses_f3932529},
-    {"q8ta_clone.i8.packed_4c.packed_4c.flat1", {i8, packed_4c, packed_4c, 1}, uses_93bafe0c},
-    {"q8ta_clone.i8.packed_4c.packed_4c1w.flat0", {i8, packed_4c, packed_4c1w, 0}, uses_f3932529},
-    {"q8ta_clone.i8.packed_4c.packed_4h4w.flat0", {i8, packed_4c, packed_4h4w, 0}, uses_0abd4082},
-    {"q8ta_clone.i8.packed_4c.packed_4w.flat0", {i8, packed_4c, packed_4w, 0}, uses_f3932529},
-    {"q8ta_clone.i8.packed_4c.packed_4w4c.flat0", {i8, packed_4c, packed_4w4c, 0}, uses_0abd4082},
-    {"q8ta_clone.i8.packed_4c.strided.flat0", {i8, packed_4c, strided, 0}, uses_9c143eaf},
-    {"q8ta_clone.i8.packed_4c1w.packed_4c.flat0", {i8, packed_4c1w, packed_4c, 0}, uses_f3932529},
-    {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat0", {i8, packed_4c1w, packed_4c1w, 0}, uses_f3932529},
-    {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat1", {i8, packed_4c1w, packed_4c1w, 1}, uses_93bafe0c},
-    {"q8ta_clone.i8.packed_4c1w.packed_4h4w.flat0", {i8, packed_4c1w, packed_4h4w, 0}, uses_0abd4082},
-    {"q8ta_clone.i8.packed_4c1w.packed_4w.flat0", {i8, packed_4c1w, packed_4w, 0}, uses_f3932529},
-    {"q8ta_clone.i8.packed_4c1w.packed_4w4c.flat0", {i8, packed_4c1w, packed_4w4c, 0}, uses_0abd4082},
-    {"q8ta_clone.i8.packed_4c1w.strided.flat0", {i8, packed_4c1w, strided, 0}, uses_9c143eaf},
-    {"q8ta_clone.i8.packed_4h4w.packed_4c.flat0", {i8, packed_4h4w, packed_4c, 0}, uses_f9a765a6},
-    {"q8ta_clone.i8.packed_4h4w.packed_4c1w.flat0", {i8, packed_4h4w, packed_4c1w, 0}, uses_f9a765a6},
-    {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat0", {i8, packed_4h4w, packed_4h4w, 0}, uses_93bafe0c},
-    {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat1", {i8, packed_4h4w, packed_4h4w, 1}, uses_93bafe0c},
-    {"q8ta_clone.i8.packed_4h4w.packed_4w.flat0", {i8, packed_4h4w, packed_4w, 0}, uses_f9a765a6},
-    {"q8ta_clone.i8.packed_4h4w.packed_4w4c.flat0", {i8, packed_4h4w, packed_4w4c, 0}, uses_93bafe0c},
-    {"q8ta_clone.i8.packed_4h4w.strided.flat0", {i8, packed_4h4w, strided, 0}, uses_2048259e},
-    {"q8ta_clone.i8.packed_4w.packed_4c.flat0", {i8, packed_4w, packed_4c, 0}, uses_f3932529},
-    {"q8ta_clone.i8.packed_4w.packed_4c1w.flat0", {i8, packed_4w, packed_4c1w, 0}, uses_f3932529},
-    {"q8ta_clone.i8.packed_4w.packed_4h4w.flat0", {i8, packed_4w, packed_4h4w, 0}, uses_0abd4082},
-    {"q8ta_clone.i8.packed_4w.packed_4w.flat0", {i8, packed_4w, packed_4w, 0}, uses_f3932529},
-    {"q8ta_clone.i8.packed_4w.packed_4w.flat1", {i8, packed_4w, packed_4w, 1}, uses_93bafe0c},
-    {"q8ta_clone.i8.packed_4w.packed_4w4c.flat0", {i8, packed_4w, packed_4w4c, 0}, uses_0abd4082},
-    {"q8ta_clone.i8.packed_4w.strided.flat0", {i8, packed_4w, strided, 0}, uses_9c143eaf},
-    {"q8ta_clone.i8.packed_4w4c.packed_4c.flat0", {i8, packed_4w4c, packed_4c, 0}, uses_f9a765a6},
-    {"q8ta_clone.i8.packed_4w4c.packed_4c1w.flat0", {i8, packed_4w4c, packed_4c1w, 0}, uses_f9a765a6},
-    {"q8ta_clone.i8.packed_4w4c.packed_4h4w.flat0", {i8, packed_4w4c, packed_4h4w, 0}, uses_93bafe0c},
-    {"q8ta_clone.i8.packed_4w4c.packed_4w.flat0", {i8, packed_4w4c, packed_4w, 0}, uses_f9a765a6},
-    {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat0", {i8, packed_4w4c, packed_4w4c, 0}, uses_93bafe0c},
-    {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat1", {i8, packed_4w4c, packed_4w4c, 1}, uses_93bafe0c},
-    {"q8ta_clone.i8.packed_4w4c.strided.flat0", {i8, packed_4w4c, strided, 0}, uses_2048259e},
-    {"q8ta_clone.i8.strided.packed_4c.flat0", {i8, strided, packed_4c, 0}, uses_f3932529},
-    {"q8ta_clone.i8.strided.packed_4c1w.flat0", {i8, strided, packed_4c1w, 0}, uses_f3932529},
-    {"q8ta_clone.i8.strided.packed_4h4w.flat0", {i8, strided, packed_4h4w, 0}, uses_0abd4082},
-    {"q8ta_clone.i8.strided.packed_4w.flat0", {i8, strided, packed_4w, 0}, uses_f3932529},
-    {"q8ta_clone.i8.strided.packed_4w4c.flat0", {i8, strided, packed_4w4c, 0}, uses_0abd4082},
-    {"q8ta_clone.i8.strided.strided.flat0", {i8, strided, strided, 0}, uses_9c143eaf},
-    {"q8ta_clone.i8.strided.strided.flat1", {i8, strided, strided, 1}, uses_93bafe0c},
-    {"q8ta_clone.u8.packed_4c.packed_4c.flat0", {u8, packed_4c, packed_4c, 0}, uses_f3932529},
-    {"q8ta_clone.u8.packed_4c.packed_4c.flat1", {u8, packed_4c, packed_4c, 1}, uses_93bafe0c},
-    {"q8ta_clone.u8.packed_4c.packed_4c1w.flat0", {u8, packed_4c, packed_4c1w, 0}, uses_f3932529},
-    {"q8ta_clone.u8.packed_4c.packed_4h4w.flat0", {u8, packed_4c, packed_4h4w, 0}, uses_0abd4082},
-    {"q8ta_clone.u8.packed_4c.packed_4w.flat0", {u8, packed_4c, packed_4w, 0}, uses_f3932529},
-    {"q8ta_clone.u8.packed_4c.packed_4w4c.flat0", {u8, packed_4c, packed_4w4c, 0}, uses_0abd4082},
-    {"q8ta_clone.u8.packed_4c.strided.flat0", {u8, packed_4c, strided, 0}, uses_9c143eaf},
-    {"q8ta_clone.u8.packed_4c1w.packed_4c.flat0", {u8, packed_4c1w, packed_4c, 0}, uses_f3932529},
-    {"q8ta_clone.u8.packed_4c1w.packed_4c1w.flat0", {u8, packed_4c1w, packed_4c1w, 0}, uses_f3932529},
-    {"q8ta_clone.u8.packed_4c1w.packed_4c1w.flat1", {u8, packed_4c1w, packed_4c1w, 1}, uses_93bafe0c},
-    {"q8ta_clone.u8.packed_4c1w.packed_4h4w.flat0", {u8, packed_4c1w, packed_4h4w, 0}, uses_0abd4082},
-    {"q8ta_clone.u8.packed_4c1w.packed_4w.flat0", {u8, packed_4c1w, packed_4w, 0}, uses_f3932529},
-    {"q8ta_clone.u8.packed_4c1w.packed_4w4c.flat0", {u8, packed_4c1w, packed_4w4c, 0}, uses_0abd4082},
-    {"q8ta_clone.u8.packed_4c1w.strided.flat0", {u8, packed_4c1w, strided, 0}, uses_9c143eaf},
-    {"q8ta_clone.u8.packed_4h4w.packed_4c.flat0", {u8, packed_4h4w, packed_4c, 0}, uses_f9a765a6},
-    {"q8ta_clone.u8.packed_4h4w.packed_4c1w.flat0", {u8, packed_4h4w, packed_4c1w, 0}, uses_f9a765a6},
-    {"q8ta_clone.u8.packed_4h4w.packed_4h4w.flat0", {u8, packed_4h4w, packed_4h4w, 0}, uses_93bafe0c},
-    {"q8ta_clone.u8.packed_4h4w.packed_4h4w.flat1", {u8, packed_4h4w, packed_4h4w, 1}, uses_93bafe0c},
-    {"q8ta_clone.u8.packed_4h4w.packed_4w.flat0", {u8, packed_4h4w, packed_4w, 0}, uses_f9a765a6},
-    {"q8ta_clone.u8.packed_4h4w.packed_4w4c.flat0", {u8, packed_4h4w, packed_4w4c, 0}, uses_93bafe0c},
-    {"q8ta_clone.u8.packed_4h4w.strided.flat0", {u8, packed_4h4w, strided, 0}, uses_2048259e},
-    {"q8ta_clone.u8.packed_4w.packed_4c.flat0", {u8, packed_4w, packed_4c, 0}, uses_f3932529},
-    {"q8ta_clone.u8.packed_4w.packed_4c1w.flat0", {u8, packed_4w, packed_4c1w, 0}, uses_f3932529},
-    {"q8ta_clone.u8.packed_4w.packed_4h4w.flat0", {u8, packed_4w, packed_4h4w, 0}, uses_0abd4082},
-    {"q8ta_clone.u8.packed_4w.packed_4w.flat0", {u8, packed_4w, packed_4w, 0}, uses_f3932529},
-    {"q8ta_clone.u8.packed_4w.packed_4w.flat1", {u8, packed_4w, packed_4w, 1}, uses_93bafe0c},
-    {"q8ta_clone.u8.packed_4w.packed_4w4c.flat0", {u8, packed_4w, packed_4w4c, 0}, uses_0abd4082},
-    {"q8ta_clone.u8.packed_4w.strided.flat0", {u8, packed_4w, strided, 0}, uses_9c143eaf},
-    {"q8ta_clone.u8.packed_4w4c.packed_4c.flat0", {u8, packed_4w4c, packed_4c, 0}, uses_f9a765a6},
-    {"q8ta_clone.u8.packed_4w4c.packed_4c1w.flat0", {u8, packed_4w4c, packed_4c1w, 0}, uses_f9a765a6},
-    {"q8ta_clone.u8.packed_4w4c.packed_4h4w.flat0", {u8, packed_4w4c, packed_4h4w, 0}, uses_93bafe0c},
-    {"q8ta_clone.u8.packed_4w4c.packed_4w.flat0", {u8, packed_4w4c, packed_4w, 0}, uses_f9a765a6},
-    {"q8ta_clone.u8.packed_4w4c.packed_4w4c.flat0", {u8, packed_4w4c, packed_4w4c, 0}, uses_93bafe0c},
-    {"q8ta_clone.u8.packed_4w4c.packed_4w4c.flat1", {u8, packed_4w4c, packed_4w4c, 1}, uses_93bafe0c},
-    {"q8ta_clone.u8.packed_4w4c.strided.flat0", {u8, packed_4w4c, strided, 0}, uses_2048259e},
-    {"q8ta_clone.u8.strided.packed_4c.flat0", {u8, strided, packed_4c, 0}, uses_f3932529},
-    {"q8ta_clone.u8.strided.packed_4c1w.flat0", {u8, strided, packed_4c1w, 0}, uses_f3932529},
-    {"q8ta_clone.u8.strided.packed_4h4w.flat0", {u8, strided, packed_4h4w, 0}, uses_0abd4082},
-    {"q8ta_clone.u8.strided.packed_4w.flat0", {u8, strided, packed_4w, 0}, uses_f3932529},
-    {"q8ta_clone.u8.strided.packed_4w4c.flat0", {u8, strided, packed_4w4c, 0}, uses_0abd4082},
-    {"q8ta_clone.u8.strided.strided.flat0", {u8, strided, strided, 0}, uses_9c143eaf},
-    {"q8ta_clone.u8.strided.strided.flat1", {u8, strided, strided, 1}, uses_93bafe0c},
+    {"q8ta_clone.i8.packed_4c.packed_4c.flat0", {i8, packed_4c, packed_4c, 0}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4c.packed_4c.flat1", {i8, packed_4c, packed_4c, 1}, uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4c.packed_4c1w.flat0", {i8, packed_4c, packed_4c1w, 0}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4c.packed_4h4w.flat0", {i8, packed_4c, packed_4h4w, 0}, uses_6f80abda},
+    {"q8ta_clone.i8.packed_4c.packed_4w.flat0", {i8, packed_4c, packed_4w, 0}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4c.packed_4w4c.flat0", {i8, packed_4c, packed_4w4c, 0}, uses_6f80abda},
+    {"q8ta_clone.i8.packed_4c.strided.flat0", {i8, packed_4c, strided, 0}, uses_7a039725},
+    {"q8ta_clone.i8.packed_4c1w.packed_4c.flat0", {i8, packed_4c1w, packed_4c, 0}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat0", {i8, packed_4c1w, packed_4c1w, 0}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat1", {i8, packed_4c1w, packed_4c1w, 1}, uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4c1w.packed_4h4w.flat0", {i8, packed_4c1w, packed_4h4w, 0}, uses_6f80abda},
+    {"q8ta_clone.i8.packed_4c1w.packed_4w.flat0", {i8, packed_4c1w, packed_4w, 0}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4c1w.packed_4w4c.flat0", {i8, packed_4c1w, packed_4w4c, 0}, uses_6f80abda},
+    {"q8ta_clone.i8.packed_4c1w.strided.flat0", {i8, packed_4c1w, strided, 0}, uses_7a039725},
+    {"q8ta_clone.i8.packed_4h4w.packed_4c.flat0", {i8, packed_4h4w, packed_4c, 0}, uses_e864404a},
+    {"q8ta_clone.i8.packed_4h4w.packed_4c1w.flat0", {i8, packed_4h4w, packed_4c1w, 0}, uses_e864404a},
+    {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat0", {i8, packed_4h4w, packed_4h4w, 0}, uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat1", {i8, packed_4h4w, packed_4h4w, 1}, uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4h4w.packed_4w.flat0", {i8, packed_4h4w, packed_4w, 0}, uses_e864404a},
+    {"q8ta_clone.i8.packed_4h4w.packed_4w4c.flat0", {i8, packed_4h4w, packed_4w4c, 0}, uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4h4w.strided.flat0", {i8, packed_4h4w, strided, 0}, uses_7ad7eb9a},
+    {"q8ta_clone.i8.packed_4w.packed_4c.flat0", {i8, packed_4w, packed_4c, 0}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4w.packed_4c1w.flat0", {i8, packed_4w, packed_4c1w, 0}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4w.packed_4h4w.flat0", {i8, packed_4w, packed_4h4w, 0}, uses_6f80abda},
+    {"q8ta_clone.i8.packed_4w.packed_4w.flat0", {i8, packed_4w, packed_4w, 0}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4w.packed_4w.flat1", {i8, packed_4w, packed_4w, 1}, uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4w.packed_4w4c.flat0", {i8, packed_4w, packed_4w4c, 0}, uses_6f80abda},
+    {"q8ta_clone.i8.packed_4w.strided.flat0", {i8, packed_4w, strided, 0}, uses_7a039725},
+    {"q8ta_clone.i8.packed_4w4c.packed_4c.flat0", {i8, packed_4w4c, packed_4c, 0}, uses_e864404a},
+    {"q8ta_clone.i8.packed_4w4c.packed_4c1w.flat0", {i8, packed_4w4c, packed_4c1w, 0}, uses_e864404a},
+    {"q8ta_clone.i8.packed_4w4c.packed_4h4w.flat0", {i8, packed_4w4c, packed_4h4w, 0}, uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4w4c.packed_4w.flat0", {i8, packed_4w4c, packed_4w, 0}, uses_e864404a},
+    {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat0", {i8, packed_4w4c, packed_4w4c, 0}, uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat1", {i8, packed_4w4c, packed_4w4c, 1}, uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4w4c.strided.flat0", {i8, packed_4w4c, strided, 0}, uses_7ad7eb9a},
+    {"q8ta_clone.i8.strided.packed_4c.flat0", {i8, strided, packed_4c, 0}, uses_31ce185f},
+    {"q8ta_clone.i8.strided.packed_4c1w.flat0", {i8, strided, packed_4c1w, 0}, uses_31ce185f},
+    {"q8ta_clone.i8.strided.packed_4h4w.flat0", {i8, strided, packed_4h4w, 0}, uses_6f80abda},
+    {"q8ta_clone.i8.strided.packed_4w.flat0", {i8, strided, packed_4w, 0}, uses_31ce185f},
+    {"q8ta_clone.i8.strided.packed_4w4c.flat0", {i8, strided, packed_4w4c, 0}, uses_6f80abda},
+    {"q8ta_clone.i8.strided.strided.flat0", {i8, strided, strided, 0}, uses_7a039725},
+    {"q8ta_clone.i8.strided.strided.flat1", {i8, strided, strided, 1}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4c.packed_4c.flat0", {u8, packed_4c, packed_4c, 0}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4c.packed_4c.flat1", {u8, packed_4c, packed_4c, 1}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4c.packed_4c1w.flat0", {u8, packed_4c, packed_4c1w, 0}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4c.packed_4h4w.flat0", {u8, packed_4c, packed_4h4w, 0}, uses_6f80abda},
+    {"q8ta_clone.u8.packed_4c.packed_4w.flat0", {u8, packed_4c, packed_4w, 0}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4c.packed_4w4c.flat0", {u8, packed_4c, packed_4w4c, 0}, uses_6f80abda},
+    {"q8ta_clone.u8.packed_4c.strided.flat0", {u8, packed_4c, strided, 0}, uses_7a039725},
+    {"q8ta_clone.u8.packed_4c1w.packed_4c.flat0", {u8, packed_4c1w, packed_4c, 0}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4c1w.packed_4c1w.flat0", {u8, packed_4c1w, packed_4c1w, 0}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4c1w.packed_4c1w.flat1", {u8, packed_4c1w, packed_4c1w, 1}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4c1w.packed_4h4w.flat0", {u8, packed_4c1w, packed_4h4w, 0}, uses_6f80abda},
+    {"q8ta_clone.u8.packed_4c1w.packed_4w.flat0", {u8, packed_4c1w, packed_4w, 0}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4c1w.packed_4w4c.flat0", {u8, packed_4c1w, packed_4w4c, 0}, uses_6f80abda},
+    {"q8ta_clone.u8.packed_4c1w.strided.flat0", {u8, packed_4c1w, strided, 0}, uses_7a039725},
+    {"q8ta_clone.u8.packed_4h4w.packed_4c.flat0", {u8, packed_4h4w, packed_4c, 0}, uses_e864404a},
+    {"q8ta_clone.u8.packed_4h4w.packed_4c1w.flat0", {u8, packed_4h4w, packed_4c1w, 0}, uses_e864404a},
+    {"q8ta_clone.u8.packed_4h4w.packed_4h4w.flat0", {u8, packed_4h4w, packed_4h4w, 0}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4h4w.packed_4h4w.flat1", {u8, packed_4h4w, packed_4h4w, 1}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4h4w.packed_4w.flat0", {u8, packed_4h4w, packed_4w, 0}, uses_e864404a},
+    {"q8ta_clone.u8.packed_4h4w.packed_4w4c.flat0", {u8, packed_4h4w, packed_4w4c, 0}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4h4w.strided.flat0", {u8, packed_4h4w, strided, 0}, uses_7ad7eb9a},
+    {"q8ta_clone.u8.packed_4w.packed_4c.flat0", {u8, packed_4w, packed_4c, 0}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4w.packed_4c1w.flat0", {u8, packed_4w, packed_4c1w, 0}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4w.packed_4h4w.flat0", {u8, packed_4w, packed_4h4w, 0}, uses_6f80abda},
+    {"q8ta_clone.u8.packed_4w.packed_4w.flat0", {u8, packed_4w, packed_4w, 0}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4w.packed_4w.flat1", {u8, packed_4w, packed_4w, 1}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4w.packed_4w4c.flat0", {u8, packed_4w, packed_4w4c, 0}, uses_6f80abda},
+    {"q8ta_clone.u8.packed_4w.strided.flat0", {u8, packed_4w, strided, 0}, uses_7a039725},
+    {"q8ta_clone.u8.packed_4w4c.packed_4c.flat0", {u8, packed_4w4c, packed_4c, 0}, uses_e864404a},
+    {"q8ta_clone.u8.packed_4w4c.packed_4c1w.flat0", {u8, packed_4w4c, packed_4c1w, 0}, uses_e864404a},
+    {"q8ta_clone.u8.packed_4w4c.packed_4h4w.flat0", {u8, packed_4w4c, packed_4h4w, 0}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4w4c.packed_4w.flat0", {u8, packed_4w4c, packed_4w, 0}, uses_e864404a},
+    {"q8ta_clone.u8.packed_4w4c.packed_4w4c.flat0", {u8, packed_4w4c, packed_4w4c, 0}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4w4c.packed_4w4c.flat1", {u8, packed_4w4c, packed_4w4c, 1}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4w4c.strided.flat0", {u8, packed_4w4c, strided, 0}, uses_7ad7eb9a},
+    {"q8ta_clone.u8.strided.packed_4c.flat0", {u8, strided, packed_4c, 0}, uses_31ce185f},
+    {"q8ta_clone.u8.strided.packed_4c1w.flat0", {u8, strided, packed_4c1w, 0}, uses_31ce185f},
+    {"q8ta_clone.u8.strided.packed_4h4w.flat0", {u8, strided, packed_4h4w, 0}, uses_6f80abda},
+    {"q8ta_clone.u8.strided.packed_4w.flat0", {u8, strided, packed_4w, 0}, uses_31ce185f},
+    {"q8ta_clone.u8.strided.packed_4w4c.flat0", {u8, strided, packed_4w4c, 0}, uses_6f80abda},
+    {"q8ta_clone.u8.strided.strided.flat0", {u8, strided, strided, 0}, uses_7a039725},
+    {"q8ta_clone.u8.strided.strided.flat1", {u8, strided, strided, 1}, uses_d2f5e5ee},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -268,6 +277,8 @@ constinit const OperatorInfo op = {
     .conditions = kConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 3,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

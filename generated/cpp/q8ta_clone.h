@@ -37,6 +37,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
+  Required<uint32_t> axes;
   Required<std::array<uint32_t, 4>> sides;
   Required<std::array<uint32_t, 4>> input_strides;
   Required<std::array<uint32_t, 4>> output_strides;
@@ -65,6 +66,7 @@ struct Specialization {
 
 // What modules read of the problem, where they read it.
 struct PushConstants {
+  uint32_t axes;
   uint32_t sides[4];
   uint32_t input_strides[4];
   uint32_t output_strides[4];
@@ -73,14 +75,15 @@ struct PushConstants {
   uint32_t dividers[9];
   uint32_t flat_blocks;
 };
-static_assert(offsetof(PushConstants, sides) == 0);
-static_assert(offsetof(PushConstants, input_strides) == 16);
-static_assert(offsetof(PushConstants, output_strides) == 32);
-static_assert(offsetof(PushConstants, boxes) == 48);
-static_assert(offsetof(PushConstants, box_shifts) == 52);
-static_assert(offsetof(PushConstants, dividers) == 64);
-static_assert(offsetof(PushConstants, flat_blocks) == 100);
-static_assert(sizeof(PushConstants) == 104);
+static_assert(offsetof(PushConstants, axes) == 0);
+static_assert(offsetof(PushConstants, sides) == 4);
+static_assert(offsetof(PushConstants, input_strides) == 20);
+static_assert(offsetof(PushConstants, output_strides) == 36);
+static_assert(offsetof(PushConstants, boxes) == 52);
+static_assert(offsetof(PushConstants, box_shifts) == 56);
+static_assert(offsetof(PushConstants, dividers) == 68);
+static_assert(offsetof(PushConstants, flat_blocks) == 104);
+static_assert(sizeof(PushConstants) == 108);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

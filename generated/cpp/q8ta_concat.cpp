@@ -18,6 +18,7 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_1_sides", FieldInfo::Kind::u32, offsetof(Problem, input_1_sides), 4},
   {"input_2_sides", FieldInfo::Kind::u32, offsetof(Problem, input_2_sides), 4},
@@ -47,6 +48,7 @@ enum class Name : uint16_t {
   input_layout,
   output_layout,
   workgroup,
+  axes,
   axis,
   period,
   boxes,
@@ -79,6 +81,13 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
+
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = table::as_constant(Integer(problem.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.axes) / 16);
+}
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -131,37 +140,37 @@ constexpr BindingInfo bindings_e391a405[] = {
   table::buffer(4, Operand::output, Access::write),
   table::problem_buffer(5),
 };
-constexpr BlockField problem_buffer_481318a2[] = {{offsetof(ProblemBuffer, sides), offsetof(Problem, sides), 308}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_763683b7 = {
+constexpr BlockField problem_buffer_86c5d31e[] = {{offsetof(ProblemBuffer, axes), offsetof(Problem, axes), 312}};
+constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+constexpr InterfaceInfo binds_fa60eda5 = {
     .bindings = bindings_e391a405,
-    .problem_buffer = problem_buffer_481318a2,
+    .problem_buffer = problem_buffer_86c5d31e,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
+    .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
-  uses_19de0971,
-  uses_263de924,
-  uses_c821bbfe,
+  uses_12ab3070,
+  uses_96e8e9b8,
+  uses_e69c53e1,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_763683b7, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_19de0971
-  {&binds_763683b7, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_263de924
-  {&binds_763683b7, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_c821bbfe
+  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_12ab3070
+  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_96e8e9b8
+  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_e69c53e1
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_concat.packed_4c.packed_4c", {packed_4c, packed_4c}, uses_c821bbfe},
-    {"q8ta_concat.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w}, uses_c821bbfe},
-    {"q8ta_concat.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w}, uses_263de924},
-    {"q8ta_concat.packed_4w.packed_4w", {packed_4w, packed_4w}, uses_c821bbfe},
-    {"q8ta_concat.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c}, uses_263de924},
-    {"q8ta_concat.strided.strided", {strided, strided}, uses_19de0971},
+    {"q8ta_concat.packed_4c.packed_4c", {packed_4c, packed_4c}, uses_96e8e9b8},
+    {"q8ta_concat.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w}, uses_96e8e9b8},
+    {"q8ta_concat.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w}, uses_e69c53e1},
+    {"q8ta_concat.packed_4w.packed_4w", {packed_4w, packed_4w}, uses_96e8e9b8},
+    {"q8ta_concat.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c}, uses_e69c53e1},
+    {"q8ta_concat.strided.strided", {strided, strided}, uses_12ab3070},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -178,6 +187,8 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 3,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

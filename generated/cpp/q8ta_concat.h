@@ -43,6 +43,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
+  Required<uint32_t> axes;
   Required<std::array<uint32_t, 4>> sides;
   Required<std::array<uint32_t, 4>> input_1_sides;
   Required<std::array<uint32_t, 4>> input_2_sides;
@@ -84,6 +85,7 @@ struct Specialization {
 
 // What modules read of the problem, where they read it.
 struct ProblemBuffer {
+  uint32_t axes;
   uint32_t sides[4];
   uint32_t input_1_sides[4];
   uint32_t input_2_sides[4];
@@ -107,29 +109,30 @@ struct ProblemBuffer {
   int32_t output_zero_point;
   uint32_t padding;
 };
-static_assert(offsetof(ProblemBuffer, sides) == 0);
-static_assert(offsetof(ProblemBuffer, input_1_sides) == 16);
-static_assert(offsetof(ProblemBuffer, input_2_sides) == 32);
-static_assert(offsetof(ProblemBuffer, input_3_sides) == 48);
-static_assert(offsetof(ProblemBuffer, input_4_sides) == 64);
-static_assert(offsetof(ProblemBuffer, input_1_strides) == 80);
-static_assert(offsetof(ProblemBuffer, input_2_strides) == 96);
-static_assert(offsetof(ProblemBuffer, input_3_strides) == 112);
-static_assert(offsetof(ProblemBuffer, input_4_strides) == 128);
-static_assert(offsetof(ProblemBuffer, output_strides) == 144);
-static_assert(offsetof(ProblemBuffer, axis) == 160);
-static_assert(offsetof(ProblemBuffer, period) == 164);
-static_assert(offsetof(ProblemBuffer, begins) == 168);
-static_assert(offsetof(ProblemBuffer, lengths) == 184);
-static_assert(offsetof(ProblemBuffer, boxes) == 200);
-static_assert(offsetof(ProblemBuffer, box_shifts) == 204);
-static_assert(offsetof(ProblemBuffer, dividers) == 216);
-static_assert(offsetof(ProblemBuffer, input_scales) == 264);
-static_assert(offsetof(ProblemBuffer, input_zero_points) == 280);
-static_assert(offsetof(ProblemBuffer, inverse_scale) == 296);
-static_assert(offsetof(ProblemBuffer, output_zero_point) == 300);
-static_assert(offsetof(ProblemBuffer, padding) == 304);
-static_assert(sizeof(ProblemBuffer) == 308);
+static_assert(offsetof(ProblemBuffer, axes) == 0);
+static_assert(offsetof(ProblemBuffer, sides) == 4);
+static_assert(offsetof(ProblemBuffer, input_1_sides) == 20);
+static_assert(offsetof(ProblemBuffer, input_2_sides) == 36);
+static_assert(offsetof(ProblemBuffer, input_3_sides) == 52);
+static_assert(offsetof(ProblemBuffer, input_4_sides) == 68);
+static_assert(offsetof(ProblemBuffer, input_1_strides) == 84);
+static_assert(offsetof(ProblemBuffer, input_2_strides) == 100);
+static_assert(offsetof(ProblemBuffer, input_3_strides) == 116);
+static_assert(offsetof(ProblemBuffer, input_4_strides) == 132);
+static_assert(offsetof(ProblemBuffer, output_strides) == 148);
+static_assert(offsetof(ProblemBuffer, axis) == 164);
+static_assert(offsetof(ProblemBuffer, period) == 168);
+static_assert(offsetof(ProblemBuffer, begins) == 172);
+static_assert(offsetof(ProblemBuffer, lengths) == 188);
+static_assert(offsetof(ProblemBuffer, boxes) == 204);
+static_assert(offsetof(ProblemBuffer, box_shifts) == 208);
+static_assert(offsetof(ProblemBuffer, dividers) == 220);
+static_assert(offsetof(ProblemBuffer, input_scales) == 268);
+static_assert(offsetof(ProblemBuffer, input_zero_points) == 284);
+static_assert(offsetof(ProblemBuffer, inverse_scale) == 300);
+static_assert(offsetof(ProblemBuffer, output_zero_point) == 304);
+static_assert(offsetof(ProblemBuffer, padding) == 308);
+static_assert(sizeof(ProblemBuffer) == 312);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

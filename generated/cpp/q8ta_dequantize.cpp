@@ -15,6 +15,7 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
   {"output_strides", FieldInfo::Kind::i32, offsetof(Problem, output_strides), 4},
@@ -34,6 +35,7 @@ enum class Name : uint16_t {
   output_storage,
   output_layout,
   workgroup,
+  axes,
   output_first,
   output_aligned,
   boxes,
@@ -69,6 +71,13 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
+
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = table::as_constant(Integer(problem.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.axes) / 16);
+}
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -113,45 +122,45 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_067ecb10[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::output, Access::write),
-};
-constexpr BlockField push_constants_47fb35f5[] = {{offsetof(PushConstants, sides), offsetof(Problem, sides), 116}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_7ac3a9aa = {
-    .bindings = bindings_067ecb10,
-    .push_constants = push_constants_47fb35f5,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_37943515,
-};
-constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 constexpr BindingInfo bindings_712e3f3d[] = {
   table::buffer(0, Operand::input, Access::read),
   table::image(1, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_44b867c6 = {
+constexpr BlockField push_constants_15048f5b[] = {{offsetof(PushConstants, axes), offsetof(Problem, axes), 120}};
+constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+constexpr InterfaceInfo binds_21c538ca = {
     .bindings = bindings_712e3f3d,
-    .push_constants = push_constants_47fb35f5,
+    .push_constants = push_constants_15048f5b,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_37943515,
+    .specialization = slots_1b5ef3dc,
+};
+constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr BindingInfo bindings_067ecb10[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::output, Access::write),
+};
+constexpr InterfaceInfo binds_e0fccf97 = {
+    .bindings = bindings_067ecb10,
+    .push_constants = push_constants_15048f5b,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_1b5ef3dc,
 };
 enum Interface : uint16_t {
-  uses_212c101a,
-  uses_29812710,
-  uses_30e3844a,
-  uses_5986055c,
-  uses_ad58fd25,
-  uses_d306969c,
+  uses_614d2519,
+  uses_8456ed3b,
+  uses_98b76da2,
+  uses_b2e6c770,
+  uses_c9211e95,
+  uses_f6cc06dc,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_212c101a
-  {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_29812710
-  {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_30e3844a
-  {&binds_44b867c6, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_5986055c
-  {&binds_44b867c6, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_ad58fd25
-  {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_d306969c
+  {&binds_21c538ca, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_614d2519
+  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_8456ed3b
+  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_98b76da2
+  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_b2e6c770
+  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_c9211e95
+  {&binds_21c538ca, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_f6cc06dc
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -160,54 +169,54 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_dequantize.packed_4c.f16.buffer.strided", {packed_4c, f16, buffer, strided}, uses_29812710},
-    {"q8ta_dequantize.packed_4c.f16.texture3d.channels_packed", {packed_4c, f16, texture3d, channels_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4c.f16.texture3d.height_packed", {packed_4c, f16, texture3d, height_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4c.f16.texture3d.width_packed", {packed_4c, f16, texture3d, width_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4c.f32.buffer.strided", {packed_4c, f32, buffer, strided}, uses_30e3844a},
-    {"q8ta_dequantize.packed_4c.f32.texture3d.channels_packed", {packed_4c, f32, texture3d, channels_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4c.f32.texture3d.height_packed", {packed_4c, f32, texture3d, height_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4c.f32.texture3d.width_packed", {packed_4c, f32, texture3d, width_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4c1w.f16.buffer.strided", {packed_4c1w, f16, buffer, strided}, uses_29812710},
-    {"q8ta_dequantize.packed_4c1w.f16.texture3d.channels_packed", {packed_4c1w, f16, texture3d, channels_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4c1w.f16.texture3d.height_packed", {packed_4c1w, f16, texture3d, height_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4c1w.f16.texture3d.width_packed", {packed_4c1w, f16, texture3d, width_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4c1w.f32.buffer.strided", {packed_4c1w, f32, buffer, strided}, uses_30e3844a},
-    {"q8ta_dequantize.packed_4c1w.f32.texture3d.channels_packed", {packed_4c1w, f32, texture3d, channels_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4c1w.f32.texture3d.height_packed", {packed_4c1w, f32, texture3d, height_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4c1w.f32.texture3d.width_packed", {packed_4c1w, f32, texture3d, width_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4h4w.f16.buffer.strided", {packed_4h4w, f16, buffer, strided}, uses_212c101a},
-    {"q8ta_dequantize.packed_4h4w.f16.texture3d.channels_packed", {packed_4h4w, f16, texture3d, channels_packed}, uses_5986055c},
-    {"q8ta_dequantize.packed_4h4w.f16.texture3d.height_packed", {packed_4h4w, f16, texture3d, height_packed}, uses_5986055c},
-    {"q8ta_dequantize.packed_4h4w.f16.texture3d.width_packed", {packed_4h4w, f16, texture3d, width_packed}, uses_5986055c},
-    {"q8ta_dequantize.packed_4h4w.f32.buffer.strided", {packed_4h4w, f32, buffer, strided}, uses_d306969c},
-    {"q8ta_dequantize.packed_4h4w.f32.texture3d.channels_packed", {packed_4h4w, f32, texture3d, channels_packed}, uses_5986055c},
-    {"q8ta_dequantize.packed_4h4w.f32.texture3d.height_packed", {packed_4h4w, f32, texture3d, height_packed}, uses_5986055c},
-    {"q8ta_dequantize.packed_4h4w.f32.texture3d.width_packed", {packed_4h4w, f32, texture3d, width_packed}, uses_5986055c},
-    {"q8ta_dequantize.packed_4w.f16.buffer.strided", {packed_4w, f16, buffer, strided}, uses_29812710},
-    {"q8ta_dequantize.packed_4w.f16.texture3d.channels_packed", {packed_4w, f16, texture3d, channels_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4w.f16.texture3d.height_packed", {packed_4w, f16, texture3d, height_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4w.f16.texture3d.width_packed", {packed_4w, f16, texture3d, width_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4w.f32.buffer.strided", {packed_4w, f32, buffer, strided}, uses_30e3844a},
-    {"q8ta_dequantize.packed_4w.f32.texture3d.channels_packed", {packed_4w, f32, texture3d, channels_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4w.f32.texture3d.height_packed", {packed_4w, f32, texture3d, height_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4w.f32.texture3d.width_packed", {packed_4w, f32, texture3d, width_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4w4c.f16.buffer.strided", {packed_4w4c, f16, buffer, strided}, uses_212c101a},
-    {"q8ta_dequantize.packed_4w4c.f16.texture3d.channels_packed", {packed_4w4c, f16, texture3d, channels_packed}, uses_5986055c},
-    {"q8ta_dequantize.packed_4w4c.f16.texture3d.height_packed", {packed_4w4c, f16, texture3d, height_packed}, uses_5986055c},
-    {"q8ta_dequantize.packed_4w4c.f16.texture3d.width_packed", {packed_4w4c, f16, texture3d, width_packed}, uses_5986055c},
-    {"q8ta_dequantize.packed_4w4c.f32.buffer.strided", {packed_4w4c, f32, buffer, strided}, uses_d306969c},
-    {"q8ta_dequantize.packed_4w4c.f32.texture3d.channels_packed", {packed_4w4c, f32, texture3d, channels_packed}, uses_5986055c},
-    {"q8ta_dequantize.packed_4w4c.f32.texture3d.height_packed", {packed_4w4c, f32, texture3d, height_packed}, uses_5986055c},
-    {"q8ta_dequantize.packed_4w4c.f32.texture3d.width_packed", {packed_4w4c, f32, texture3d, width_packed}, uses_5986055c},
-    {"q8ta_dequantize.strided.f16.buffer.strided", {strided, f16, buffer, strided}, uses_29812710},
-    {"q8ta_dequantize.strided.f16.texture3d.channels_packed", {strided, f16, texture3d, channels_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.strided.f16.texture3d.height_packed", {strided, f16, texture3d, height_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.strided.f16.texture3d.width_packed", {strided, f16, texture3d, width_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.strided.f32.buffer.strided", {strided, f32, buffer, strided}, uses_30e3844a},
-    {"q8ta_dequantize.strided.f32.texture3d.channels_packed", {strided, f32, texture3d, channels_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.strided.f32.texture3d.height_packed", {strided, f32, texture3d, height_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.strided.f32.texture3d.width_packed", {strided, f32, texture3d, width_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4c.f16.buffer.strided", {packed_4c, f16, buffer, strided}, uses_98b76da2},
+    {"q8ta_dequantize.packed_4c.f16.texture3d.channels_packed", {packed_4c, f16, texture3d, channels_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c.f16.texture3d.height_packed", {packed_4c, f16, texture3d, height_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c.f16.texture3d.width_packed", {packed_4c, f16, texture3d, width_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c.f32.buffer.strided", {packed_4c, f32, buffer, strided}, uses_c9211e95},
+    {"q8ta_dequantize.packed_4c.f32.texture3d.channels_packed", {packed_4c, f32, texture3d, channels_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c.f32.texture3d.height_packed", {packed_4c, f32, texture3d, height_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c.f32.texture3d.width_packed", {packed_4c, f32, texture3d, width_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c1w.f16.buffer.strided", {packed_4c1w, f16, buffer, strided}, uses_98b76da2},
+    {"q8ta_dequantize.packed_4c1w.f16.texture3d.channels_packed", {packed_4c1w, f16, texture3d, channels_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c1w.f16.texture3d.height_packed", {packed_4c1w, f16, texture3d, height_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c1w.f16.texture3d.width_packed", {packed_4c1w, f16, texture3d, width_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c1w.f32.buffer.strided", {packed_4c1w, f32, buffer, strided}, uses_c9211e95},
+    {"q8ta_dequantize.packed_4c1w.f32.texture3d.channels_packed", {packed_4c1w, f32, texture3d, channels_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c1w.f32.texture3d.height_packed", {packed_4c1w, f32, texture3d, height_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c1w.f32.texture3d.width_packed", {packed_4c1w, f32, texture3d, width_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4h4w.f16.buffer.strided", {packed_4h4w, f16, buffer, strided}, uses_8456ed3b},
+    {"q8ta_dequantize.packed_4h4w.f16.texture3d.channels_packed", {packed_4h4w, f16, texture3d, channels_packed}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4h4w.f16.texture3d.height_packed", {packed_4h4w, f16, texture3d, height_packed}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4h4w.f16.texture3d.width_packed", {packed_4h4w, f16, texture3d, width_packed}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4h4w.f32.buffer.strided", {packed_4h4w, f32, buffer, strided}, uses_b2e6c770},
+    {"q8ta_dequantize.packed_4h4w.f32.texture3d.channels_packed", {packed_4h4w, f32, texture3d, channels_packed}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4h4w.f32.texture3d.height_packed", {packed_4h4w, f32, texture3d, height_packed}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4h4w.f32.texture3d.width_packed", {packed_4h4w, f32, texture3d, width_packed}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4w.f16.buffer.strided", {packed_4w, f16, buffer, strided}, uses_98b76da2},
+    {"q8ta_dequantize.packed_4w.f16.texture3d.channels_packed", {packed_4w, f16, texture3d, channels_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4w.f16.texture3d.height_packed", {packed_4w, f16, texture3d, height_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4w.f16.texture3d.width_packed", {packed_4w, f16, texture3d, width_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4w.f32.buffer.strided", {packed_4w, f32, buffer, strided}, uses_c9211e95},
+    {"q8ta_dequantize.packed_4w.f32.texture3d.channels_packed", {packed_4w, f32, texture3d, channels_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4w.f32.texture3d.height_packed", {packed_4w, f32, texture3d, height_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4w.f32.texture3d.width_packed", {packed_4w, f32, texture3d, width_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4w4c.f16.buffer.strided", {packed_4w4c, f16, buffer, strided}, uses_8456ed3b},
+    {"q8ta_dequantize.packed_4w4c.f16.texture3d.channels_packed", {packed_4w4c, f16, texture3d, channels_packed}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4w4c.f16.texture3d.height_packed", {packed_4w4c, f16, texture3d, height_packed}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4w4c.f16.texture3d.width_packed", {packed_4w4c, f16, texture3d, width_packed}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4w4c.f32.buffer.strided", {packed_4w4c, f32, buffer, strided}, uses_b2e6c770},
+    {"q8ta_dequantize.packed_4w4c.f32.texture3d.channels_packed", {packed_4w4c, f32, texture3d, channels_packed}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4w4c.f32.texture3d.height_packed", {packed_4w4c, f32, texture3d, height_packed}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4w4c.f32.texture3d.width_packed", {packed_4w4c, f32, texture3d, width_packed}, uses_f6cc06dc},
+    {"q8ta_dequantize.strided.f16.buffer.strided", {strided, f16, buffer, strided}, uses_98b76da2},
+    {"q8ta_dequantize.strided.f16.texture3d.channels_packed", {strided, f16, texture3d, channels_packed}, uses_614d2519},
+    {"q8ta_dequantize.strided.f16.texture3d.height_packed", {strided, f16, texture3d, height_packed}, uses_614d2519},
+    {"q8ta_dequantize.strided.f16.texture3d.width_packed", {strided, f16, texture3d, width_packed}, uses_614d2519},
+    {"q8ta_dequantize.strided.f32.buffer.strided", {strided, f32, buffer, strided}, uses_c9211e95},
+    {"q8ta_dequantize.strided.f32.texture3d.channels_packed", {strided, f32, texture3d, channels_packed}, uses_614d2519},
+    {"q8ta_dequantize.strided.f32.texture3d.height_packed", {strided, f32, texture3d, height_packed}, uses_614d2519},
+    {"q8ta_dequantize.strided.f32.texture3d.width_packed", {strided, f32, texture3d, width_packed}, uses_614d2519},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -224,6 +233,8 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 3,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

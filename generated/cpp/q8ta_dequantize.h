@@ -37,6 +37,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
+  Required<uint32_t> axes;
   Required<std::array<uint32_t, 4>> sides;
   Required<std::array<uint32_t, 4>> input_strides;
   Required<std::array<int32_t, 4>> output_strides;
@@ -68,6 +69,7 @@ struct Specialization {
 
 // What modules read of the problem, where they read it.
 struct PushConstants {
+  uint32_t axes;
   uint32_t sides[4];
   uint32_t input_strides[4];
   int32_t output_strides[4];
@@ -79,17 +81,18 @@ struct PushConstants {
   float scale;
   int32_t zero_point;
 };
-static_assert(offsetof(PushConstants, sides) == 0);
-static_assert(offsetof(PushConstants, input_strides) == 16);
-static_assert(offsetof(PushConstants, output_strides) == 32);
-static_assert(offsetof(PushConstants, output_first) == 48);
-static_assert(offsetof(PushConstants, output_aligned) == 52);
-static_assert(offsetof(PushConstants, boxes) == 56);
-static_assert(offsetof(PushConstants, box_shifts) == 60);
-static_assert(offsetof(PushConstants, dividers) == 72);
-static_assert(offsetof(PushConstants, scale) == 108);
-static_assert(offsetof(PushConstants, zero_point) == 112);
-static_assert(sizeof(PushConstants) == 116);
+static_assert(offsetof(PushConstants, axes) == 0);
+static_assert(offsetof(PushConstants, sides) == 4);
+static_assert(offsetof(PushConstants, input_strides) == 20);
+static_assert(offsetof(PushConstants, output_strides) == 36);
+static_assert(offsetof(PushConstants, output_first) == 52);
+static_assert(offsetof(PushConstants, output_aligned) == 56);
+static_assert(offsetof(PushConstants, boxes) == 60);
+static_assert(offsetof(PushConstants, box_shifts) == 64);
+static_assert(offsetof(PushConstants, dividers) == 76);
+static_assert(offsetof(PushConstants, scale) == 112);
+static_assert(offsetof(PushConstants, zero_point) == 116);
+static_assert(sizeof(PushConstants) == 120);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -15,6 +15,7 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
@@ -32,6 +33,7 @@ enum class Name : uint16_t {
   input_layout,
   output_layout,
   workgroup,
+  axes,
   upscale,
   boxes,
   padding,
@@ -61,6 +63,13 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
+
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = table::as_constant(Integer(problem.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.axes) / 16);
+}
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -107,67 +116,67 @@ constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(1, Operand::output, Access::write),
   table::problem_buffer(2),
 };
-constexpr BlockField problem_buffer_99b0e54b[] = {{offsetof(ProblemBuffer, sides), offsetof(Problem, sides), 392}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_f94593bb = {
+constexpr BlockField problem_buffer_88ef1213[] = {{offsetof(ProblemBuffer, axes), offsetof(Problem, axes), 396}};
+constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+constexpr InterfaceInfo binds_64454d10 = {
     .bindings = bindings_f19e3202,
-    .problem_buffer = problem_buffer_99b0e54b,
+    .problem_buffer = problem_buffer_88ef1213,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
+    .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_80acd23f[] = {256, 256};
 enum Interface : uint16_t {
-  uses_6cc8fa2e,
-  uses_6edb8266,
-  uses_bda2c113,
+  uses_0fbf809c,
+  uses_85edaabd,
+  uses_f8e482a3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_f94593bb, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_6cc8fa2e
-  {&binds_f94593bb, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_6edb8266
-  {&binds_f94593bb, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_bda2c113
+  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_0fbf809c
+  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_85edaabd
+  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_f8e482a3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_pixel_shuffle.packed_4c.packed_4c", {packed_4c, packed_4c}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4c.packed_4c1w", {packed_4c, packed_4c1w}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4c.packed_4h4w", {packed_4c, packed_4h4w}, uses_6cc8fa2e},
-    {"q8ta_pixel_shuffle.packed_4c.packed_4w", {packed_4c, packed_4w}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4c.packed_4w4c", {packed_4c, packed_4w4c}, uses_6cc8fa2e},
-    {"q8ta_pixel_shuffle.packed_4c.strided", {packed_4c, strided}, uses_6edb8266},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4c", {packed_4c1w, packed_4c}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4h4w", {packed_4c1w, packed_4h4w}, uses_6cc8fa2e},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4w", {packed_4c1w, packed_4w}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4w4c", {packed_4c1w, packed_4w4c}, uses_6cc8fa2e},
-    {"q8ta_pixel_shuffle.packed_4c1w.strided", {packed_4c1w, strided}, uses_6edb8266},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4c", {packed_4h4w, packed_4c}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4c1w", {packed_4h4w, packed_4c1w}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w}, uses_6cc8fa2e},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4w", {packed_4h4w, packed_4w}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4w4c", {packed_4h4w, packed_4w4c}, uses_6cc8fa2e},
-    {"q8ta_pixel_shuffle.packed_4h4w.strided", {packed_4h4w, strided}, uses_6edb8266},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4c", {packed_4w, packed_4c}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4c1w", {packed_4w, packed_4c1w}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4h4w", {packed_4w, packed_4h4w}, uses_6cc8fa2e},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4w", {packed_4w, packed_4w}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4w4c", {packed_4w, packed_4w4c}, uses_6cc8fa2e},
-    {"q8ta_pixel_shuffle.packed_4w.strided", {packed_4w, strided}, uses_6edb8266},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4c", {packed_4w4c, packed_4c}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4c1w", {packed_4w4c, packed_4c1w}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4h4w", {packed_4w4c, packed_4h4w}, uses_6cc8fa2e},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4w", {packed_4w4c, packed_4w}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c}, uses_6cc8fa2e},
-    {"q8ta_pixel_shuffle.packed_4w4c.strided", {packed_4w4c, strided}, uses_6edb8266},
-    {"q8ta_pixel_shuffle.strided.packed_4c", {strided, packed_4c}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.strided.packed_4c1w", {strided, packed_4c1w}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.strided.packed_4h4w", {strided, packed_4h4w}, uses_6cc8fa2e},
-    {"q8ta_pixel_shuffle.strided.packed_4w", {strided, packed_4w}, uses_bda2c113},
-    {"q8ta_pixel_shuffle.strided.packed_4w4c", {strided, packed_4w4c}, uses_6cc8fa2e},
-    {"q8ta_pixel_shuffle.strided.strided", {strided, strided}, uses_6edb8266},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4c", {packed_4c, packed_4c}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4c1w", {packed_4c, packed_4c1w}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4h4w", {packed_4c, packed_4h4w}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4w", {packed_4c, packed_4w}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4w4c", {packed_4c, packed_4w4c}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4c.strided", {packed_4c, strided}, uses_0fbf809c},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4c", {packed_4c1w, packed_4c}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4h4w", {packed_4c1w, packed_4h4w}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4w", {packed_4c1w, packed_4w}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4w4c", {packed_4c1w, packed_4w4c}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4c1w.strided", {packed_4c1w, strided}, uses_0fbf809c},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4c", {packed_4h4w, packed_4c}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4c1w", {packed_4h4w, packed_4c1w}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4w", {packed_4h4w, packed_4w}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4w4c", {packed_4h4w, packed_4w4c}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4h4w.strided", {packed_4h4w, strided}, uses_0fbf809c},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4c", {packed_4w, packed_4c}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4c1w", {packed_4w, packed_4c1w}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4h4w", {packed_4w, packed_4h4w}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4w", {packed_4w, packed_4w}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4w4c", {packed_4w, packed_4w4c}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4w.strided", {packed_4w, strided}, uses_0fbf809c},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4c", {packed_4w4c, packed_4c}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4c1w", {packed_4w4c, packed_4c1w}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4h4w", {packed_4w4c, packed_4h4w}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4w", {packed_4w4c, packed_4w}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4w4c.strided", {packed_4w4c, strided}, uses_0fbf809c},
+    {"q8ta_pixel_shuffle.strided.packed_4c", {strided, packed_4c}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.strided.packed_4c1w", {strided, packed_4c1w}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.strided.packed_4h4w", {strided, packed_4h4w}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.strided.packed_4w", {strided, packed_4w}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.strided.packed_4w4c", {strided, packed_4w4c}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.strided.strided", {strided, strided}, uses_0fbf809c},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -184,6 +193,8 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 3,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

@@ -37,6 +37,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
+  Required<uint32_t> axes;
   Required<std::array<uint32_t, 4>> sides;
   Required<std::array<uint32_t, 4>> input_sides;
   Required<std::array<uint32_t, 4>> input_strides;
@@ -66,6 +67,7 @@ struct Specialization {
 
 // What modules read of the problem, where they read it.
 struct ProblemBuffer {
+  uint32_t axes;
   uint32_t sides[4];
   uint32_t input_sides[4];
   uint32_t input_strides[4];
@@ -77,17 +79,18 @@ struct ProblemBuffer {
   uint32_t padding;
   uint32_t table[64];
 };
-static_assert(offsetof(ProblemBuffer, sides) == 0);
-static_assert(offsetof(ProblemBuffer, input_sides) == 16);
-static_assert(offsetof(ProblemBuffer, input_strides) == 32);
-static_assert(offsetof(ProblemBuffer, output_strides) == 48);
-static_assert(offsetof(ProblemBuffer, upscale) == 64);
-static_assert(offsetof(ProblemBuffer, boxes) == 68);
-static_assert(offsetof(ProblemBuffer, box_shifts) == 72);
-static_assert(offsetof(ProblemBuffer, dividers) == 84);
-static_assert(offsetof(ProblemBuffer, padding) == 132);
-static_assert(offsetof(ProblemBuffer, table) == 136);
-static_assert(sizeof(ProblemBuffer) == 392);
+static_assert(offsetof(ProblemBuffer, axes) == 0);
+static_assert(offsetof(ProblemBuffer, sides) == 4);
+static_assert(offsetof(ProblemBuffer, input_sides) == 20);
+static_assert(offsetof(ProblemBuffer, input_strides) == 36);
+static_assert(offsetof(ProblemBuffer, output_strides) == 52);
+static_assert(offsetof(ProblemBuffer, upscale) == 68);
+static_assert(offsetof(ProblemBuffer, boxes) == 72);
+static_assert(offsetof(ProblemBuffer, box_shifts) == 76);
+static_assert(offsetof(ProblemBuffer, dividers) == 88);
+static_assert(offsetof(ProblemBuffer, padding) == 136);
+static_assert(offsetof(ProblemBuffer, table) == 140);
+static_assert(sizeof(ProblemBuffer) == 396);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -15,6 +15,7 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
@@ -48,6 +49,7 @@ enum class Name : uint16_t {
   output_layout,
   team,
   workgroup,
+  axes,
   pieces,
   lanes,
   slides,
@@ -134,7 +136,10 @@ constexpr uint32_t kSpecializations[] = {
 
 void constants(const SelectionScope& scope, uint32_t* values) {
   const auto& problem = table::problem<Problem>(scope);
-  values[0] = Integer(problem.is_mean) != 0 ? 1 : 0;
+  values[0] = table::as_constant(Integer(problem.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.axes) / 16);
+  values[3] = Integer(problem.is_mean) != 0 ? 1 : 0;
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -216,15 +221,13 @@ constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(1, Operand::output, Access::write),
   table::problem_buffer(2),
 };
-constexpr BlockField problem_buffer_91b3bc86[] = {
-  {offsetof(ProblemBuffer, input_sides), offsetof(Problem, input_sides), 260},
-};
-constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_4790cd66 = {
+constexpr BlockField problem_buffer_639ceb3e[] = {{offsetof(ProblemBuffer, axes), offsetof(Problem, axes), 264}};
+constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
+constexpr InterfaceInfo binds_e4ed8777 = {
     .bindings = bindings_f19e3202,
-    .problem_buffer = problem_buffer_91b3bc86,
+    .problem_buffer = problem_buffer_639ceb3e,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_ec888001,
+    .specialization = slots_b3010a22,
 };
 constexpr uint32_t workgroup_9d89959c[][3] = {
   {64, 1, 1}, {256, 1, 1}, {64, 1, 1}, {256, 1, 1}, {64, 1, 1}, {256, 1, 1},
@@ -232,82 +235,82 @@ constexpr uint32_t workgroup_9d89959c[][3] = {
 constexpr uint32_t shared_bytes_dd0f12e7[] = {0, 0, 0, 0, 0, 0};
 constexpr uint32_t shared_bytes_804275bd[] = {1024, 4096, 1024, 4096, 1024, 4096};
 enum Interface : uint16_t {
-  uses_4f2d328d,
-  uses_7131bbf5,
-  uses_7a2e2924,
-  uses_84b0ee76,
-  uses_bbcbef03,
-  uses_c942187b,
-  uses_dca1d839,
+  uses_5946c058,
+  uses_75c46e97,
+  uses_767893a8,
+  uses_be1d362a,
+  uses_dfb4d3a4,
+  uses_e35e8572,
+  uses_fdd4bbdb,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_4f2d328d
-  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_804275bd},  // uses_7131bbf5
-  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_7a2e2924
-  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_84b0ee76
-  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_804275bd},  // uses_bbcbef03
-  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_c942187b
-  {&binds_4790cd66, workgroup_9d89959c, shared_bytes_dd0f12e7, bit(Feature::storage_buffer_8bit)},  // uses_dca1d839
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_dd0f12e7, bit(Feature::storage_buffer_8bit)},  // uses_5946c058
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_75c46e97
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_767893a8
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd},  // uses_be1d362a
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_dfb4d3a4
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_e35e8572
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd},  // uses_fdd4bbdb
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_pool2d.plain.packed_4c.packed_4c", {Way::plain, packed_4c, packed_4c}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4c.packed_4c1w", {Way::plain, packed_4c, packed_4c1w}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4c.packed_4h4w", {Way::plain, packed_4c, packed_4h4w}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4c.packed_4w", {Way::plain, packed_4c, packed_4w}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4c.packed_4w4c", {Way::plain, packed_4c, packed_4w4c}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4c.strided", {Way::plain, packed_4c, strided}, uses_84b0ee76},
-    {"q8ta_pool2d.plain.packed_4c1w.packed_4c", {Way::plain, packed_4c1w, packed_4c}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4c1w.packed_4c1w", {Way::plain, packed_4c1w, packed_4c1w}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4c1w.packed_4h4w", {Way::plain, packed_4c1w, packed_4h4w}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4c1w.packed_4w", {Way::plain, packed_4c1w, packed_4w}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4c1w.packed_4w4c", {Way::plain, packed_4c1w, packed_4w4c}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4c1w.strided", {Way::plain, packed_4c1w, strided}, uses_84b0ee76},
-    {"q8ta_pool2d.plain.packed_4h4w.packed_4c", {Way::plain, packed_4h4w, packed_4c}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.packed_4h4w.packed_4c1w", {Way::plain, packed_4h4w, packed_4c1w}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.packed_4h4w.packed_4h4w", {Way::plain, packed_4h4w, packed_4h4w}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.packed_4h4w.packed_4w", {Way::plain, packed_4h4w, packed_4w}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.packed_4h4w.packed_4w4c", {Way::plain, packed_4h4w, packed_4w4c}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.packed_4h4w.strided", {Way::plain, packed_4h4w, strided}, uses_7a2e2924},
-    {"q8ta_pool2d.plain.packed_4w.packed_4c", {Way::plain, packed_4w, packed_4c}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.packed_4w.packed_4c1w", {Way::plain, packed_4w, packed_4c1w}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.packed_4w.packed_4h4w", {Way::plain, packed_4w, packed_4h4w}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.packed_4w.packed_4w", {Way::plain, packed_4w, packed_4w}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.packed_4w.packed_4w4c", {Way::plain, packed_4w, packed_4w4c}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.packed_4w.strided", {Way::plain, packed_4w, strided}, uses_7a2e2924},
-    {"q8ta_pool2d.plain.packed_4w4c.packed_4c", {Way::plain, packed_4w4c, packed_4c}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4w4c.packed_4c1w", {Way::plain, packed_4w4c, packed_4c1w}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4w4c.packed_4h4w", {Way::plain, packed_4w4c, packed_4h4w}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4w4c.packed_4w", {Way::plain, packed_4w4c, packed_4w}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4w4c.packed_4w4c", {Way::plain, packed_4w4c, packed_4w4c}, uses_bbcbef03},
-    {"q8ta_pool2d.plain.packed_4w4c.strided", {Way::plain, packed_4w4c, strided}, uses_84b0ee76},
-    {"q8ta_pool2d.plain.strided.packed_4c", {Way::plain, strided, packed_4c}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.strided.packed_4c1w", {Way::plain, strided, packed_4c1w}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.strided.packed_4h4w", {Way::plain, strided, packed_4h4w}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.strided.packed_4w", {Way::plain, strided, packed_4w}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.strided.packed_4w4c", {Way::plain, strided, packed_4w4c}, uses_7131bbf5},
-    {"q8ta_pool2d.plain.strided.strided", {Way::plain, strided, strided}, uses_7a2e2924},
-    {"q8ta_pool2d.sliding.packed_4c.packed_4c", {Way::sliding, packed_4c, packed_4c}, uses_c942187b},
-    {"q8ta_pool2d.sliding.packed_4c.packed_4c1w", {Way::sliding, packed_4c, packed_4c1w}, uses_c942187b},
-    {"q8ta_pool2d.sliding.packed_4c.packed_4w4c", {Way::sliding, packed_4c, packed_4w4c}, uses_4f2d328d},
-    {"q8ta_pool2d.sliding.packed_4c1w.packed_4c", {Way::sliding, packed_4c1w, packed_4c}, uses_c942187b},
-    {"q8ta_pool2d.sliding.packed_4c1w.packed_4c1w", {Way::sliding, packed_4c1w, packed_4c1w}, uses_c942187b},
-    {"q8ta_pool2d.sliding.packed_4c1w.packed_4w4c", {Way::sliding, packed_4c1w, packed_4w4c}, uses_4f2d328d},
-    {"q8ta_pool2d.sliding.packed_4h4w.packed_4h4w", {Way::sliding, packed_4h4w, packed_4h4w}, uses_c942187b},
-    {"q8ta_pool2d.sliding.packed_4h4w.packed_4w", {Way::sliding, packed_4h4w, packed_4w}, uses_c942187b},
-    {"q8ta_pool2d.sliding.packed_4h4w.strided", {Way::sliding, packed_4h4w, strided}, uses_dca1d839},
-    {"q8ta_pool2d.sliding.packed_4w.packed_4h4w", {Way::sliding, packed_4w, packed_4h4w}, uses_c942187b},
-    {"q8ta_pool2d.sliding.packed_4w.packed_4w", {Way::sliding, packed_4w, packed_4w}, uses_c942187b},
-    {"q8ta_pool2d.sliding.packed_4w.strided", {Way::sliding, packed_4w, strided}, uses_dca1d839},
-    {"q8ta_pool2d.sliding.packed_4w4c.packed_4c", {Way::sliding, packed_4w4c, packed_4c}, uses_c942187b},
-    {"q8ta_pool2d.sliding.packed_4w4c.packed_4c1w", {Way::sliding, packed_4w4c, packed_4c1w}, uses_c942187b},
-    {"q8ta_pool2d.sliding.packed_4w4c.packed_4w4c", {Way::sliding, packed_4w4c, packed_4w4c}, uses_4f2d328d},
-    {"q8ta_pool2d.sliding.strided.packed_4h4w", {Way::sliding, strided, packed_4h4w}, uses_c942187b},
-    {"q8ta_pool2d.sliding.strided.packed_4w", {Way::sliding, strided, packed_4w}, uses_c942187b},
-    {"q8ta_pool2d.sliding.strided.strided", {Way::sliding, strided, strided}, uses_dca1d839},
+    {"q8ta_pool2d.plain.packed_4c.packed_4c", {Way::plain, packed_4c, packed_4c}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c.packed_4c1w", {Way::plain, packed_4c, packed_4c1w}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c.packed_4h4w", {Way::plain, packed_4c, packed_4h4w}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c.packed_4w", {Way::plain, packed_4c, packed_4w}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c.packed_4w4c", {Way::plain, packed_4c, packed_4w4c}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c.strided", {Way::plain, packed_4c, strided}, uses_dfb4d3a4},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4c", {Way::plain, packed_4c1w, packed_4c}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4c1w", {Way::plain, packed_4c1w, packed_4c1w}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4h4w", {Way::plain, packed_4c1w, packed_4h4w}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4w", {Way::plain, packed_4c1w, packed_4w}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4w4c", {Way::plain, packed_4c1w, packed_4w4c}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c1w.strided", {Way::plain, packed_4c1w, strided}, uses_dfb4d3a4},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4c", {Way::plain, packed_4h4w, packed_4c}, uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4c1w", {Way::plain, packed_4h4w, packed_4c1w}, uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4h4w", {Way::plain, packed_4h4w, packed_4h4w}, uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4w", {Way::plain, packed_4h4w, packed_4w}, uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4w4c", {Way::plain, packed_4h4w, packed_4w4c}, uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4h4w.strided", {Way::plain, packed_4h4w, strided}, uses_e35e8572},
+    {"q8ta_pool2d.plain.packed_4w.packed_4c", {Way::plain, packed_4w, packed_4c}, uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4w.packed_4c1w", {Way::plain, packed_4w, packed_4c1w}, uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4w.packed_4h4w", {Way::plain, packed_4w, packed_4h4w}, uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4w.packed_4w", {Way::plain, packed_4w, packed_4w}, uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4w.packed_4w4c", {Way::plain, packed_4w, packed_4w4c}, uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4w.strided", {Way::plain, packed_4w, strided}, uses_e35e8572},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4c", {Way::plain, packed_4w4c, packed_4c}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4c1w", {Way::plain, packed_4w4c, packed_4c1w}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4h4w", {Way::plain, packed_4w4c, packed_4h4w}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4w", {Way::plain, packed_4w4c, packed_4w}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4w4c", {Way::plain, packed_4w4c, packed_4w4c}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4w4c.strided", {Way::plain, packed_4w4c, strided}, uses_dfb4d3a4},
+    {"q8ta_pool2d.plain.strided.packed_4c", {Way::plain, strided, packed_4c}, uses_be1d362a},
+    {"q8ta_pool2d.plain.strided.packed_4c1w", {Way::plain, strided, packed_4c1w}, uses_be1d362a},
+    {"q8ta_pool2d.plain.strided.packed_4h4w", {Way::plain, strided, packed_4h4w}, uses_be1d362a},
+    {"q8ta_pool2d.plain.strided.packed_4w", {Way::plain, strided, packed_4w}, uses_be1d362a},
+    {"q8ta_pool2d.plain.strided.packed_4w4c", {Way::plain, strided, packed_4w4c}, uses_be1d362a},
+    {"q8ta_pool2d.plain.strided.strided", {Way::plain, strided, strided}, uses_e35e8572},
+    {"q8ta_pool2d.sliding.packed_4c.packed_4c", {Way::sliding, packed_4c, packed_4c}, uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4c.packed_4c1w", {Way::sliding, packed_4c, packed_4c1w}, uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4c.packed_4w4c", {Way::sliding, packed_4c, packed_4w4c}, uses_75c46e97},
+    {"q8ta_pool2d.sliding.packed_4c1w.packed_4c", {Way::sliding, packed_4c1w, packed_4c}, uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4c1w.packed_4c1w", {Way::sliding, packed_4c1w, packed_4c1w}, uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4c1w.packed_4w4c", {Way::sliding, packed_4c1w, packed_4w4c}, uses_75c46e97},
+    {"q8ta_pool2d.sliding.packed_4h4w.packed_4h4w", {Way::sliding, packed_4h4w, packed_4h4w}, uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4h4w.packed_4w", {Way::sliding, packed_4h4w, packed_4w}, uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4h4w.strided", {Way::sliding, packed_4h4w, strided}, uses_5946c058},
+    {"q8ta_pool2d.sliding.packed_4w.packed_4h4w", {Way::sliding, packed_4w, packed_4h4w}, uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4w.packed_4w", {Way::sliding, packed_4w, packed_4w}, uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4w.strided", {Way::sliding, packed_4w, strided}, uses_5946c058},
+    {"q8ta_pool2d.sliding.packed_4w4c.packed_4c", {Way::sliding, packed_4w4c, packed_4c}, uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4w4c.packed_4c1w", {Way::sliding, packed_4w4c, packed_4c1w}, uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4w4c.packed_4w4c", {Way::sliding, packed_4w4c, packed_4w4c}, uses_75c46e97},
+    {"q8ta_pool2d.sliding.strided.packed_4h4w", {Way::sliding, strided, packed_4h4w}, uses_767893a8},
+    {"q8ta_pool2d.sliding.strided.packed_4w", {Way::sliding, strided, packed_4w}, uses_767893a8},
+    {"q8ta_pool2d.sliding.strided.strided", {Way::sliding, strided, strided}, uses_5946c058},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -325,7 +328,7 @@ constinit const OperatorInfo op = {
     .conditions = kConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
-    .constants_count = 1,
+    .constants_count = 4,
     .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,

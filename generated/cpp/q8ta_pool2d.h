@@ -37,6 +37,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
+  Required<uint32_t> axes;
   Required<std::array<uint32_t, 4>> input_sides;
   Required<std::array<uint32_t, 4>> output_sides;
   Required<std::array<uint32_t, 4>> input_strides;
@@ -87,6 +88,7 @@ struct Specialization {
 
 // What modules read of the problem, where they read it.
 struct ProblemBuffer {
+  uint32_t axes;
   uint32_t input_sides[4];
   uint32_t output_sides[4];
   uint32_t input_strides[4];
@@ -112,31 +114,32 @@ struct ProblemBuffer {
   float inverse_scale;
   int32_t output_zero_point;
 };
-static_assert(offsetof(ProblemBuffer, input_sides) == 0);
-static_assert(offsetof(ProblemBuffer, output_sides) == 16);
-static_assert(offsetof(ProblemBuffer, input_strides) == 32);
-static_assert(offsetof(ProblemBuffer, output_strides) == 48);
-static_assert(offsetof(ProblemBuffer, taps) == 64);
-static_assert(offsetof(ProblemBuffer, stride) == 72);
-static_assert(offsetof(ProblemBuffer, padding) == 80);
-static_assert(offsetof(ProblemBuffer, dilation) == 88);
-static_assert(offsetof(ProblemBuffer, pieces) == 96);
-static_assert(offsetof(ProblemBuffer, lanes) == 100);
-static_assert(offsetof(ProblemBuffer, slides) == 104);
-static_assert(offsetof(ProblemBuffer, dividers) == 108);
-static_assert(offsetof(ProblemBuffer, window_taps) == 204);
-static_assert(offsetof(ProblemBuffer, slide_taps) == 208);
-static_assert(offsetof(ProblemBuffer, elements) == 212);
-static_assert(offsetof(ProblemBuffer, blank) == 216);
-static_assert(offsetof(ProblemBuffer, is_mean) == 220);
-static_assert(offsetof(ProblemBuffer, counted_begin) == 224);
-static_assert(offsetof(ProblemBuffer, counted_end) == 232);
-static_assert(offsetof(ProblemBuffer, reciprocal) == 240);
-static_assert(offsetof(ProblemBuffer, input_scale) == 244);
-static_assert(offsetof(ProblemBuffer, input_zero_point) == 248);
-static_assert(offsetof(ProblemBuffer, inverse_scale) == 252);
-static_assert(offsetof(ProblemBuffer, output_zero_point) == 256);
-static_assert(sizeof(ProblemBuffer) == 260);
+static_assert(offsetof(ProblemBuffer, axes) == 0);
+static_assert(offsetof(ProblemBuffer, input_sides) == 4);
+static_assert(offsetof(ProblemBuffer, output_sides) == 20);
+static_assert(offsetof(ProblemBuffer, input_strides) == 36);
+static_assert(offsetof(ProblemBuffer, output_strides) == 52);
+static_assert(offsetof(ProblemBuffer, taps) == 68);
+static_assert(offsetof(ProblemBuffer, stride) == 76);
+static_assert(offsetof(ProblemBuffer, padding) == 84);
+static_assert(offsetof(ProblemBuffer, dilation) == 92);
+static_assert(offsetof(ProblemBuffer, pieces) == 100);
+static_assert(offsetof(ProblemBuffer, lanes) == 104);
+static_assert(offsetof(ProblemBuffer, slides) == 108);
+static_assert(offsetof(ProblemBuffer, dividers) == 112);
+static_assert(offsetof(ProblemBuffer, window_taps) == 208);
+static_assert(offsetof(ProblemBuffer, slide_taps) == 212);
+static_assert(offsetof(ProblemBuffer, elements) == 216);
+static_assert(offsetof(ProblemBuffer, blank) == 220);
+static_assert(offsetof(ProblemBuffer, is_mean) == 224);
+static_assert(offsetof(ProblemBuffer, counted_begin) == 228);
+static_assert(offsetof(ProblemBuffer, counted_end) == 236);
+static_assert(offsetof(ProblemBuffer, reciprocal) == 244);
+static_assert(offsetof(ProblemBuffer, input_scale) == 248);
+static_assert(offsetof(ProblemBuffer, input_zero_point) == 252);
+static_assert(offsetof(ProblemBuffer, inverse_scale) == 256);
+static_assert(offsetof(ProblemBuffer, output_zero_point) == 260);
+static_assert(sizeof(ProblemBuffer) == 264);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -15,6 +15,7 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_strides", FieldInfo::Kind::i32, offsetof(Problem, input_strides), 4},
   table::data({"input_first", FieldInfo::Kind::u32, offsetof(Problem, input_first), 1}),
@@ -35,6 +36,7 @@ enum class Name : uint16_t {
   input_layout,
   output_layout,
   workgroup,
+  axes,
   input_first,
   input_aligned,
   boxes,
@@ -71,6 +73,13 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
+
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = table::as_constant(Integer(problem.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.axes) / 16);
+}
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -119,13 +128,13 @@ constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_777187bd[] = {{offsetof(PushConstants, sides), offsetof(Problem, sides), 120}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_cd3e1351 = {
+constexpr BlockField push_constants_b1567cac[] = {{offsetof(PushConstants, axes), offsetof(Problem, axes), 124}};
+constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+constexpr InterfaceInfo binds_5b63113f = {
     .bindings = bindings_067ecb10,
-    .push_constants = push_constants_777187bd,
+    .push_constants = push_constants_b1567cac,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_37943515,
+    .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
@@ -133,33 +142,33 @@ constexpr BindingInfo bindings_b4e8b6f3[] = {
   table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_07de4855 = {
+constexpr InterfaceInfo binds_d1fc7073 = {
     .bindings = bindings_b4e8b6f3,
-    .push_constants = push_constants_777187bd,
+    .push_constants = push_constants_b1567cac,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_37943515,
+    .specialization = slots_1b5ef3dc,
 };
 enum Interface : uint16_t {
-  uses_2f210e52,
-  uses_5324d499,
-  uses_9ac3c43b,
-  uses_aa750986,
-  uses_b75a9e8a,
-  uses_b8796790,
-  uses_c6be770d,
-  uses_ed878a2f,
-  uses_f9d8daf9,
+  uses_261ee83c,
+  uses_2f9df4e8,
+  uses_3df5d869,
+  uses_4c60c187,
+  uses_8075cded,
+  uses_8feebd1e,
+  uses_b0c54999,
+  uses_e0021e72,
+  uses_ea9fa898,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_2f210e52
-  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_5324d499
-  {&binds_07de4855, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_9ac3c43b
-  {&binds_07de4855, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_aa750986
-  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_b75a9e8a
-  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_b8796790
-  {&binds_07de4855, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_c6be770d
-  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_ed878a2f
-  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_f9d8daf9
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_261ee83c
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_2f9df4e8
+  {&binds_d1fc7073, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_3df5d869
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_4c60c187
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_8075cded
+  {&binds_d1fc7073, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_8feebd1e
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_b0c54999
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_e0021e72
+  {&binds_d1fc7073, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_ea9fa898
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -168,54 +177,54 @@ constexpr auto kRows = [] {
   using enum Storage;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_quantize.f16.buffer.strided.packed_4c", {f16, buffer, strided, packed_4c}, uses_b75a9e8a},
-    {"q8ta_quantize.f16.buffer.strided.packed_4c1w", {f16, buffer, strided, packed_4c1w}, uses_b75a9e8a},
-    {"q8ta_quantize.f16.buffer.strided.packed_4h4w", {f16, buffer, strided, packed_4h4w}, uses_f9d8daf9},
-    {"q8ta_quantize.f16.buffer.strided.packed_4w", {f16, buffer, strided, packed_4w}, uses_b75a9e8a},
-    {"q8ta_quantize.f16.buffer.strided.packed_4w4c", {f16, buffer, strided, packed_4w4c}, uses_f9d8daf9},
-    {"q8ta_quantize.f16.buffer.strided.strided", {f16, buffer, strided, strided}, uses_b8796790},
-    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c", {f16, texture3d, channels_packed, packed_4c}, uses_aa750986},
-    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c1w", {f16, texture3d, channels_packed, packed_4c1w}, uses_aa750986},
-    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4h4w", {f16, texture3d, channels_packed, packed_4h4w}, uses_c6be770d},
-    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w", {f16, texture3d, channels_packed, packed_4w}, uses_aa750986},
-    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w4c", {f16, texture3d, channels_packed, packed_4w4c}, uses_c6be770d},
-    {"q8ta_quantize.f16.texture3d.channels_packed.strided", {f16, texture3d, channels_packed, strided}, uses_9ac3c43b},
-    {"q8ta_quantize.f16.texture3d.height_packed.packed_4c", {f16, texture3d, height_packed, packed_4c}, uses_aa750986},
-    {"q8ta_quantize.f16.texture3d.height_packed.packed_4c1w", {f16, texture3d, height_packed, packed_4c1w}, uses_aa750986},
-    {"q8ta_quantize.f16.texture3d.height_packed.packed_4h4w", {f16, texture3d, height_packed, packed_4h4w}, uses_c6be770d},
-    {"q8ta_quantize.f16.texture3d.height_packed.packed_4w", {f16, texture3d, height_packed, packed_4w}, uses_aa750986},
-    {"q8ta_quantize.f16.texture3d.height_packed.packed_4w4c", {f16, texture3d, height_packed, packed_4w4c}, uses_c6be770d},
-    {"q8ta_quantize.f16.texture3d.height_packed.strided", {f16, texture3d, height_packed, strided}, uses_9ac3c43b},
-    {"q8ta_quantize.f16.texture3d.width_packed.packed_4c", {f16, texture3d, width_packed, packed_4c}, uses_aa750986},
-    {"q8ta_quantize.f16.texture3d.width_packed.packed_4c1w", {f16, texture3d, width_packed, packed_4c1w}, uses_aa750986},
-    {"q8ta_quantize.f16.texture3d.width_packed.packed_4h4w", {f16, texture3d, width_packed, packed_4h4w}, uses_c6be770d},
-    {"q8ta_quantize.f16.texture3d.width_packed.packed_4w", {f16, texture3d, width_packed, packed_4w}, uses_aa750986},
-    {"q8ta_quantize.f16.texture3d.width_packed.packed_4w4c", {f16, texture3d, width_packed, packed_4w4c}, uses_c6be770d},
-    {"q8ta_quantize.f16.texture3d.width_packed.strided", {f16, texture3d, width_packed, strided}, uses_9ac3c43b},
-    {"q8ta_quantize.f32.buffer.strided.packed_4c", {f32, buffer, strided, packed_4c}, uses_2f210e52},
-    {"q8ta_quantize.f32.buffer.strided.packed_4c1w", {f32, buffer, strided, packed_4c1w}, uses_2f210e52},
-    {"q8ta_quantize.f32.buffer.strided.packed_4h4w", {f32, buffer, strided, packed_4h4w}, uses_5324d499},
-    {"q8ta_quantize.f32.buffer.strided.packed_4w", {f32, buffer, strided, packed_4w}, uses_2f210e52},
-    {"q8ta_quantize.f32.buffer.strided.packed_4w4c", {f32, buffer, strided, packed_4w4c}, uses_5324d499},
-    {"q8ta_quantize.f32.buffer.strided.strided", {f32, buffer, strided, strided}, uses_ed878a2f},
-    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c", {f32, texture3d, channels_packed, packed_4c}, uses_aa750986},
-    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c1w", {f32, texture3d, channels_packed, packed_4c1w}, uses_aa750986},
-    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4h4w", {f32, texture3d, channels_packed, packed_4h4w}, uses_c6be770d},
-    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w", {f32, texture3d, channels_packed, packed_4w}, uses_aa750986},
-    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w4c", {f32, texture3d, channels_packed, packed_4w4c}, uses_c6be770d},
-    {"q8ta_quantize.f32.texture3d.channels_packed.strided", {f32, texture3d, channels_packed, strided}, uses_9ac3c43b},
-    {"q8ta_quantize.f32.texture3d.height_packed.packed_4c", {f32, texture3d, height_packed, packed_4c}, uses_aa750986},
-    {"q8ta_quantize.f32.texture3d.height_packed.packed_4c1w", {f32, texture3d, height_packed, packed_4c1w}, uses_aa750986},
-    {"q8ta_quantize.f32.texture3d.height_packed.packed_4h4w", {f32, texture3d, height_packed, packed_4h4w}, uses_c6be770d},
-    {"q8ta_quantize.f32.texture3d.height_packed.packed_4w", {f32, texture3d, height_packed, packed_4w}, uses_aa750986},
-    {"q8ta_quantize.f32.texture3d.height_packed.packed_4w4c", {f32, texture3d, height_packed, packed_4w4c}, uses_c6be770d},
-    {"q8ta_quantize.f32.texture3d.height_packed.strided", {f32, texture3d, height_packed, strided}, uses_9ac3c43b},
-    {"q8ta_quantize.f32.texture3d.width_packed.packed_4c", {f32, texture3d, width_packed, packed_4c}, uses_aa750986},
-    {"q8ta_quantize.f32.texture3d.width_packed.packed_4c1w", {f32, texture3d, width_packed, packed_4c1w}, uses_aa750986},
-    {"q8ta_quantize.f32.texture3d.width_packed.packed_4h4w", {f32, texture3d, width_packed, packed_4h4w}, uses_c6be770d},
-    {"q8ta_quantize.f32.texture3d.width_packed.packed_4w", {f32, texture3d, width_packed, packed_4w}, uses_aa750986},
-    {"q8ta_quantize.f32.texture3d.width_packed.packed_4w4c", {f32, texture3d, width_packed, packed_4w4c}, uses_c6be770d},
-    {"q8ta_quantize.f32.texture3d.width_packed.strided", {f32, texture3d, width_packed, strided}, uses_9ac3c43b},
+    {"q8ta_quantize.f16.buffer.strided.packed_4c", {f16, buffer, strided, packed_4c}, uses_b0c54999},
+    {"q8ta_quantize.f16.buffer.strided.packed_4c1w", {f16, buffer, strided, packed_4c1w}, uses_b0c54999},
+    {"q8ta_quantize.f16.buffer.strided.packed_4h4w", {f16, buffer, strided, packed_4h4w}, uses_e0021e72},
+    {"q8ta_quantize.f16.buffer.strided.packed_4w", {f16, buffer, strided, packed_4w}, uses_b0c54999},
+    {"q8ta_quantize.f16.buffer.strided.packed_4w4c", {f16, buffer, strided, packed_4w4c}, uses_e0021e72},
+    {"q8ta_quantize.f16.buffer.strided.strided", {f16, buffer, strided, strided}, uses_4c60c187},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c", {f16, texture3d, channels_packed, packed_4c}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c1w", {f16, texture3d, channels_packed, packed_4c1w}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4h4w", {f16, texture3d, channels_packed, packed_4h4w}, uses_8feebd1e},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w", {f16, texture3d, channels_packed, packed_4w}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w4c", {f16, texture3d, channels_packed, packed_4w4c}, uses_8feebd1e},
+    {"q8ta_quantize.f16.texture3d.channels_packed.strided", {f16, texture3d, channels_packed, strided}, uses_ea9fa898},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4c", {f16, texture3d, height_packed, packed_4c}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4c1w", {f16, texture3d, height_packed, packed_4c1w}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4h4w", {f16, texture3d, height_packed, packed_4h4w}, uses_8feebd1e},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4w", {f16, texture3d, height_packed, packed_4w}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4w4c", {f16, texture3d, height_packed, packed_4w4c}, uses_8feebd1e},
+    {"q8ta_quantize.f16.texture3d.height_packed.strided", {f16, texture3d, height_packed, strided}, uses_ea9fa898},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4c", {f16, texture3d, width_packed, packed_4c}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4c1w", {f16, texture3d, width_packed, packed_4c1w}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4h4w", {f16, texture3d, width_packed, packed_4h4w}, uses_8feebd1e},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4w", {f16, texture3d, width_packed, packed_4w}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4w4c", {f16, texture3d, width_packed, packed_4w4c}, uses_8feebd1e},
+    {"q8ta_quantize.f16.texture3d.width_packed.strided", {f16, texture3d, width_packed, strided}, uses_ea9fa898},
+    {"q8ta_quantize.f32.buffer.strided.packed_4c", {f32, buffer, strided, packed_4c}, uses_261ee83c},
+    {"q8ta_quantize.f32.buffer.strided.packed_4c1w", {f32, buffer, strided, packed_4c1w}, uses_261ee83c},
+    {"q8ta_quantize.f32.buffer.strided.packed_4h4w", {f32, buffer, strided, packed_4h4w}, uses_8075cded},
+    {"q8ta_quantize.f32.buffer.strided.packed_4w", {f32, buffer, strided, packed_4w}, uses_261ee83c},
+    {"q8ta_quantize.f32.buffer.strided.packed_4w4c", {f32, buffer, strided, packed_4w4c}, uses_8075cded},
+    {"q8ta_quantize.f32.buffer.strided.strided", {f32, buffer, strided, strided}, uses_2f9df4e8},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c", {f32, texture3d, channels_packed, packed_4c}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c1w", {f32, texture3d, channels_packed, packed_4c1w}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4h4w", {f32, texture3d, channels_packed, packed_4h4w}, uses_8feebd1e},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w", {f32, texture3d, channels_packed, packed_4w}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w4c", {f32, texture3d, channels_packed, packed_4w4c}, uses_8feebd1e},
+    {"q8ta_quantize.f32.texture3d.channels_packed.strided", {f32, texture3d, channels_packed, strided}, uses_ea9fa898},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4c", {f32, texture3d, height_packed, packed_4c}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4c1w", {f32, texture3d, height_packed, packed_4c1w}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4h4w", {f32, texture3d, height_packed, packed_4h4w}, uses_8feebd1e},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4w", {f32, texture3d, height_packed, packed_4w}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4w4c", {f32, texture3d, height_packed, packed_4w4c}, uses_8feebd1e},
+    {"q8ta_quantize.f32.texture3d.height_packed.strided", {f32, texture3d, height_packed, strided}, uses_ea9fa898},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4c", {f32, texture3d, width_packed, packed_4c}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4c1w", {f32, texture3d, width_packed, packed_4c1w}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4h4w", {f32, texture3d, width_packed, packed_4h4w}, uses_8feebd1e},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4w", {f32, texture3d, width_packed, packed_4w}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4w4c", {f32, texture3d, width_packed, packed_4w4c}, uses_8feebd1e},
+    {"q8ta_quantize.f32.texture3d.width_packed.strided", {f32, texture3d, width_packed, strided}, uses_ea9fa898},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -232,6 +241,8 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 3,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

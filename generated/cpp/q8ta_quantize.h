@@ -37,6 +37,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
+  Required<uint32_t> axes;
   Required<std::array<uint32_t, 4>> sides;
   Required<std::array<int32_t, 4>> input_strides;
   Required<uint32_t> input_first;
@@ -69,6 +70,7 @@ struct Specialization {
 
 // What modules read of the problem, where they read it.
 struct PushConstants {
+  uint32_t axes;
   uint32_t sides[4];
   int32_t input_strides[4];
   uint32_t input_first;
@@ -81,18 +83,19 @@ struct PushConstants {
   int32_t zero_point;
   uint32_t padding;
 };
-static_assert(offsetof(PushConstants, sides) == 0);
-static_assert(offsetof(PushConstants, input_strides) == 16);
-static_assert(offsetof(PushConstants, input_first) == 32);
-static_assert(offsetof(PushConstants, input_aligned) == 36);
-static_assert(offsetof(PushConstants, output_strides) == 40);
-static_assert(offsetof(PushConstants, boxes) == 56);
-static_assert(offsetof(PushConstants, box_shifts) == 60);
-static_assert(offsetof(PushConstants, dividers) == 72);
-static_assert(offsetof(PushConstants, inverse_scale) == 108);
-static_assert(offsetof(PushConstants, zero_point) == 112);
-static_assert(offsetof(PushConstants, padding) == 116);
-static_assert(sizeof(PushConstants) == 120);
+static_assert(offsetof(PushConstants, axes) == 0);
+static_assert(offsetof(PushConstants, sides) == 4);
+static_assert(offsetof(PushConstants, input_strides) == 20);
+static_assert(offsetof(PushConstants, input_first) == 36);
+static_assert(offsetof(PushConstants, input_aligned) == 40);
+static_assert(offsetof(PushConstants, output_strides) == 44);
+static_assert(offsetof(PushConstants, boxes) == 60);
+static_assert(offsetof(PushConstants, box_shifts) == 64);
+static_assert(offsetof(PushConstants, dividers) == 76);
+static_assert(offsetof(PushConstants, inverse_scale) == 112);
+static_assert(offsetof(PushConstants, zero_point) == 116);
+static_assert(offsetof(PushConstants, padding) == 120);
+static_assert(sizeof(PushConstants) == 124);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -16,6 +16,7 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
@@ -33,6 +34,7 @@ enum class Name : uint16_t {
   input_layout,
   output_layout,
   workgroup,
+  axes,
   boxes,
   kDevice,
 };
@@ -60,6 +62,13 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
+
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = table::as_constant(Integer(problem.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.axes) / 16);
+}
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -106,37 +115,37 @@ constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(1, Operand::output, Access::write),
   table::problem_buffer(2),
 };
-constexpr BlockField problem_buffer_0e306f6c[] = {{offsetof(ProblemBuffer, sides), offsetof(Problem, sides), 164}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_ed603798 = {
+constexpr BlockField problem_buffer_a4d84091[] = {{offsetof(ProblemBuffer, axes), offsetof(Problem, axes), 168}};
+constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+constexpr InterfaceInfo binds_ee1ba6a6 = {
     .bindings = bindings_f19e3202,
-    .problem_buffer = problem_buffer_0e306f6c,
+    .problem_buffer = problem_buffer_a4d84091,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
+    .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
-  uses_0cce81cc,
-  uses_3f08472b,
-  uses_4f028bb9,
+  uses_0efd44d9,
+  uses_846a4fa7,
+  uses_9568d98a,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ed603798, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_0cce81cc
-  {&binds_ed603798, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_3f08472b
-  {&binds_ed603798, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_4f028bb9
+  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_0efd44d9
+  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_846a4fa7
+  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_9568d98a
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_resize2d.packed_4c.packed_4c", {packed_4c, packed_4c}, uses_4f028bb9},
-    {"q8ta_resize2d.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w}, uses_4f028bb9},
-    {"q8ta_resize2d.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w}, uses_0cce81cc},
-    {"q8ta_resize2d.packed_4w.packed_4w", {packed_4w, packed_4w}, uses_4f028bb9},
-    {"q8ta_resize2d.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c}, uses_0cce81cc},
-    {"q8ta_resize2d.strided.strided", {strided, strided}, uses_3f08472b},
+    {"q8ta_resize2d.packed_4c.packed_4c", {packed_4c, packed_4c}, uses_9568d98a},
+    {"q8ta_resize2d.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w}, uses_9568d98a},
+    {"q8ta_resize2d.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w}, uses_0efd44d9},
+    {"q8ta_resize2d.packed_4w.packed_4w", {packed_4w, packed_4w}, uses_9568d98a},
+    {"q8ta_resize2d.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c}, uses_0efd44d9},
+    {"q8ta_resize2d.strided.strided", {strided, strided}, uses_846a4fa7},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -153,6 +162,8 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 3,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

@@ -15,6 +15,7 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
+  table::data({"axes", FieldInfo::Kind::u32, offsetof(Problem, axes), 1}),
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
   {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
@@ -32,6 +33,7 @@ enum class Name : uint16_t {
   output_layout,
   flat,
   workgroup,
+  axes,
   boxes,
   flat_blocks,
   padding,
@@ -75,6 +77,13 @@ int first_failing(const SelectionScope& scope) {
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
+
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = table::as_constant(Integer(problem.axes) % 4);
+  values[1] = table::as_constant(Integer(problem.axes) / 4 % 4);
+  values[2] = table::as_constant(Integer(problem.axes) / 16);
+}
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -130,81 +139,81 @@ constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(1, Operand::output, Access::write),
   table::problem_buffer(2),
 };
-constexpr BlockField problem_buffer_fb249fcb[] = {{offsetof(ProblemBuffer, sides), offsetof(Problem, sides), 364}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_21ab3457 = {
+constexpr BlockField problem_buffer_7d3559c4[] = {{offsetof(ProblemBuffer, axes), offsetof(Problem, axes), 368}};
+constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
+constexpr InterfaceInfo binds_17c0bd79 = {
     .bindings = bindings_f19e3202,
-    .problem_buffer = problem_buffer_fb249fcb,
+    .problem_buffer = problem_buffer_7d3559c4,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
+    .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_80acd23f[] = {256, 256};
 enum Interface : uint16_t {
-  uses_1f1826a4,
-  uses_335a9ab4,
-  uses_3ce0eb1c,
-  uses_6571a429,
-  uses_a0bf5189,
-  uses_b029c3f6,
-  uses_ec0f0b07,
+  uses_28a779d5,
+  uses_40e47d75,
+  uses_528d4ed9,
+  uses_62914fa7,
+  uses_7ce0b72f,
+  uses_97ff8637,
+  uses_e9176f7f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_1f1826a4
-  {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_335a9ab4
-  {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_3ce0eb1c
-  {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_6571a429
-  {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_a0bf5189
-  {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_b029c3f6
-  {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_ec0f0b07
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_28a779d5
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_40e47d75
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_528d4ed9
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_62914fa7
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_7ce0b72f
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_97ff8637
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_e9176f7f
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_unary.packed_4c.packed_4c.flat0", {packed_4c, packed_4c, 0}, uses_b029c3f6},
-    {"q8ta_unary.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, 1}, uses_1f1826a4},
-    {"q8ta_unary.packed_4c.packed_4c1w.flat0", {packed_4c, packed_4c1w, 0}, uses_b029c3f6},
-    {"q8ta_unary.packed_4c.packed_4h4w.flat0", {packed_4c, packed_4h4w, 0}, uses_6571a429},
-    {"q8ta_unary.packed_4c.packed_4w.flat0", {packed_4c, packed_4w, 0}, uses_b029c3f6},
-    {"q8ta_unary.packed_4c.packed_4w4c.flat0", {packed_4c, packed_4w4c, 0}, uses_6571a429},
-    {"q8ta_unary.packed_4c.strided.flat0", {packed_4c, strided, 0}, uses_3ce0eb1c},
-    {"q8ta_unary.packed_4c1w.packed_4c.flat0", {packed_4c1w, packed_4c, 0}, uses_b029c3f6},
-    {"q8ta_unary.packed_4c1w.packed_4c1w.flat0", {packed_4c1w, packed_4c1w, 0}, uses_b029c3f6},
-    {"q8ta_unary.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, 1}, uses_1f1826a4},
-    {"q8ta_unary.packed_4c1w.packed_4h4w.flat0", {packed_4c1w, packed_4h4w, 0}, uses_6571a429},
-    {"q8ta_unary.packed_4c1w.packed_4w.flat0", {packed_4c1w, packed_4w, 0}, uses_b029c3f6},
-    {"q8ta_unary.packed_4c1w.packed_4w4c.flat0", {packed_4c1w, packed_4w4c, 0}, uses_6571a429},
-    {"q8ta_unary.packed_4c1w.strided.flat0", {packed_4c1w, strided, 0}, uses_3ce0eb1c},
-    {"q8ta_unary.packed_4h4w.packed_4c.flat0", {packed_4h4w, packed_4c, 0}, uses_a0bf5189},
-    {"q8ta_unary.packed_4h4w.packed_4c1w.flat0", {packed_4h4w, packed_4c1w, 0}, uses_a0bf5189},
-    {"q8ta_unary.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, 0}, uses_ec0f0b07},
-    {"q8ta_unary.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, 1}, uses_1f1826a4},
-    {"q8ta_unary.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4w, 0}, uses_a0bf5189},
-    {"q8ta_unary.packed_4h4w.packed_4w4c.flat0", {packed_4h4w, packed_4w4c, 0}, uses_ec0f0b07},
-    {"q8ta_unary.packed_4h4w.strided.flat0", {packed_4h4w, strided, 0}, uses_335a9ab4},
-    {"q8ta_unary.packed_4w.packed_4c.flat0", {packed_4w, packed_4c, 0}, uses_b029c3f6},
-    {"q8ta_unary.packed_4w.packed_4c1w.flat0", {packed_4w, packed_4c1w, 0}, uses_b029c3f6},
-    {"q8ta_unary.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4h4w, 0}, uses_6571a429},
-    {"q8ta_unary.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, 0}, uses_b029c3f6},
-    {"q8ta_unary.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, 1}, uses_1f1826a4},
-    {"q8ta_unary.packed_4w.packed_4w4c.flat0", {packed_4w, packed_4w4c, 0}, uses_6571a429},
-    {"q8ta_unary.packed_4w.strided.flat0", {packed_4w, strided, 0}, uses_3ce0eb1c},
-    {"q8ta_unary.packed_4w4c.packed_4c.flat0", {packed_4w4c, packed_4c, 0}, uses_a0bf5189},
-    {"q8ta_unary.packed_4w4c.packed_4c1w.flat0", {packed_4w4c, packed_4c1w, 0}, uses_a0bf5189},
-    {"q8ta_unary.packed_4w4c.packed_4h4w.flat0", {packed_4w4c, packed_4h4w, 0}, uses_ec0f0b07},
-    {"q8ta_unary.packed_4w4c.packed_4w.flat0", {packed_4w4c, packed_4w, 0}, uses_a0bf5189},
-    {"q8ta_unary.packed_4w4c.packed_4w4c.flat0", {packed_4w4c, packed_4w4c, 0}, uses_ec0f0b07},
-    {"q8ta_unary.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, 1}, uses_1f1826a4},
-    {"q8ta_unary.packed_4w4c.strided.flat0", {packed_4w4c, strided, 0}, uses_335a9ab4},
-    {"q8ta_unary.strided.packed_4c.flat0", {strided, packed_4c, 0}, uses_b029c3f6},
-    {"q8ta_unary.strided.packed_4c1w.flat0", {strided, packed_4c1w, 0}, uses_b029c3f6},
-    {"q8ta_unary.strided.packed_4h4w.flat0", {strided, packed_4h4w, 0}, uses_6571a429},
-    {"q8ta_unary.strided.packed_4w.flat0", {strided, packed_4w, 0}, uses_b029c3f6},
-    {"q8ta_unary.strided.packed_4w4c.flat0", {strided, packed_4w4c, 0}, uses_6571a429},
-    {"q8ta_unary.strided.strided.flat0", {strided, strided, 0}, uses_3ce0eb1c},
-    {"q8ta_unary.strided.strided.flat1", {strided, strided, 1}, uses_1f1826a4},
+    {"q8ta_unary.packed_4c.packed_4c.flat0", {packed_4c, packed_4c, 0}, uses_97ff8637},
+    {"q8ta_unary.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, 1}, uses_28a779d5},
+    {"q8ta_unary.packed_4c.packed_4c1w.flat0", {packed_4c, packed_4c1w, 0}, uses_97ff8637},
+    {"q8ta_unary.packed_4c.packed_4h4w.flat0", {packed_4c, packed_4h4w, 0}, uses_7ce0b72f},
+    {"q8ta_unary.packed_4c.packed_4w.flat0", {packed_4c, packed_4w, 0}, uses_97ff8637},
+    {"q8ta_unary.packed_4c.packed_4w4c.flat0", {packed_4c, packed_4w4c, 0}, uses_7ce0b72f},
+    {"q8ta_unary.packed_4c.strided.flat0", {packed_4c, strided, 0}, uses_40e47d75},
+    {"q8ta_unary.packed_4c1w.packed_4c.flat0", {packed_4c1w, packed_4c, 0}, uses_97ff8637},
+    {"q8ta_unary.packed_4c1w.packed_4c1w.flat0", {packed_4c1w, packed_4c1w, 0}, uses_97ff8637},
+    {"q8ta_unary.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, 1}, uses_28a779d5},
+    {"q8ta_unary.packed_4c1w.packed_4h4w.flat0", {packed_4c1w, packed_4h4w, 0}, uses_7ce0b72f},
+    {"q8ta_unary.packed_4c1w.packed_4w.flat0", {packed_4c1w, packed_4w, 0}, uses_97ff8637},
+    {"q8ta_unary.packed_4c1w.packed_4w4c.flat0", {packed_4c1w, packed_4w4c, 0}, uses_7ce0b72f},
+    {"q8ta_unary.packed_4c1w.strided.flat0", {packed_4c1w, strided, 0}, uses_40e47d75},
+    {"q8ta_unary.packed_4h4w.packed_4c.flat0", {packed_4h4w, packed_4c, 0}, uses_528d4ed9},
+    {"q8ta_unary.packed_4h4w.packed_4c1w.flat0", {packed_4h4w, packed_4c1w, 0}, uses_528d4ed9},
+    {"q8ta_unary.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, 0}, uses_62914fa7},
+    {"q8ta_unary.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, 1}, uses_28a779d5},
+    {"q8ta_unary.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4w, 0}, uses_528d4ed9},
+    {"q8ta_unary.packed_4h4w.packed_4w4c.flat0", {packed_4h4w, packed_4w4c, 0}, uses_62914fa7},
+    {"q8ta_unary.packed_4h4w.strided.flat0", {packed_4h4w, strided, 0}, uses_e9176f7f},
+    {"q8ta_unary.packed_4w.packed_4c.flat0", {packed_4w, packed_4c, 0}, uses_97ff8637},
+    {"q8ta_unary.packed_4w.packed_4c1w.flat0", {packed_4w, packed_4c1w, 0}, uses_97ff8637},
+    {"q8ta_unary.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4h4w, 0}, uses_7ce0b72f},
+    {"q8ta_unary.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, 0}, uses_97ff8637},
+    {"q8ta_unary.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, 1}, uses_28a779d5},
+    {"q8ta_unary.packed_4w.packed_4w4c.flat0", {packed_4w, packed_4w4c, 0}, uses_7ce0b72f},
+    {"q8ta_unary.packed_4w.strided.flat0", {packed_4w, strided, 0}, uses_40e47d75},
+    {"q8ta_unary.packed_4w4c.packed_4c.flat0", {packed_4w4c, packed_4c, 0}, uses_528d4ed9},
+    {"q8ta_unary.packed_4w4c.packed_4c1w.flat0", {packed_4w4c, packed_4c1w, 0}, uses_528d4ed9},
+    {"q8ta_unary.packed_4w4c.packed_4h4w.flat0", {packed_4w4c, packed_4h4w, 0}, uses_62914fa7},
+    {"q8ta_unary.packed_4w4c.packed_4w.flat0", {packed_4w4c, packed_4w, 0}, uses_528d4ed9},
+    {"q8ta_unary.packed_4w4c.packed_4w4c.flat0", {packed_4w4c, packed_4w4c, 0}, uses_62914fa7},
+    {"q8ta_unary.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, 1}, uses_28a779d5},
+    {"q8ta_unary.packed_4w4c.strided.flat0", {packed_4w4c, strided, 0}, uses_e9176f7f},
+    {"q8ta_unary.strided.packed_4c.flat0", {strided, packed_4c, 0}, uses_97ff8637},
+    {"q8ta_unary.strided.packed_4c1w.flat0", {strided, packed_4c1w, 0}, uses_97ff8637},
+    {"q8ta_unary.strided.packed_4h4w.flat0", {strided, packed_4h4w, 0}, uses_7ce0b72f},
+    {"q8ta_unary.strided.packed_4w.flat0", {strided, packed_4w, 0}, uses_97ff8637},
+    {"q8ta_unary.strided.packed_4w4c.flat0", {strided, packed_4w4c, 0}, uses_7ce0b72f},
+    {"q8ta_unary.strided.strided.flat0", {strided, strided, 0}, uses_40e47d75},
+    {"q8ta_unary.strided.strided.flat1", {strided, strided, 1}, uses_28a779d5},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -222,6 +231,8 @@ constinit const OperatorInfo op = {
     .conditions = kConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 3,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

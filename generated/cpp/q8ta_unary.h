@@ -37,6 +37,7 @@ std::vector<T> in_order(const Operands<T>& operands) {
 
 // What the caller knows: a number for every field.
 struct Problem {
+  Required<uint32_t> axes;
   Required<std::array<uint32_t, 4>> sides;
   Required<std::array<uint32_t, 4>> input_strides;
   Required<std::array<uint32_t, 4>> output_strides;
@@ -66,6 +67,7 @@ struct Specialization {
 
 // What modules read of the problem, where they read it.
 struct ProblemBuffer {
+  uint32_t axes;
   uint32_t sides[4];
   uint32_t input_strides[4];
   uint32_t output_strides[4];
@@ -76,16 +78,17 @@ struct ProblemBuffer {
   uint32_t padding;
   uint32_t table[64];
 };
-static_assert(offsetof(ProblemBuffer, sides) == 0);
-static_assert(offsetof(ProblemBuffer, input_strides) == 16);
-static_assert(offsetof(ProblemBuffer, output_strides) == 32);
-static_assert(offsetof(ProblemBuffer, boxes) == 48);
-static_assert(offsetof(ProblemBuffer, box_shifts) == 52);
-static_assert(offsetof(ProblemBuffer, dividers) == 64);
-static_assert(offsetof(ProblemBuffer, flat_blocks) == 100);
-static_assert(offsetof(ProblemBuffer, padding) == 104);
-static_assert(offsetof(ProblemBuffer, table) == 108);
-static_assert(sizeof(ProblemBuffer) == 364);
+static_assert(offsetof(ProblemBuffer, axes) == 0);
+static_assert(offsetof(ProblemBuffer, sides) == 4);
+static_assert(offsetof(ProblemBuffer, input_strides) == 20);
+static_assert(offsetof(ProblemBuffer, output_strides) == 36);
+static_assert(offsetof(ProblemBuffer, boxes) == 52);
+static_assert(offsetof(ProblemBuffer, box_shifts) == 56);
+static_assert(offsetof(ProblemBuffer, dividers) == 68);
+static_assert(offsetof(ProblemBuffer, flat_blocks) == 104);
+static_assert(offsetof(ProblemBuffer, padding) == 108);
+static_assert(offsetof(ProblemBuffer, table) == 112);
+static_assert(sizeof(ProblemBuffer) == 368);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -94,7 +94,7 @@ WalkedLayouts between(Layout written, Layout read) {
 
 Walk walk_of(const Shape& shape, const WalkedLayouts& layouts) {
   const Sides sides = sides_of(shape);
-  Walk result{};
+  Walk result{.axes = axes_of(layouts.written, layouts.read)};
   std::ranges::transform(sides, result.sides.begin(), u32);
   if (element_count(shape) == 0) {  // its other sides may be past 32 bits, and nothing is divided by them
     for (size_t i = 0; i < kDividers; ++i) set_divider(result, i, 1);
@@ -107,6 +107,11 @@ Walk walk_of(const Shape& shape, const WalkedLayouts& layouts) {
                                        boxes_along(counts, result.box_shifts, 1), counts.along_third};
   for (size_t i = 0; i < kDividers; ++i) set_divider(result, i, divisors[i]);
   return result;
+}
+
+uint32_t axes_of(Layout written, Layout read) {
+  const auto axes = walk(written, read);
+  return static_cast<uint32_t>(index(axes[0]) | index(axes[1]) << 2 | index(axes[2]) << 4);
 }
 
 std::array<uint32_t, kDims> block_strides(const Shape& shape, Layout layout) {

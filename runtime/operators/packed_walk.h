@@ -31,12 +31,16 @@ uint32_t bytes_in_a_row(Layout layout);
 
 struct Walk {
   std::array<uint32_t, kDims> sides;
+  uint32_t axes;
   uint32_t boxes;
   std::array<uint32_t, 3> box_shifts;
   std::array<uint32_t, 9> dividers;
 };
 // Of a shape with fewer than 2^32 elements. One without elements has no boxes.
 Walk walk_of(const Shape& shape, const WalkedLayouts& layouts);
+
+// The first three dimensions of walk(), as specs/lib/walked_axes.yaml has them.
+uint32_t axes_of(Layout written, Layout read);
 
 // Strides between blocks, by Dim.
 std::array<uint32_t, kDims> block_strides(const Shape& shape, Layout layout);

@@ -63,9 +63,9 @@ void main() {
   if (i < problem.flat_blocks) output_words[i] = combined_words(input_words[i], other_words[i]);
 }
 $else
-${declare_packed(input, across(input_layout, output_layout))}
-${declare_packed(other, across(other_layout, output_layout))}
-${declare_packed(output, across(output_layout, input_layout))}
+${declare_blocks(input, across(input_layout, output_layout))}
+${declare_blocks(other, across(other_layout, output_layout))}
+${declare_blocks(output, across(output_layout, input_layout))}
 $include "lib/packed_tile_store.glsl"
 
 // Batches of both operands, of a batch of the output that is more than one dimension.

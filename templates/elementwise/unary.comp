@@ -22,8 +22,8 @@ void main() {
   if (i < problem.flat_blocks) output_words[i] = looked_up_words(input_words[i]);
 }
 $else
-${declare_packed(input, across(input_layout, output_layout))}
-${declare_packed(output, across(output_layout, input_layout))}
+${declare_blocks(input, across(input_layout, output_layout))}
+${declare_blocks(output, across(output_layout, input_layout))}
 $include "lib/packed_tile_load.glsl"
 $include "lib/packed_tile_store.glsl"
 

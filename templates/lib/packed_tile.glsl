@@ -28,9 +28,9 @@ uvec4 tile_of_invocation() {
   const uvec3 walked = (uvec3(first.y, second.y, second.x) << shift) + inside;
   const uvec2 plane = divided(walked.z, 2u);
   uvec4 at;
-  at[${walk(output_layout, input_layout, 0)}] = walked.x * tile_side(${walk(output_layout, input_layout, 0)}u);
-  at[${walk(output_layout, input_layout, 1)}] = walked.y * tile_side(${walk(output_layout, input_layout, 1)}u);
-  at[${walk(output_layout, input_layout, 2)}] = plane.y * tile_side(${walk(output_layout, input_layout, 2)}u);
+  at[${first_axis}] = walked.x * tile_side(${first_axis});
+  at[${second_axis}] = walked.y * tile_side(${second_axis});
+  at[${third_axis}] = plane.y * tile_side(${third_axis});
   at.w = plane.x;
   return at;
 }

@@ -9,11 +9,11 @@ $require input_layout == output_layout
 ${extensions()}
 ${local_size(workgroup)}
 ${declare_problem()}
-${declare_packed(input_1, across(input_layout, output_layout))}
-${declare_packed(input_2, across(input_layout, output_layout))}
-${declare_packed(input_3, across(input_layout, output_layout))}
-${declare_packed(input_4, across(input_layout, output_layout))}
-${declare_packed(output, across(output_layout, input_layout))}
+${declare_blocks(input_1, across(input_layout, output_layout))}
+${declare_blocks(input_2, across(input_layout, output_layout))}
+${declare_blocks(input_3, across(input_layout, output_layout))}
+${declare_blocks(input_4, across(input_layout, output_layout))}
+${declare_blocks(output, across(output_layout, input_layout))}
 $include "lib/q8ta.glsl"
 $include "lib/packed_tile_store.glsl"
 

@@ -7,7 +7,7 @@
 ${extensions()}
 ${local_size(workgroup)}
 ${declare_problem()}
-${declare_packed(input, across(input_layout, output_layout))}
+${declare_blocks(input, across(input_layout, output_layout))}
 ${declare(output)}
 $include "lib/packed_tile_load.glsl"
 $include "lib/packed_real_store.glsl"

@@ -8,7 +8,7 @@ ${extensions()}
 ${local_size(workgroup)}
 ${declare_problem()}
 ${declare(input)}
-${declare_packed(output, across(output_layout, input_layout))}
+${declare_blocks(output, across(output_layout, input_layout))}
 $include "lib/packed_tile_store.glsl"
 $include "lib/packed_real_load.glsl"
 $include "lib/q8ta.glsl"

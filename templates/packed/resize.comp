@@ -8,8 +8,8 @@ $require input_layout == output_layout
 ${extensions()}
 ${local_size(workgroup)}
 ${declare_problem()}
-${declare_packed(input)}
-${declare_packed(output, across(output_layout, input_layout))}
+${declare_blocks(input)}
+${declare_blocks(output, across(output_layout, input_layout))}
 $include "lib/packed_tile_store.glsl"
 
 const uint kSourceDividers = 3u;

@@ -17,11 +17,11 @@ $if way == sliding
 $end
 ${local_size(workgroup)}
 ${declare_problem()}
-${declare_packed(input)}
+${declare_blocks(input)}
 $if way == sliding and packed(output_layout) != 0
-${declare_packed(output, 0)}
+${declare_blocks(output, 0)}
 $else
-${declare_packed(output)}
+${declare_blocks(output)}
 $end
 $include "lib/grid.glsl"
 $include "lib/divide.glsl"
@@ -44,9 +44,9 @@ $end
   const uvec2 second = divided(first.x, kSides + 1u);
   const uvec2 third = divided(second.x, kSides + 2u);
   uvec4 at;
-  at[${walk(output_layout, input_layout, 0)}] = first.y;
-  at[${walk(output_layout, input_layout, 1)}] = second.y;
-  at[${walk(output_layout, input_layout, 2)}] = third.y;
+  at[${first_axis}] = first.y;
+  at[${second_axis}] = second.y;
+  at[${third_axis}] = third.y;
   at[kLanes] *= 4u;
 $if way == sliding and packed(output_layout) != 0
   at.x *= 4u;

@@ -41,6 +41,7 @@ class NewLayoutTest : public testing::DeviceTest {
   void expect_clone(const HostTensor& host, Layout from, Layout to) {
     const Walk walk = walk_of(host.shape, between(to, from));
     const spec::Problem fields{
+        .axes = walk.axes,
         .sides = walk.sides,
         .input_strides = block_strides(host.shape, from),
         .output_strides = block_strides(host.shape, to),

@@ -212,6 +212,7 @@ Expected<Call> infer(const Q8taConcatInputs<Described>& inputs, const Q8taConcat
   const auto from_the_end = static_cast<uint32_t>(output.shape.size() - 1 - made->axis);
   const PerTensor to = of_output(attributes);
   const q8ta_concat::Problem fields{
+      .axes = walk.axes,
       .sides = walk.sides,
       .input_1_sides = sides_in_words(parts[0]),
       .input_2_sides = sides_in_words(parts[1]),

@@ -48,6 +48,7 @@ Expected<Call> unary(Function function, const Inputs& inputs, const Attributes& 
   if (Done size = check_size("output", output); !size) return size.error();
   const Walk walk = walk_of(input.shape, between(output.layout, input.layout));
   const q8ta_unary::Problem fields{
+      .axes = walk.axes,
       .sides = walk.sides,
       .input_strides = block_strides(input.shape, input.layout),
       .output_strides = block_strides(input.shape, output.layout),
@@ -146,6 +147,7 @@ Expected<Call> binary(const Binary& op, const Inputs& inputs, const Places& plac
   const Walk walk = walk_of(output.shape, between(output.layout, input.layout));
   const Bounds bounds = bounds_of(op);
   const q8ta_binary::Problem fields{
+      .axes = walk.axes,
       .sides = walk.sides,
       .input_sides = in_words(whole->sides[0]),
       .other_sides = in_words(whole->sides[1]),
@@ -244,6 +246,7 @@ Expected<Call> infer(const Q8taPixelShuffleInputs<Described>& inputs, const Q8ta
   std::ranges::copy(walk.dividers, dividers.begin());
   std::ranges::copy(std::array{by_factor.divisor, by_factor.multiplier, by_factor.shift}, dividers.begin() + 9);
   const q8ta_pixel_shuffle::Problem fields{
+      .axes = walk.axes,
       .sides = walk.sides,
       .input_sides = in_words(sides_of(input.shape)),
       .input_strides = block_strides(input.shape, input.layout),

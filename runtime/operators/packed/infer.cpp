@@ -106,6 +106,7 @@ Expected<Call> infer(const Q8taCloneInputs<Described>& inputs, const Q8taClonePl
   if (Done size = check_size("output", output); !size) return size.error();
   const Walk walk = walk_of(input.shape, between(output.layout, input.layout));
   const q8ta_clone::Problem fields{
+      .axes = walk.axes,
       .sides = walk.sides,
       .input_strides = block_strides(input.shape, input.layout),
       .output_strides = block_strides(input.shape, output.layout),
@@ -128,6 +129,7 @@ Expected<Call> infer(const Q8taQuantizeInputs<Described>& inputs, const Q8taQuan
   if (!sides) return sides.error();
   const PerTensor params = of_output(attributes);
   const q8ta_quantize::Problem fields{
+      .axes = sides->walk.axes,
       .sides = sides->walk.sides,
       .input_strides = sides->real_strides,
       .input_first = sides->real_first,
@@ -153,6 +155,7 @@ Expected<Call> infer(const Q8taDequantizeInputs<Described>& inputs, const Q8taDe
   if (!sides) return sides.error();
   const PerTensor params = of_input(attributes);
   const q8ta_dequantize::Problem fields{
+      .axes = sides->walk.axes,
       .sides = sides->walk.sides,
       .input_strides = sides->block_strides,
       .output_strides = sides->real_strides,

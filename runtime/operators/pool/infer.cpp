@@ -13,6 +13,7 @@
 #include "q8ta_pool2d.h"
 #include "runtime/calls/placement.h"
 #include "runtime/operators/divider.h"
+#include "runtime/operators/packed_walk.h"
 #include "runtime/operators/per_tensor.h"
 #include "runtime/operators/window.h"
 #include "vocabulary/integer.h"
@@ -147,6 +148,7 @@ q8ta_pool2d::Problem fields_of(const Pool& pool) {
   const Window& window = pool.window;
   const PackedDimInfo& dims = info(pool.output.layout).dims;
   return {
+      .axes = axes_of(pool.output.layout, pool.input.layout),
       QGEN_WINDOW_FIELDS(window, pool.input, pool.output),
       .pieces = product(pieces_of(pool)),
       .lanes = u32(std::min<int64_t>(sides_of(as_image(pool.output.shape))[index(dims.packed)], 4)),

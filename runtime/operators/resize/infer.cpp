@@ -127,6 +127,7 @@ Expected<Call> infer(const Q8taResize2dInputs<Described>& inputs, const Q8taResi
   }
   const Walk walk = walk_of(output.shape, between(output.layout, input.layout));
   const q8ta_resize2d::Problem fields{
+      .axes = walk.axes,
       .sides = walk.sides,
       .input_sides = image_sides(input.shape),
       .input_strides = block_strides(input.shape, input.layout),

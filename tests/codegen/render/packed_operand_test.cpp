@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// declare_packed(): the example of templates/README.md, every layout compiled, and what it refuses.
+// declare_packed() and declare_blocks(): the example of templates/README.md, every layout compiled, and what it refuses.
 #include "codegen/render/packed_operand.h"
 
 #include <gtest/gtest.h>
@@ -111,10 +111,49 @@ uvec4 x_rows(uvec4 at) {
   }
   return uvec4(x_row(at, 0u), x_row(at, 1u), x_row(at, 2u), x_row(at, 3u));
 })"},
+    // Of blocks in any order: neighbours along the width may lie side by side, and nothing is known to be the fastest.
+    {{"x", 0, Access::write, DType::i8, Layout::packed_4c, "sides", Dim::width, false, true}, R"(
+// x: [4 C], in any order
+layout(set = 0, binding = 0, std430) writeonly restrict buffer XBuffer { uint x_data[]; };
+layout(set = 0, binding = 0, std430) writeonly restrict buffer XBlocks { uvec4 x_blocks[]; };
+uint x_word(uvec4 at) { return at.w * problem.x_strides[3] + at.z / 4u * problem.x_strides[2] + at.y * problem.x_strides[1] + at.x * problem.x_strides[0]; }
+void x_store(uvec4 at, uint word) { x_data[x_word(at)] = word; }
+void x_store_rows(uvec4 at, uvec4 rows) {
+  const uint count = problem.sides[0] - at.x;
+  const uint word = x_word(at), next = problem.x_strides[0];
+  if (next == 1u && word % 4u == 0u && count >= 4u) {
+    x_blocks[word / 4u] = rows;
+    return;
+  }
+  if (count >= 4u) {
+    x_data[word] = rows.x;
+    x_data[word + next] = rows.y;
+    x_data[word + 2u * next] = rows.z;
+    x_data[word + 3u * next] = rows.w;
+    return;
+  }
+  x_store(at, rows.x);
+  ++at.x; if (count > 1u) x_store(at, rows.y);
+  ++at.x; if (count > 2u) x_store(at, rows.z);
+  ++at.x; if (count > 3u) x_store(at, rows.w);
+})"},
 };
 
 TEST(PackedOperand, IsPrintedFromItsLayout) {
   for (const TextCase& c : kTexts) EXPECT_EQ("\n" + print(c.operand), c.text);
+}
+
+// Layouts with the same blocks have one text; the text of any other is its own.
+TEST(PackedOperand, OfTwinsHasOneText) {
+  const auto text = [](Layout layout, bool is_in_any_order) {
+    return print({"x", 0, Access::read, DType::i8, layout, "sides", {}, false, is_in_any_order});
+  };
+  EXPECT_EQ(text(Layout::packed_4c, true), text(Layout::packed_4c1w, true));
+  EXPECT_NE(text(Layout::packed_4c, false), text(Layout::packed_4c1w, false));
+  for (const LayoutInfo& row : kLayouts) {
+    if (!row.is_packed_bytes() && row.layout != Layout::strided) continue;
+    EXPECT_EQ(text(row.layout, true) == text(row.layout, false), !has_twin(row.layout)) << row.name;
+  }
 }
 
 // ---- refusals -------------------------------------------------------------------------------------------------------

@@ -151,7 +151,8 @@ TEST_F(RuntimeProgram, RefusesWhatItWouldNotDo) {
 TEST_F(RuntimeProgram, ExplainsAKernelThatIsNotThereOnRequest) {
   const Answer answer = qgen_run(with(kRelu, {"--shape", "input=4:i8", "--kernel", "nope", "--explain"}));
   EXPECT_EQ(answer.code, 2);
-  EXPECT_THAT(answer.out, StartsWith("no kernel fits q8ta_unary of input i8 buffer -> output i8 buffer (boxes = "));
+  EXPECT_THAT(answer.out,
+              StartsWith("no kernel fits q8ta_unary of input i8 buffer -> output i8 buffer (axes = 36, boxes = "));
   EXPECT_THAT(answer.err, StartsWith("qgen-run: 'nope' is no kernel or recipe of 'q8ta_unary'\n  hint: there are "));
   EXPECT_THAT(answer.err, HasSubstr(" more\n"));
 }
