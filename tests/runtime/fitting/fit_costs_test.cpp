@@ -145,6 +145,24 @@ TEST_F(Fit, TellsHowGoodChoicesAre) {
   EXPECT_EQ(op.unseen.choices.worst, 1);
 }
 
+// Workgroups of 64 and 256 cost the same, and take 1 and 0.5: select() would take the first.
+TEST_F(Fit, JudgesEqualCostsAsSelectRanksThem) {
+  measure_scale_rows({4096, 8192, 16384}, {.scale_rows = {4, 0.5}});
+  for (tuning::TunedRow& row : devices_[0].rows) row.us *= row.kernel.ends_with("workgroup64") ? 2 : 1;
+  EXPECT_NEAR(fit().operators.front().after.choices.worst, 0.5, 0.01);
+}
+
+// All that was measured of one problem takes 1.3 times as long as others would have it, and no row of its says what
+// the other workgroup takes: the constant that tells them apart hardly moves.
+TEST_F(Fit, ChangesNoChoiceForAnErrorThatAllOfAProblemShare) {
+  measure_scale_rows({64, 256, 1024}, {.scale_rows = {4, 1.5}});
+  std::erase_if(devices_[0].rows, [](const tuning::TunedRow& row) {
+    return row.problem.starts_with("scale_rows rows=256 ") && row.kernel.ends_with("workgroup128");
+  });
+  for (tuning::TunedRow& row : devices_[0].rows) row.us *= row.problem.starts_with("scale_rows rows=256 ") ? 1.3 : 1;
+  EXPECT_NEAR(fit().constants[1].after, 1.5, 0.1);
+}
+
 TEST_F(Fit, KeepsWhatNoRowDetermines) {
   measure_scale_rows({16, 256}, {.scale_rows = {7, 2.5}});
   std::erase_if(devices_[0].rows, [](const tuning::TunedRow& row) { return !row.kernel.ends_with("workgroup128"); });
