@@ -36,7 +36,7 @@ struct PackedOperand {
   std::string_view sides;     // the problem's field
   std::optional<Dim> across;  // without: no rows
   bool shares_bytes = false;  // with another operand, perhaps
-  bool is_in_any_order = false;
+  bool is_in_any_order = false;  // where another layout has such blocks too: its strides say the order
 };
 
 std::string print(const PackedOperand& operand);
