@@ -33,9 +33,9 @@ struct PackedOperand {
   Access access = Access::read;
   DType dtype = DType::i8;
   Layout layout = Layout::strided;
-  std::string_view sides;     // the problem's field
-  std::optional<Dim> across;  // without: no rows
-  bool shares_bytes = false;  // with another operand, perhaps
+  std::string_view sides;        // the problem's field
+  std::optional<Dim> across;     // without: no rows
+  bool shares_bytes = false;     // with another operand, perhaps
   bool is_in_any_order = false;  // where another layout has such blocks too: its strides say the order
 };
 
