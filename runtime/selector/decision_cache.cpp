@@ -27,6 +27,16 @@ uint64_t hash_of(const Problem& problem) {
   return hash;
 }
 
+bool are_of_one_variant(std::string_view a, std::string_view b) {
+  return a.substr(0, a.find('/')) == b.substr(0, b.find('/'));
+}
+
+// Of kernels that take equally long, select() puts that first whose specialization its spec has first; recipes go by
+// their ids.
+bool comes_before(const Choice& a, const Choice& b) {
+  return !a.recipe && a.launches.front().specialization < b.launches.front().specialization;
+}
+
 }  // namespace
 
 KeptChoices::ByHash::const_iterator KeptChoices::find(uint64_t hash, const Problem& problem) const {
@@ -50,16 +60,6 @@ std::shared_ptr<const Choice> KeptChoices::keep(Choice choice) {
   if (choices_.size() >= most_) choices_.clear();
   choices_.emplace(hash, kept);
   return kept;
-}
-
-bool are_of_one_variant(std::string_view a, std::string_view b) {
-  return a.substr(0, a.find('/')) == b.substr(0, b.find('/'));
-}
-
-// Of kernels that take equally long, select() puts that first whose specialization its spec has first; recipes go by
-// their ids.
-bool comes_before(const Choice& a, const Choice& b) {
-  return !a.recipe && a.launches.front().specialization < b.launches.front().specialization;
 }
 
 // The fastest that is known, where times are of this very problem: nothing else needs to be looked at. nullopt: none of
