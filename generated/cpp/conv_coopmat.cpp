@@ -177,7 +177,8 @@ constexpr ConditionInfo kConditions[] = {
   {"products == 1 or n % 4 == 0 and channels % 4 == 0", table::kNamesOf<Name::n, Name::products, Name::channels>},
   {"ceil_div(n, subgroups.n * blocks.n * matrix.n) <= 65535",
       table::kNamesOf<Name::matrix_n, Name::subgroups_n, Name::blocks_n, Name::n>},
-  {"reads != vectors or channels % 16 == 0", table::kNamesOf<Name::reads, Name::channels>},
+  {"input_layout != packed_4c or reads == lines or (reads == vectors) == (channels % 16 == 0)",
+      table::kNamesOf<Name::reads, Name::input_layout, Name::channels>},
   {"reads != lines or all_channels <= 4", table::kNamesOf<Name::reads, Name::all_channels>},
   {"ceil_div(ceil_div(m, subgroups.m * blocks.m * matrix.m), 8) * products * slices <= 65535",
       table::kNamesOf<Name::matrix_m, Name::subgroups_m, Name::blocks_m, Name::m, Name::products, Name::slices>},
@@ -198,7 +199,8 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.m) <= 2147483647,
       Integer(problem.products) == 1 || (Integer(problem.n) % 4 == 0 && Integer(problem.channels) % 4 == 0),
       column_tiles <= 65535,
-      parameters.reads != Reads::vectors || Integer(problem.channels) % 16 == 0,
+      parameters.input_layout != Layout::packed_4c || parameters.reads == Reads::lines
+          || (parameters.reads == Reads::vectors) == (Integer(problem.channels) % 16 == 0),
       parameters.reads != Reads::lines || Integer(problem.all_channels) <= 4,
       bands * Integer(problem.products) * Integer(problem.slices) <= 65535,
   });
@@ -223,7 +225,15 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"step < 256 or subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n <= 128 and reads != lines",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::reads, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step>},
-  {"step == 64 or blocks.n == 2", table::kNamesOf<Name::blocks_n, Name::step>},
+  {"blocks.n == 2 or step == 64 and subgroups.m > subgroups.n and not matrix.m > matrix.n",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_n,
+      Name::step>},
+  {"subgroups.m > 1 or blocks.m == 1", table::kNamesOf<Name::subgroups_m, Name::blocks_m>},
+  {"not matrix.m > matrix.n or subgroups.m >= subgroups.n or blocks.m != 2",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m>},
+  {"matrix.m > matrix.n or subgroups.m * subgroups.n > 4 or blocks.m == 1 or step == 64",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
+      Name::step>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -234,6 +244,7 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
+  const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
@@ -250,7 +261,14 @@ int first_failing_device(const SelectionScope& scope) {
           || (Integer(specialization.blocks_n) == 2 && multiplied <= 512),
       Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1 || multiplied <= 256,
       Integer(specialization.step) < 256 || (rows + columns <= 128 && parameters.reads != Reads::lines),
-      Integer(specialization.step) == 64 || Integer(specialization.blocks_n) == 2,
+      Integer(specialization.blocks_n) == 2
+          || (Integer(specialization.step) == 64
+          && Integer(specialization.subgroups_m) > Integer(specialization.subgroups_n) && !is_narrow),
+      Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1,
+      !is_narrow || Integer(specialization.subgroups_m) >= Integer(specialization.subgroups_n)
+          || Integer(specialization.blocks_m) != 2,
+      is_narrow || Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4
+          || Integer(specialization.blocks_m) == 1 || Integer(specialization.step) == 64,
   });
 }
 
@@ -412,13 +430,14 @@ struct CostTerms {
   Real multiplying_us;
   Real term1;
   Integer sharing_ones;
+  Integer term2;
   Integer subgroups_workgroup;
   Integer rows;
   Integer step;
-  Integer term2;
   Integer term3;
-  Real term4;
-  Integer term5;
+  Integer term4;
+  Real term5;
+  Integer term6;
   Integer columns;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
@@ -447,14 +466,15 @@ CostTerms cost_terms(const SelectionScope& scope) {
       Integer(specialization.subgroups_workgroup), 0);
   const Real reals_us = Real(fit.real_us) * ceil_div(rows * columns / 4, Integer(specialization.subgroups_workgroup));
   return {.multiplying_us = multiplying_us, .term1 = first_fetch_us + storing_us, .sharing_ones = sharing_ones,
-      .subgroups_workgroup = specialization.subgroups_workgroup, .rows = rows, .step = specialization.step,
-      .term2 = Integer(bytes(parameters.output_dtype)) - 1, .term3 = parameters.reads == Reads::words,
-      .term4 = choose(is_real, reals_us, 0), .term5 = parameters.reads == Reads::lines, .columns = columns};
+      .term2 = storing == 1, .subgroups_workgroup = specialization.subgroups_workgroup, .rows = rows,
+      .step = specialization.step, .term3 = Integer(bytes(parameters.output_dtype)) - 1,
+      .term4 = parameters.reads == Reads::words, .term5 = choose(is_real, reals_us, 0),
+      .term6 = parameters.reads == Reads::lines, .columns = columns};
 }
 
 struct Shared1 {
   // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term5), offsetof(CostTerms, step)};
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term6), offsetof(CostTerms, step)};
   Integer steps;
   Real shared_term1;
 };
@@ -464,7 +484,7 @@ void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernel
   const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer problem_term1 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
   for (const CostTerms& kernel : kernels) {
-    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term5 != 0), problem_term1, phase_k));
+    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term6 != 0), problem_term1, phase_k));
     const Integer steps = ceil_div(walked_k, Integer(kernel.step));
     *to++ = {.steps = steps, .shared_term1 = steps * Real(fit.step_us)};
   }
@@ -502,14 +522,14 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
     const Shared1& alike1 = shared1[*places++];
     const Shared2& alike2 = shared2[*places++];
     const Real tile_us = alike1.steps * kernel.multiplying_us
-        + kernel.term1 * choose(alike2.rounds * kernel.sharing_ones > 128, Real(fit.sharing), 1);
+        + kernel.term1 * choose(alike2.rounds * kernel.sharing_ones > 128 && (kernel.term2 != 0), Real(fit.sharing), 1);
     const Real lone_times = choose(alike2.rounds * Integer(kernel.subgroups_workgroup) <= 128, Real(fit.few_subgroups),
         1);
     const Real tiles_us = Real(fit.begin_us) + alike1.shared_term1 * lone_times + alike2.shared_term2 * tile_us;
     const Real words_us = alike1.steps * alike2.rounds * Integer(device.compute_units) * Real(fit.word_ops)
         * kernel.rows * Integer(kernel.step) / 16 / Real(device.f32_ops_per_us);
-    *to++ = problem_term1 + tiles_us + problem_term2 * kernel.term2 + choose((kernel.term3 != 0), words_us, 0)
-        + kernel.term4;
+    *to++ = problem_term1 + tiles_us + problem_term2 * kernel.term3 + choose((kernel.term4 != 0), words_us, 0)
+        + kernel.term5;
   }
 }
 

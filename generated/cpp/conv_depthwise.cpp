@@ -202,23 +202,25 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "conv_depthwise.begin_us", "conv_depthwise.begin_ops", "conv_depthwise.tap_ops", "conv_depthwise.product_ops",
-  "conv_depthwise.unknown_taps",
+  "conv_depthwise.unknown_taps", "conv_depthwise.real_ops", "conv_depthwise.scattered_ops",
 };
-constexpr double kFitValues[] = {1.73, 2.79, 20.9, 47.8, 2.38};
+constexpr double kFitValues[] = {1.73, 2.79, 20.9, 47.8, 2.38, 961, 171};
 
 struct Fit {
-  double begin_us, begin_ops, tap_ops, product_ops, unknown_taps;
+  double begin_us, begin_ops, tap_ops, product_ops, unknown_taps, real_ops, scattered_ops;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer strip;
   Integer term1;
-  Real term2;
+  Integer term2;
+  Real term3;
+  Real term4;
   Integer workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
@@ -226,8 +228,11 @@ CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  return {.strip = parameters.strip, .term1 = Integer(specialization.workgroup) * Integer(device.compute_units),
-      .term2 = choose(Integer(parameters.known_taps) == 0, Real(fit.unknown_taps), 1),
+  return {.strip = parameters.strip, .term1 = 1 + Integer(bytes(parameters.output_dtype)),
+      .term2 = Integer(specialization.workgroup) * Integer(device.compute_units),
+      .term3 = choose(Integer(parameters.known_taps) == 0, Real(fit.unknown_taps), 1),
+      .term4 = choose(parameters.output_dtype == DType::i8, 0,
+      Integer(parameters.strip) * (Real(fit.real_ops) + Integer(parameters.strip) * Real(fit.scattered_ops))),
       .workgroup = specialization.workgroup};
 }
 
@@ -237,16 +242,17 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
   const Fit fit = fit_of(scope);
   const Integer problem_term1 = Integer(problem.pixels) / max(Integer(problem.row_pixels), 1);
   const Integer problem_term2 = ceil_div(Integer(problem.outputs), 4);
-  const Real problem_term3 = Real(device.launch_us) + Real(fit.begin_us)
-      + 2 * Integer(problem.pixels) * Integer(problem.outputs) / Real(device.bytes_per_us);
-  const Real problem_term4 = Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.k);
-  const Real problem_term5 = Real(fit.product_ops) * Integer(problem.k);
+  const Real problem_term3 = Real(device.launch_us) + Real(fit.begin_us);
+  const Integer problem_term4 = Integer(problem.pixels) * Integer(problem.outputs);
+  const Real problem_term5 = Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.k);
+  const Real problem_term6 = Real(fit.product_ops) * Integer(problem.k);
   for (const CostTerms& kernel : kernels) {
     const Integer invocations = problem_term1 * ceil_div(Integer(problem.row_pixels), Integer(kernel.strip))
         * problem_term2;
-    *to++ = problem_term3
-        + ceil_div(invocations, kernel.term1) * Integer(kernel.workgroup) * Integer(device.compute_units)
-        * (problem_term4 + problem_term5 * Integer(kernel.strip)) / Real(device.f32_ops_per_us) * kernel.term2;
+    *to++ = problem_term3 + problem_term4 * kernel.term1 / Real(device.bytes_per_us)
+        + ceil_div(invocations, kernel.term2) * Integer(kernel.workgroup) * Integer(device.compute_units)
+        * ((problem_term5 + problem_term6 * Integer(kernel.strip)) * kernel.term3 + kernel.term4)
+        / Real(device.f32_ops_per_us);
   }
 }
 

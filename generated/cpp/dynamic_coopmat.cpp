@@ -128,6 +128,10 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"not device.is_cpu or blocks.m == 1 and (step.k == 64 or step.span == 32) and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step_k, Name::step_span,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"not matrix.m > matrix.n or blocks.m == 1", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m>},
+  {"subgroups.m * subgroups.n > 4 or blocks.n == 2 and blocks.m <= 2",
+      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n>},
+  {"subgroups.m > 1 or blocks.m == 1", table::kNamesOf<Name::subgroups_m, Name::blocks_m>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -138,6 +142,7 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
+  const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer spans = Integer(specialization.step_k) / Integer(specialization.step_span);
@@ -151,6 +156,10 @@ int first_failing_device(const SelectionScope& scope) {
           || (Integer(specialization.blocks_m) == 1
           && (Integer(specialization.step_k) == 64 || Integer(specialization.step_span) == 32)
           && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
+      !is_narrow || Integer(specialization.blocks_m) == 1,
+      Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4
+          || (Integer(specialization.blocks_n) == 2 && Integer(specialization.blocks_m) <= 2),
+      Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1,
   });
 }
 
@@ -304,17 +313,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "dynamic_coopmat.step_us", "dynamic_coopmat.product_ops", "dynamic_coopmat.run_ops", "dynamic_coopmat.cache_speed",
-  "dynamic_coopmat.few_subgroups",
+  "dynamic_coopmat.begin_us", "dynamic_coopmat.step_us", "dynamic_coopmat.product_ops", "dynamic_coopmat.run_ops",
+  "dynamic_coopmat.cache_speed", "dynamic_coopmat.few_subgroups",
 };
-constexpr double kFitValues[] = {0.504, 2.06, 0.547, 6.07, 1.28};
+constexpr double kFitValues[] = {2.17, 0.333, 2.46, 0.584, 3.42, 1.26};
 
 struct Fit {
-  double step_us, product_ops, run_ops, cache_speed, few_subgroups;
+  double begin_us, step_us, product_ops, run_ops, cache_speed, few_subgroups;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5]};
 }
 
 // The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
@@ -341,7 +350,7 @@ CostTerms cost_terms(const SelectionScope& scope) {
       .term3 = choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
       && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(fit.few_subgroups), 1),
       .subgroups_workgroup = specialization.subgroups_workgroup, .term4 = Integer(bytes(parameters.output_dtype)),
-      .rows = rows, .columns = columns, .step_k = specialization.step_k, .term5 = 2 * rows + columns};
+      .rows = rows, .columns = columns, .step_k = specialization.step_k, .term5 = rows + columns};
 }
 
 struct Shared1 {
@@ -352,7 +361,8 @@ struct Shared1 {
 void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real problem_term1 = Real(device.launch_us)
+  const Fit fit = fit_of(scope);
+  const Real problem_term1 = Real(device.launch_us) + Real(fit.begin_us)
       + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us));
   const Integer problem_term2 = Integer(problem.m) * Integer(problem.n);
   for (const CostTerms& kernel : kernels) {

@@ -201,18 +201,17 @@ CostTerms cost_terms(const SelectionScope& scope) {
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer problem_term1 = max(1, Integer(problem.k) * Integer(problem.weight_bits));
-  const Real problem_term2 = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
+  const Real weight_us = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
       / Real(device.bytes_per_us);
-  const Real problem_term3 = Real(2048.0) * Integer(device.compute_units);
-  const Integer problem_term4 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
+  const Integer problem_term1 = max(1, Integer(problem.k) * Integer(problem.weight_bits));
+  const Real problem_term2 = Real(2048.0) * Integer(device.compute_units);
+  const Integer problem_term3 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
   for (const CostTerms& kernel : kernels) {
     const Integer row_groups = ceil_div(Integer(problem.m), Integer(kernel.rows));
     const Real idle_times = max(Real(1.0), kernel.term1 / problem_term1);
-    const Real reading = problem_term2
-        * max(row_groups, problem_term3 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term4)));
+    const Real waiting = problem_term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term3));
     *to++ = kernel.term2
-        + max(reading,
+        + max(weight_us * max(row_groups, waiting),
         idle_times * row_groups * Integer(problem.n) * Integer(problem.k) * kernel.term3 * kernel.term4
         / Real(device.int8_ops_per_us));
   }

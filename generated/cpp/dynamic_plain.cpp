@@ -122,7 +122,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {"dynamic_plain.product_ops", "dynamic_plain.products_per_us"};
-constexpr double kFitValues[] = {40, 10};
+constexpr double kFitValues[] = {200, 7};
 
 struct Fit {
   double product_ops, products_per_us;

@@ -66,6 +66,19 @@ Integer value(size_t name, const SelectionScope& scope) {
   return {scope.specialization[0]};
 }
 
+constexpr ConditionInfo kDeviceConditions[] = {
+  {"workgroup > 64 or device.max_workgroup_invocations < 256",
+      table::kNamesOf<Name::workgroup, table::after(Name::kDevice, table::DeviceNumber::max_workgroup_invocations)>},
+};
+
+int first_failing_device(const SelectionScope& scope) {
+  const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  return table::first_false({
+      Integer(specialization.workgroup) > 64 || Integer(device.max_workgroup_invocations) < 256,
+  });
+}
+
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256, 1024};
 
@@ -173,6 +186,7 @@ constinit const OperatorInfo op = {
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
+    .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -180,7 +194,7 @@ constinit const OperatorInfo op = {
     .form = form,
     .value = value,
     .first_failing = table::all_hold,
-    .first_failing_device = table::all_hold,
+    .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
     .fit_names = kFitNames,

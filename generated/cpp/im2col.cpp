@@ -83,6 +83,19 @@ int first_failing(const SelectionScope& scope) {
   });
 }
 
+constexpr ConditionInfo kDeviceConditions[] = {
+  {"workgroup == 256 or device.max_workgroup_invocations < 256",
+      table::kNamesOf<Name::workgroup, table::after(Name::kDevice, table::DeviceNumber::max_workgroup_invocations)>},
+};
+
+int first_failing_device(const SelectionScope& scope) {
+  const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  return table::first_false({
+      Integer(specialization.workgroup) == 256 || Integer(device.max_workgroup_invocations) < 256,
+  });
+}
+
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
 
@@ -116,30 +129,17 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Real term2;
-  Integer unit;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
-  const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(bytes(parameters.input_dtype)) + 2 * Integer(bytes(parameters.patch_dtype)),
-      .term2 = Integer(specialization.workgroup) / Real(10000.0), .unit = parameters.unit};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real problem_term1 = Real(device.launch_us) + Real(fit.begin_us);
-  const Integer problem_term2 = 4 * Integer(problem.m) * Integer(problem.row_units);
-  const Real problem_term3 = 4 * Integer(problem.m) * Integer(problem.row_units) * Real(fit.unit_ops);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = problem_term1 + problem_term2 * kernel.term1 / Real(device.bytes_per_us)
-        + problem_term3 / Integer(kernel.unit) / Real(device.f32_ops_per_us) + kernel.term2;
-  }
+  return Real(device.launch_us) + Real(fit.begin_us)
+      + 4 * Integer(problem.m) * Integer(problem.row_units)
+      * (Integer(bytes(parameters.input_dtype)) + 2 * Integer(bytes(parameters.patch_dtype)))
+      / Real(device.bytes_per_us)
+      + 4 * Integer(problem.m) * Integer(problem.row_units) * Real(fit.unit_ops) / Integer(parameters.unit)
+      / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -197,6 +197,7 @@ constinit const OperatorInfo op = {
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -204,12 +205,11 @@ constinit const OperatorInfo op = {
     .form = form,
     .value = value,
     .first_failing = first_failing,
-    .first_failing_device = table::all_hold,
+    .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::im2col

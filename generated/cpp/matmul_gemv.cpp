@@ -193,7 +193,7 @@ constexpr std::string_view kFitNames[] = {
   "matmul_gemv.shared_us", "matmul_gemv.row_ops", "matmul_gemv.half_ops", "matmul_gemv.packed_half_ops",
   "matmul_gemv.real_ops", "matmul_gemv.row_reads", "matmul_gemv.narrow_reads",
 };
-constexpr double kFitValues[] = {0.191, 12.6, 4, 327, 0.773, 4.07, 1.11};
+constexpr double kFitValues[] = {0.994, 12.6, 4.01, 293, 0.436, 4.87, 1.17};
 
 struct Fit {
   double shared_us, row_ops, half_ops, packed_half_ops, real_ops, row_reads, narrow_reads;
@@ -210,6 +210,7 @@ struct CostTerms {
   Integer group_team;
   Integer term2;
   Real term3;
+  Integer columns;
   Real term4;
   Real term5;
 };
@@ -221,6 +222,7 @@ CostTerms cost_terms(const SelectionScope& scope) {
   return {.rows = specialization.rows, .term1 = Integer(specialization.group_team) * Real(128.0),
       .group_team = specialization.group_team, .term2 = Integer(specialization.transposed) == 1,
       .term3 = choose(Integer(specialization.columns) == 4, Real(fit.narrow_reads), Real(1.0)),
+      .columns = specialization.columns,
       .term4 = Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
       + choose(parameters.halves == Halves::native, Integer(0), Real(0.01)),
       .term5 = 3
@@ -235,20 +237,22 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer problem_term1 = max(1, Integer(problem.k) * Integer(problem.weight_bits));
-  const Real problem_term2 = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
+  const Real weight_us = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
       / Real(device.bytes_per_us);
-  const Real problem_term3 = Real(2048.0) * Integer(device.compute_units);
-  const Integer problem_term4 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
-  const Real problem_term5 = Real(fit.row_reads) * Real(16.0) / Integer(problem.weight_bits);
+  const Integer problem_term1 = max(1, Integer(problem.k) * Integer(problem.weight_bits));
+  const Real problem_term2 = Real(2048.0) * Integer(device.compute_units);
+  const Integer problem_term3 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
+  const Real problem_term4 = Real(fit.row_reads) * Real(16.0) / Integer(problem.weight_bits);
   for (const CostTerms& kernel : kernels) {
     const Integer row_groups = ceil_div(Integer(problem.m), Integer(kernel.rows));
     const Real idle_times = max(Real(1.0), kernel.term1 / problem_term1);
-    const Real reading = problem_term2
-        * max(row_groups, problem_term3 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term4)));
-    const Real read_times = choose((kernel.term2 != 0), Real(1.0), problem_term5 * kernel.term3);
+    const Real waiting = problem_term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term3));
+    const Real read_times = choose((kernel.term2 != 0), Real(1.0), problem_term4 * kernel.term3);
+    const Real piece_waiting = problem_term2
+        / max(1,
+        ceil_div(Integer(problem.n), Integer(kernel.columns)) * min(Integer(kernel.group_team), Integer(problem.k)));
     *to++ = kernel.term4
-        + max(read_times * reading,
+        + max(weight_us * max(row_groups * read_times, choose((kernel.term2 != 0), waiting, piece_waiting)),
         idle_times * row_groups * Integer(problem.n) * Integer(problem.k) * kernel.term5 / Real(device.f32_ops_per_us));
   }
 }

@@ -125,7 +125,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr ConditionInfo kConditions[] = {
   {"ceil_div(n, subgroups.n * blocks.n * matrix.n) <= 65535",
       table::kNamesOf<Name::matrix_n, Name::subgroups_n, Name::blocks_n, Name::n>},
-  {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w",
+  {"is_aligned == (k % 16 == 0 or input_layout == packed_4h4w) or input_layout == packed_4h4w",
       table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
   {"ceil_div(ceil_div(m, subgroups.m * blocks.m * matrix.m), 8) * slices <= 65535",
       table::kNamesOf<Name::matrix_m, Name::subgroups_m, Name::blocks_m, Name::m, Name::slices>},
@@ -135,7 +135,8 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || !parameters.is_aligned
+  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
+  const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors
       || parameters.input_layout == Layout::packed_4h4w;
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
@@ -146,7 +147,7 @@ int first_failing(const SelectionScope& scope) {
   const Integer bands = ceil_div(row_tiles, 8);
   return table::first_false({
       column_tiles <= 65535,
-      rows_are_vectors,
+      reads_as_k_lies,
       bands * Integer(problem.slices) <= 65535,
   });
 }
@@ -169,6 +170,8 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::kNamesOf<Name::subgroups_m, Name::blocks_m, Name::blocks_n, Name::step>},
   {"step == 128 or blocks.m == 4 or subgroups.m * subgroups.n <= 4",
       table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::step>},
+  {"subgroups.m <= subgroups.n", table::kNamesOf<Name::subgroups_m, Name::subgroups_n>},
+  {"not matrix.m > matrix.n or blocks.m == 1", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -179,6 +182,7 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
+  const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
@@ -196,6 +200,8 @@ int first_failing_device(const SelectionScope& scope) {
       Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1 || multiplied <= 256,
       Integer(specialization.step) == 128 || Integer(specialization.blocks_m) == 4
           || Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4,
+      Integer(specialization.subgroups_m) <= Integer(specialization.subgroups_n),
+      !is_narrow || Integer(specialization.blocks_m) == 1,
   });
 }
 
@@ -308,18 +314,17 @@ constexpr std::string_view kFitNames[] = {
   "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.two_turns",
   "int8_matrix_cost.longest_steps", "int8_matrix_cost.one_row", "int8_matrix_cost.first_fetch",
   "int8_matrix_cost.few_subgroups", "q8_linear_coopmat.bytewise", "q8_linear_coopmat.by_blocks",
-  "q8_linear_coopmat.by_long_blocks",
 };
-constexpr double kFitValues[] = {1.08, 0.247, 0.581, 0.456, 67.9, 0.75, 1.17, 1.23, 1.05, 0.268, 1.2, 1.79, 1.32, 1.46};
+constexpr double kFitValues[] = {1.08, 0.247, 0.581, 0.456, 67.9, 0.75, 1.17, 1.23, 1.05, 0.268, 1.2, 0.434, 0.21};
 
 struct Fit {
   double begin_us, step_us, product_ops, fetched, output_ops, sharing, two_turns, longest_steps, one_row, first_fetch,
-    few_subgroups, bytewise, by_blocks, by_long_blocks;
+    few_subgroups, bytewise, by_blocks;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9],
-      values[10], values[11], values[12], values[13]};
+      values[10], values[11], values[12]};
 }
 
 // The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
@@ -342,9 +347,11 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Real gathering = choose(parameters.input_layout == Layout::packed_4h4w,
-      choose(Integer(specialization.step) > 64, Real(fit.by_long_blocks), Real(fit.by_blocks)),
-      choose(parameters.is_aligned, 1, Real(fit.bytewise)));
+  const Real fetches = rows * Integer(specialization.step) / (Real(16.0) * Integer(specialization.subgroups_workgroup));
+  const Real gathering = 1
+      + fetches
+      * choose(parameters.input_layout == Layout::packed_4h4w, Real(fit.by_blocks),
+      choose(parameters.is_aligned, 0, Real(fit.bytewise)));
   const Real slowness = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1)
       * choose(Integer(specialization.subgroups_m) == 1, Real(fit.one_row), 1);
   const Real multiplying_us = slowness * Integer(specialization.step) * gathering
@@ -408,7 +415,8 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
     const Shared1& alike1 = shared1[*places++];
     const Shared2& alike2 = shared2[*places++];
     const Real tile_us = alike1.steps * kernel.multiplying_us
-        + kernel.term1 * choose(alike2.rounds * kernel.sharing_ones > 128, Real(fit.sharing), 1);
+        + kernel.term1
+        * choose(alike2.rounds * kernel.sharing_ones > 128 && Integer(1) == Integer(1), Real(fit.sharing), 1);
     const Real lone_times = choose(alike2.rounds * Integer(kernel.subgroups_workgroup) <= 128, Real(fit.few_subgroups),
         1);
     const Real tiles_us = Real(fit.begin_us) + alike1.shared_term1 * lone_times + alike2.shared_term2 * tile_us;

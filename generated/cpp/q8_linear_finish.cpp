@@ -134,15 +134,15 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"sums_of_slices.begin_us"};
-constexpr double kFitValues[] = {2};
+constexpr std::string_view kFitNames[] = {"sums_of_slices.begin_us", "sums_of_slices.real_begin_us"};
+constexpr double kFitValues[] = {2, 0.7};
 
 struct Fit {
-  double begin_us;
+  double begin_us, real_begin_us;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0]};
+  return {values[0], values[1]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -150,7 +150,8 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  return Real(device.launch_us) + Real(fit.begin_us)
+  return Real(device.launch_us)
+      + choose(parameters.output_dtype == DType::i8, Real(fit.begin_us), Real(fit.real_begin_us))
       + Integer(problem.m) * Integer(problem.n)
       * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us);
 }

@@ -119,9 +119,9 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"m >= 1 and m <= rows", table::kNamesOf<Name::rows, Name::m>},
+  {"m >= 1 and m <= rows and (rows == 1 or 2 * m > rows)", table::kNamesOf<Name::rows, Name::m>},
   {"rows * unroll <= 8 and (dot == packed or unroll == 1)", table::kNamesOf<Name::rows, Name::dot, Name::unroll>},
-  {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w",
+  {"is_aligned == (k % 16 == 0 or input_layout == packed_4h4w) or input_layout == packed_4h4w",
       table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
 };
 
@@ -129,13 +129,15 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || !parameters.is_aligned
+  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
+  const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors
       || parameters.input_layout == Layout::packed_4h4w;
   return table::first_false({
-      Integer(problem.m) >= 1 && Integer(problem.m) <= Integer(parameters.rows),
+      Integer(problem.m) >= 1 && Integer(problem.m) <= Integer(parameters.rows)
+          && (Integer(parameters.rows) == 1 || 2 * Integer(problem.m) > Integer(parameters.rows)),
       Integer(parameters.rows) * Integer(specialization.unroll) <= 8
           && (parameters.dot == Dot::packed || Integer(specialization.unroll) == 1),
-      rows_are_vectors,
+      reads_as_k_lies,
   });
 }
 
@@ -207,55 +209,58 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "q8_linear_gemv.bytes_in_flight", "q8_linear_gemv.packed_ops", "q8_linear_gemv.unpacked_ops",
+  "q8_linear_gemv.begin_us", "q8_linear_gemv.sum_us", "q8_linear_gemv.sum_ops", "q8_linear_gemv.bytes_in_flight",
+  "q8_linear_gemv.unrolled", "q8_linear_gemv.packed_ops", "q8_linear_gemv.unpacked_ops",
   "q8_linear_gemv.cpu_weight_ops",
 };
-constexpr double kFitValues[] = {42200, 6.51, 28.6, 12};
+constexpr double kFitValues[] = {1.38, 0.316, 98.5, 28000, 1.14, 0.553, 12.9, 12};
 
 struct Fit {
-  double bytes_in_flight, packed_ops, unpacked_ops, cpu_weight_ops;
+  double begin_us, sum_us, sum_ops, bytes_in_flight, unrolled, packed_ops, unpacked_ops, cpu_weight_ops;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Real term1;
   Real term2;
+  Real term3;
+  Real term4;
   Integer group_team;
-  Integer unroll;
+  Integer rows;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  return {.term1 = Real(16.0) * Integer(specialization.group_team),
-      .term2 = Integer(parameters.rows)
+  return {.term1 = choose(Integer(specialization.unroll) > 1, Real(fit.unrolled), Real(1.0)),
+      .term2 = Real(16.0) * Integer(specialization.group_team),
+      .term3 = Real(device.launch_us) + Real(fit.begin_us) + Integer(parameters.rows) * Real(fit.sum_us),
+      .term4 = Integer(parameters.rows)
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
       + choose(device.is_cpu, Real(fit.cpu_weight_ops), 0), .group_team = specialization.group_team,
-      .unroll = specialization.unroll};
+      .rows = parameters.rows};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real problem_term1 = Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
-  const Real problem_term2 = Real(fit.bytes_in_flight) * Integer(device.compute_units);
-  const Integer problem_term3 = ceil_div(Integer(problem.n), 4);
+  const Integer problem_term1 = ceil_div(Integer(problem.n), 4);
+  const Real problem_term2 = Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  const Real problem_term3 = Real(fit.bytes_in_flight) * Integer(device.compute_units);
   const Integer problem_term4 = Integer(problem.n) * Integer(problem.k);
   for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us)
-        + problem_term1
-        * max(1,
-        problem_term2
-        / (max(1,
-        problem_term3 * Integer(kernel.group_team)
-        * min(Integer(kernel.unroll), max(1, Integer(problem.k) / kernel.term1))) * 64))
-        + problem_term4 * kernel.term2 / Real(device.int8_ops_per_us);
+    const Real loads = min(kernel.term1, max(1, Integer(problem.k) / kernel.term2));
+    *to++ = kernel.term3
+        + problem_term1 * Integer(kernel.group_team) * Integer(kernel.rows) * Real(fit.sum_ops)
+        / Real(device.int8_ops_per_us)
+        + problem_term2 * max(1, problem_term3 / (max(1, problem_term1 * Integer(kernel.group_team) * loads) * 64))
+        + problem_term4 * kernel.term4 / Real(device.int8_ops_per_us);
   }
 }
 

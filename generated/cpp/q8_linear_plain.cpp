@@ -94,7 +94,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w",
+  {"k % 16 == 0 or input_layout == packed_4h4w or not is_aligned",
       table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
   {"m * ceil_div(n, 4) <= 4294901760", table::kNamesOf<Name::m, Name::n>},
 };
@@ -102,10 +102,9 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || !parameters.is_aligned
-      || parameters.input_layout == Layout::packed_4h4w;
+  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
   return table::first_false({
-      rows_are_vectors,
+      rows_are_vectors || !parameters.is_aligned,
       Integer(problem.m) * ceil_div(Integer(problem.n), 4) <= 4294901760,
   });
 }

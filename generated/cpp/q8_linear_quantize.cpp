@@ -50,6 +50,19 @@ Integer value(size_t name, const SelectionScope& scope) {
   return {scope.specialization[0]};
 }
 
+constexpr ConditionInfo kDeviceConditions[] = {
+  {"workgroup == 256 or device.max_workgroup_invocations < 256",
+      table::kNamesOf<Name::workgroup, table::after(Name::kDevice, table::DeviceNumber::max_workgroup_invocations)>},
+};
+
+int first_failing_device(const SelectionScope& scope) {
+  const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  return table::first_false({
+      Integer(specialization.workgroup) == 256 || Integer(device.max_workgroup_invocations) < 256,
+  });
+}
+
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
 
@@ -70,25 +83,13 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Real term2;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
-  const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(bytes(parameters.input_dtype)) + 1,
-      .term2 = Integer(specialization.workgroup) / Real(10000.0)};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer problem_term1 = Integer(problem.m) * Integer(problem.k);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us) + problem_term1 * kernel.term1 / Real(device.bytes_per_us) + kernel.term2;
-  }
+  return Real(device.launch_us)
+      + Integer(problem.m) * Integer(problem.k) * (Integer(bytes(parameters.input_dtype)) + 1)
+      / Real(device.bytes_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -136,6 +137,7 @@ constinit const OperatorInfo op = {
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
+    .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -143,10 +145,9 @@ constinit const OperatorInfo op = {
     .form = form,
     .value = value,
     .first_failing = table::all_hold,
-    .first_failing_device = table::all_hold,
+    .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 }  // namespace qgen::generated::q8_linear_quantize

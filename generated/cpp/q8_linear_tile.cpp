@@ -129,17 +129,18 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w",
+  {"is_aligned == (k % 16 == 0 or input_layout == packed_4h4w) or input_layout == packed_4h4w",
       table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || !parameters.is_aligned
+  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
+  const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors
       || parameters.input_layout == Layout::packed_4h4w;
   return table::first_false({
-      rows_are_vectors,
+      reads_as_k_lies,
   });
 }
 

@@ -53,6 +53,19 @@ Integer value(size_t name, const SelectionScope& scope) {
   return {scope.specialization[0]};
 }
 
+constexpr ConditionInfo kDeviceConditions[] = {
+  {"workgroup == 256 or device.max_workgroup_invocations < 256",
+      table::kNamesOf<Name::workgroup, table::after(Name::kDevice, table::DeviceNumber::max_workgroup_invocations)>},
+};
+
+int first_failing_device(const SelectionScope& scope) {
+  const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  return table::first_false({
+      Integer(specialization.workgroup) == 256 || Integer(device.max_workgroup_invocations) < 256,
+  });
+}
+
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
 
@@ -143,6 +156,7 @@ constinit const OperatorInfo op = {
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
+    .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -150,7 +164,7 @@ constinit const OperatorInfo op = {
     .form = form,
     .value = value,
     .first_failing = table::all_hold,
-    .first_failing_device = table::all_hold,
+    .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
     .staged_cost = &table::kStagedCost<cost_terms, costs>,

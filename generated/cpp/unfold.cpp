@@ -74,6 +74,19 @@ int first_failing(const SelectionScope& scope) {
   });
 }
 
+constexpr ConditionInfo kDeviceConditions[] = {
+  {"workgroup == 256 or device.max_workgroup_invocations < 256",
+      table::kNamesOf<Name::workgroup, table::after(Name::kDevice, table::DeviceNumber::max_workgroup_invocations)>},
+};
+
+int first_failing_device(const SelectionScope& scope) {
+  const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  return table::first_false({
+      Integer(specialization.workgroup) == 256 || Integer(device.max_workgroup_invocations) < 256,
+  });
+}
+
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
 
@@ -167,6 +180,7 @@ constinit const OperatorInfo op = {
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -174,7 +188,7 @@ constinit const OperatorInfo op = {
     .form = form,
     .value = value,
     .first_failing = first_failing,
-    .first_failing_device = table::all_hold,
+    .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = table::cost<cost_terms, costs>,
     .staged_cost = &table::kStagedCost<cost_terms, costs>,

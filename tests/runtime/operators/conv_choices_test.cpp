@@ -187,8 +187,8 @@ TEST(ConvChoices, OfRealsBesideRulesByHand) {
   EXPECT_EQ(table, R"(
 3 -> 32, 3x3 s1 at 256
   direct -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
-  direct -> plain: adreno-660, adreno-740, powervr-bxe-4-32, apple-m1, intel-arc-a770
-  direct -> tiled: amd-mi210
+  direct -> plain: adreno-740
+  direct -> tiled: adreno-660, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
   im2col -> plain: mali-g78, mali-g715
 32 -> 64, 3x3 s1 at 128
   direct -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200

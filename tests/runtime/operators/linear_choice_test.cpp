@@ -84,7 +84,7 @@ struct ChoiceCase {
 
 constexpr ChoiceCase kChoices[] = {
     {1, 4096, 4096, "gemv", "strided.i8.strided.is_aligned.rows1.subgroup.packed/workgroup128team128.unroll1"},
-    {1, 14336, 4096, "gemv", "strided.i8.strided.is_aligned.rows1.subgroup.packed/workgroup128team128.unroll1"},
+    {1, 14336, 4096, "gemv", "strided.i8.strided.is_aligned.rows1.subgroup.packed/workgroup64team32.unroll1"},
     {1, 4096, 14336, "gemv", "strided.i8.strided.is_aligned.rows1.subgroup.packed/workgroup128team128.unroll1"},
     {4, 4096, 4096, "gemv", "strided.i8.strided.is_aligned.rows4.subgroup.packed/workgroup128team128.unroll1"},
     {8, 4096, 4096, "gemv", "strided.i8.strided.is_aligned.rows8.subgroup.packed/workgroup128team128.unroll1"},
@@ -92,7 +92,7 @@ constexpr ChoiceCase kChoices[] = {
      "m16n16k32.strided.i32.strided.is_aligned/m1n4workgroup128.m1n2.step128, q8_linear_finish.i8.strided/"
      "workgroup128"},
     {64, 4096, 4096, "coopmat", "m16n8k32.strided.i8.strided.is_aligned/m2n4workgroup256.m1n2.step128"},
-    {128, 4096, 4096, "coopmat", "m16n16k32.strided.i8.strided.is_aligned/m4n2workgroup256.m1n2.step128"},
+    {128, 4096, 4096, "coopmat", "m16n16k32.strided.i8.strided.is_aligned/m2n2workgroup128.m2n2.step128"},
     {256, 4096, 4096, "coopmat", "m16n16k32.strided.i8.strided.is_aligned/m2n4workgroup256.m2n2.step128"},
     {512, 14336, 4096, "coopmat", "m16n16k32.strided.i8.strided.is_aligned/m2n4workgroup256.m4n2.step128"},
     {512, 4096, 14336, "coopmat", "m16n16k32.strided.i8.strided.is_aligned/m2n4workgroup256.m4n2.step128"},
@@ -137,7 +137,7 @@ constexpr HalfCase kHalves[] = {
     {4, 4096, 4096, 4096, "matrices", "/m2n4workgroup256.m4n2.step64"},
     {4, 512, 14336, 4096, "matrices", "/m2n4workgroup256.m4n2.step64"},
     {8, 1, 4096, 4096, "gemv", "rows1.subgroup.native/workgroup128team128.columns8"},
-    {8, 4, 4096, 4096, "matrices_split_4", "/m1n4workgroup128.m1n2.step64"},
+    {8, 4, 4096, 4096, "gemv", "rows4.subgroup.native/workgroup128team128.columns8"},
     {8, 8, 4096, 4096, "matrices_split_4", "/m1n4workgroup128.m1n2.step64"},
     {8, 16, 4096, 4096, "matrices_split_4", "/m1n4workgroup128.m1n2.step64"},
     {8, 64, 4096, 4096, "matrices_split_4", "/m1n4workgroup128.m4n2.step64"},
@@ -190,7 +190,7 @@ TEST(LinearChoice, OfRowsQuantizedOnTheWay) {
   EXPECT_EQ(recipe_for(8, 16), "matrices");
   EXPECT_EQ(recipe_for(8, 4096), "matrices");
   EXPECT_EQ(recipe_for(4, 1), "gemv");
-  EXPECT_EQ(recipe_for(4, 16), "gemv");
+  EXPECT_EQ(recipe_for(4, 16), "matrices");
   EXPECT_EQ(recipe_for(4, 64), "matrices");
   EXPECT_EQ(recipe_for(4, 512), "matrices");
   EXPECT_EQ(recipe_for(4, 4096), "matrices");
