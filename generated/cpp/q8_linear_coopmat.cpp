@@ -125,7 +125,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr ConditionInfo kConditions[] = {
   {"ceil_div(n, subgroups.n * blocks.n * matrix.n) <= 65535",
       table::kNamesOf<Name::matrix_n, Name::subgroups_n, Name::blocks_n, Name::n>},
-  {"is_aligned == (k % 16 == 0 or input_layout == packed_4h4w) or input_layout == packed_4h4w",
+  {"is_aligned == (k % 16 == 0 or input_layout == packed_4h4w)",
       table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
   {"ceil_div(ceil_div(m, subgroups.m * blocks.m * matrix.m), 8) * slices <= 65535",
       table::kNamesOf<Name::matrix_m, Name::subgroups_m, Name::blocks_m, Name::m, Name::slices>},
@@ -136,8 +136,7 @@ int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
-  const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors
-      || parameters.input_layout == Layout::packed_4h4w;
+  const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors;
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)

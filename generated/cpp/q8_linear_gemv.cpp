@@ -121,7 +121,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr ConditionInfo kConditions[] = {
   {"m >= 1 and m <= rows and (rows == 1 or 2 * m > rows)", table::kNamesOf<Name::rows, Name::m>},
   {"rows * unroll <= 8 and (dot == packed or unroll == 1)", table::kNamesOf<Name::rows, Name::dot, Name::unroll>},
-  {"is_aligned == (k % 16 == 0 or input_layout == packed_4h4w) or input_layout == packed_4h4w",
+  {"is_aligned == (k % 16 == 0 or input_layout == packed_4h4w)",
       table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
 };
 
@@ -130,8 +130,7 @@ int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
-  const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors
-      || parameters.input_layout == Layout::packed_4h4w;
+  const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors;
   return table::first_false({
       Integer(problem.m) >= 1 && Integer(problem.m) <= Integer(parameters.rows)
           && (Integer(parameters.rows) == 1 || 2 * Integer(problem.m) > Integer(parameters.rows)),

@@ -129,7 +129,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"is_aligned == (k % 16 == 0 or input_layout == packed_4h4w) or input_layout == packed_4h4w",
+  {"is_aligned == (k % 16 == 0 or input_layout == packed_4h4w)",
       table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
 };
 
@@ -137,8 +137,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || parameters.input_layout == Layout::packed_4h4w;
-  const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors
-      || parameters.input_layout == Layout::packed_4h4w;
+  const bool reads_as_k_lies = parameters.is_aligned == rows_are_vectors;
   return table::first_false({
       reads_as_k_lies,
   });
