@@ -222,15 +222,18 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step>},
   {"subgroups.m > 1 or blocks.m == 1 or blocks.m * blocks.n * step <= 256",
       table::kNamesOf<Name::subgroups_m, Name::blocks_m, Name::blocks_n, Name::step>},
-  {"step < 256 or subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n <= 128 and reads != lines",
-      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::reads, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
-      Name::blocks_n, Name::step>},
+  {"step < 256 or subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n <= 128 and reads != lines and not input_layout == strided",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::reads, Name::input_layout, Name::subgroups_m,
+      Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step>},
   {"blocks.n == 2 or step == 64 and subgroups.m > subgroups.n and not matrix.m > matrix.n",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_n,
       Name::step>},
   {"subgroups.m > 1 or blocks.m == 1", table::kNamesOf<Name::subgroups_m, Name::blocks_m>},
-  {"not matrix.m > matrix.n or subgroups.m >= subgroups.n or blocks.m != 2",
-      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m>},
+  {"not matrix.m > matrix.n or subgroups.m >= subgroups.n or blocks.m == 1 or blocks.m == 4 and step == 64",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
+      Name::step>},
+  {"step > 64 or blocks.m > 1 or subgroups.m > 1 and subgroups.m * subgroups.n <= 4",
+      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::step>},
   {"matrix.m > matrix.n or subgroups.m * subgroups.n > 4 or blocks.m == 1 or step == 64",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::step>},
@@ -249,6 +252,7 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
       * Integer(specialization.step);
+  const bool bytewise = parameters.input_layout == Layout::strided;
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
@@ -260,13 +264,17 @@ int first_failing_device(const SelectionScope& scope) {
       Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4
           || (Integer(specialization.blocks_n) == 2 && multiplied <= 512),
       Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1 || multiplied <= 256,
-      Integer(specialization.step) < 256 || (rows + columns <= 128 && parameters.reads != Reads::lines),
+      Integer(specialization.step) < 256 || (rows + columns <= 128 && parameters.reads != Reads::lines && !bytewise),
       Integer(specialization.blocks_n) == 2
           || (Integer(specialization.step) == 64
           && Integer(specialization.subgroups_m) > Integer(specialization.subgroups_n) && !is_narrow),
       Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1,
       !is_narrow || Integer(specialization.subgroups_m) >= Integer(specialization.subgroups_n)
-          || Integer(specialization.blocks_m) != 2,
+          || Integer(specialization.blocks_m) == 1
+          || (Integer(specialization.blocks_m) == 4 && Integer(specialization.step) == 64),
+      Integer(specialization.step) > 64 || Integer(specialization.blocks_m) > 1
+          || (Integer(specialization.subgroups_m) > 1
+          && Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4),
       is_narrow || Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4
           || Integer(specialization.blocks_m) == 1 || Integer(specialization.step) == 64,
   });
@@ -406,18 +414,18 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops", "int8_matrix_cost.fetched",
-  "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.two_turns",
-  "int8_matrix_cost.longest_steps", "int8_matrix_cost.one_row", "int8_matrix_cost.first_fetch",
-  "int8_matrix_cost.few_subgroups", "conv_coopmat.walking", "conv_coopmat.by_lines", "conv_coopmat.word_ops",
-  "conv_coopmat.real_store", "conv_coopmat.real_us",
+  "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.longest_steps",
+  "int8_matrix_cost.first_fetch", "int8_matrix_cost.few_subgroups", "int8_matrix_cost.result_ops",
+  "conv_coopmat.walking", "conv_coopmat.by_phases", "conv_coopmat.word_ops", "conv_coopmat.of_bytes",
+  "conv_coopmat.scattered", "conv_coopmat.real_us",
 };
 constexpr double kFitValues[] = {
-  1.08, 0.247, 0.581, 0.456, 67.9, 0.75, 1.17, 1.23, 1.05, 0.268, 1.2, 1.22, 1.08, 258, 2.01, 0.181,
+  1.21, 0.205, 0.46, 0.396, 23.5, 0.42, 1.25, 0.328, 1.23, 36.6, 1.35, 1.57, 154, 3.69, 4.87, 0.223,
 };
 
 struct Fit {
-  double begin_us, step_us, product_ops, fetched, output_ops, sharing, two_turns, longest_steps, one_row, first_fetch,
-    few_subgroups, walking, by_lines, word_ops, real_store, real_us;
+  double begin_us, step_us, product_ops, fetched, output_ops, sharing, longest_steps, first_fetch, few_subgroups,
+    result_ops, walking, by_phases, word_ops, of_bytes, scattered, real_us;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -432,12 +440,13 @@ struct CostTerms {
   Integer sharing_ones;
   Integer term2;
   Integer subgroups_workgroup;
+  Real term3;
+  Real term4;
   Integer rows;
   Integer step;
-  Integer term3;
-  Integer term4;
-  Real term5;
-  Integer term6;
+  Integer term5;
+  Real term6;
+  Integer term7;
   Integer columns;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
@@ -449,32 +458,34 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Real gathering = Real(fit.walking) * choose(parameters.reads == Reads::lines, Real(fit.by_lines), 1);
+  const Real gathering = Real(fit.walking)
+      * choose(parameters.direction == Direction::transposed, Real(fit.by_phases), 1);
   const bool is_real = parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16;
-  const Real storing = choose(is_real, Real(fit.real_store), 1);
-  const Real slowness = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1)
-      * choose(Integer(specialization.subgroups_m) == 1, Real(fit.one_row), 1);
+  const bool bytewise = parameters.input_layout == Layout::strided;
+  const Real storing = choose(is_real || parameters.direction == Direction::transposed
+      || (bytewise && parameters.output_dtype == DType::i8), Real(fit.scattered), 1);
+  const Real slowness = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1);
   const Real multiplying_us = slowness * Integer(specialization.step) * gathering
       * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
       / Real(device.int8_matrix_ops_per_us) + Real(fit.fetched) * (rows + columns) / Real(device.bytes_per_us));
-  const Real storing_us = slowness * storing * Real(fit.output_ops)
-      * choose(Integer(specialization.blocks_n) > 2, Real(fit.two_turns), 1) * rows * columns
-      / Real(device.f32_ops_per_us);
+  const Real storing_us = slowness * storing * Real(fit.output_ops) * rows * columns / Real(device.f32_ops_per_us);
   const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_fetch) * (rows + columns)
       / Real(device.bytes_per_us);
   const Integer sharing_ones = choose(Integer(specialization.subgroups_workgroup) <= 128,
       Integer(specialization.subgroups_workgroup), 0);
   const Real reals_us = Real(fit.real_us) * ceil_div(rows * columns / 4, Integer(specialization.subgroups_workgroup));
   return {.multiplying_us = multiplying_us, .term1 = first_fetch_us + storing_us, .sharing_ones = sharing_ones,
-      .term2 = storing == 1, .subgroups_workgroup = specialization.subgroups_workgroup, .rows = rows,
-      .step = specialization.step, .term3 = Integer(bytes(parameters.output_dtype)) - 1,
-      .term4 = parameters.reads == Reads::words, .term5 = choose(is_real, reals_us, 0),
-      .term6 = parameters.reads == Reads::lines, .columns = columns};
+      .term2 = parameters.output_dtype == DType::i8 || parameters.output_dtype == DType::i32,
+      .subgroups_workgroup = specialization.subgroups_workgroup,
+      .term3 = Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
+      + Real(fit.result_ops) / Real(device.f32_ops_per_us), .term4 = choose(bytewise, Real(fit.of_bytes), 1),
+      .rows = rows, .step = specialization.step, .term5 = parameters.reads == Reads::words,
+      .term6 = choose(is_real, reals_us, 0), .term7 = parameters.reads == Reads::lines, .columns = columns};
 }
 
 struct Shared1 {
   // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term6), offsetof(CostTerms, step)};
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term7), offsetof(CostTerms, step)};
   Integer steps;
   Real shared_term1;
 };
@@ -484,7 +495,7 @@ void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernel
   const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer problem_term1 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
   for (const CostTerms& kernel : kernels) {
-    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term6 != 0), problem_term1, phase_k));
+    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term7 != 0), problem_term1, phase_k));
     const Integer steps = ceil_div(walked_k, Integer(kernel.step));
     *to++ = {.steps = steps, .shared_term1 = steps * Real(fit.step_us)};
   }
@@ -514,10 +525,9 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
+  const Integer results = Integer(problem.products) * Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
   const Real problem_term1 = Real(device.launch_us)
       + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
-  const Real problem_term2 = Integer(problem.products) * Integer(problem.m) * Integer(problem.n)
-      * Integer(problem.slices) / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Shared1& alike1 = shared1[*places++];
     const Shared2& alike2 = shared2[*places++];
@@ -525,11 +535,11 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
         + kernel.term1 * choose(alike2.rounds * kernel.sharing_ones > 128 && (kernel.term2 != 0), Real(fit.sharing), 1);
     const Real lone_times = choose(alike2.rounds * Integer(kernel.subgroups_workgroup) <= 128, Real(fit.few_subgroups),
         1);
-    const Real tiles_us = Real(fit.begin_us) + alike1.shared_term1 * lone_times + alike2.shared_term2 * tile_us;
+    const Real tiles_us = Real(fit.begin_us) + alike1.shared_term1 * lone_times + alike2.shared_term2 * tile_us
+        + results * kernel.term3;
     const Real words_us = alike1.steps * alike2.rounds * Integer(device.compute_units) * Real(fit.word_ops)
-        * kernel.rows * Integer(kernel.step) / 16 / Real(device.f32_ops_per_us);
-    *to++ = problem_term1 + tiles_us + problem_term2 * kernel.term3 + choose((kernel.term4 != 0), words_us, 0)
-        + kernel.term5;
+        * kernel.term4 * kernel.rows * Integer(kernel.step) / 16 / Real(device.f32_ops_per_us);
+    *to++ = problem_term1 + tiles_us + choose((kernel.term5 != 0), words_us, 0) + kernel.term6;
   }
 }
 

@@ -21,9 +21,9 @@ constexpr OperandInfo kOperands[] = {
 
 constexpr FieldInfo kFields[] = {
   table::data({"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1}),
-  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1}),
+  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1},
+  table::data({"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1}),
   {"pixels", FieldInfo::Kind::u32, offsetof(Problem, pixels), 1},
   table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
   {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
@@ -162,13 +162,13 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "conv_plain.begin_us", "conv_plain.word_us", "conv_plain.begin_ops", "conv_plain.word_ops",
-  "conv_plain.grouped_word_ops", "conv_plain.cpu_begin_ops", "conv_plain.cpu_word_ops",
+  "conv_plain.begin_us", "conv_plain.word_us", "conv_plain.begin_ops", "conv_plain.word_ops", "conv_plain.bytewise",
+  "conv_plain.cpu_begin_ops", "conv_plain.cpu_word_ops",
 };
-constexpr double kFitValues[] = {2, 0.245, 700, 170, 1500, 2550, 160};
+constexpr double kFitValues[] = {1.97, 0.283, 931, 179, 4.68, 2550, 160};
 
 struct Fit {
-  double begin_us, word_us, begin_ops, word_ops, grouped_word_ops, cpu_begin_ops, cpu_word_ops;
+  double begin_us, word_us, begin_ops, word_ops, bytewise, cpu_begin_ops, cpu_word_ops;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -181,13 +181,14 @@ Real cost(const SelectionScope& scope) {
   const Fit fit = fit_of(scope);
   const Integer row_words = Integer(problem.k) / max(Integer(problem.channels), 1)
       * ceil_div(Integer(problem.channels), 4);
+  const Real word_times = choose(Integer(problem.n) != Integer(problem.outputs)
+      && (Integer(problem.n) % 4 != 0 || Integer(problem.channels) % 4 != 0), Real(fit.bytewise), 1);
   return Real(device.launch_us) + Real(fit.begin_us)
       + max(row_words * Real(fit.word_us),
       Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4)
       * (choose(device.is_cpu, Real(fit.cpu_begin_ops), Real(fit.begin_ops))
-      + row_words
-      * choose(Integer(problem.products) != 1, Real(fit.grouped_word_ops),
-      choose(device.is_cpu, Real(fit.cpu_word_ops), Real(fit.word_ops)))) / Real(device.f32_ops_per_us));
+      + row_words * word_times * choose(device.is_cpu, Real(fit.cpu_word_ops), Real(fit.word_ops)))
+      / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -116,13 +116,14 @@ int first_failing_device(const SelectionScope& scope) {
   const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer tile_bytes = max((rows + columns) * (2 * Integer(specialization.step) + 16), strips);
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
       !device.is_cpu || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 32),
       !is_narrow || Integer(specialization.blocks_m) == 1,
-      max((rows + columns) * (2 * Integer(specialization.step) + 16), strips) <= Integer(device.shared_memory_bytes),
+      tile_bytes <= Integer(device.shared_memory_bytes),
   });
 }
 
@@ -202,26 +203,26 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "half_product_times.begin_us", "half_product_times.lone_step_us", "half_product_times.lone_invocations",
-  "half_product_times.step_us", "half_product_times.product_ops", "half_product_times.cache_speed",
-  "half_product_times.output_ops", "conv_real_coopmat.unit_ops", "conv_real_coopmat.crowded",
+  "half_product_times.begin_us", "half_product_times.step_us", "half_product_times.product_ops",
+  "half_product_times.cache_speed", "half_product_times.output_ops", "conv_real_coopmat.rows_us",
+  "conv_real_coopmat.unit_ops", "conv_real_coopmat.crowded",
 };
-constexpr double kFitValues[] = {0.9, 0.04, 130, 0.06, 0.873, 2.8, 180, 373, 0.0405};
+constexpr double kFitValues[] = {1.01, 0.201, 0.898, 5.07, 102, 2.8, 260, 0.0916};
 
 struct Fit {
-  double begin_us, lone_step_us, lone_invocations, step_us, product_ops, cache_speed, output_ops, unit_ops, crowded;
+  double begin_us, step_us, product_ops, cache_speed, output_ops, rows_us, unit_ops, crowded;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
 // The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
 struct CostTerms {
   Real term1;
   Real term2;
+  Integer fitting;
   Real term3;
-  Real lone_times;
   Integer step;
   Integer rows;
   Integer columns;
@@ -235,64 +236,63 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Real lone_times = max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup));
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer tile_bytes = max((rows + columns) * (2 * Integer(specialization.step) + 16), strips);
+  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 16384 / (rows * columns)));
   const Real fetches = rows * Integer(specialization.step) / (Real(8.0) * Integer(specialization.subgroups_workgroup));
-  return {.term1 = Real(fit.step_us)
-      + Integer(specialization.step) * Integer(device.compute_units)
-      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
-      / Real(device.f16_matrix_ops_per_us)
-      + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
-      .term2 = Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
-      .term3 = 1 + Real(fit.crowded) * max(Real(0.0), fetches - 2), .lone_times = lone_times,
-      .step = specialization.step, .rows = rows, .columns = columns};
+  return {.term1 = 2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
+      / Real(device.f16_matrix_ops_per_us) + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us)),
+      .term2 = Real(fit.output_ops) * rows * columns / Real(device.f32_ops_per_us), .fitting = fitting,
+      .term3 = 1 + Real(fit.crowded) * max(Real(0.0), fetches - 2), .step = specialization.step, .rows = rows,
+      .columns = columns};
 }
 
 struct Shared1 {
   // Of kernels that are alike in these.
   static constexpr uint16_t kTerms[] = {offsetof(CostTerms, step)};
-  Integer steps;
-  Real lone_wait_us;
+  Integer shared_term1;
+  Real shared_term2;
 };
 void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
   const auto& problem = table::problem<Problem>(scope);
   const Fit fit = fit_of(scope);
   for (const CostTerms& kernel : kernels) {
     const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
-    const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
-    *to++ = {.steps = steps, .lone_wait_us = lone_wait_us};
+    *to++ = {.shared_term1 = steps * Integer(kernel.step), .shared_term2 = steps * Real(fit.step_us)};
   }
 }
 
 struct Shared2 {
   // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, step), offsetof(CostTerms, rows)};
-  Real shared_term1;
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
+  Integer rounds;
 };
 void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  for (const CostTerms& kernel : kernels) {
-    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
-    *to++ = {.shared_term1 = steps * Integer(kernel.step) * Integer(device.compute_units) * kernel.rows
-        * Real(fit.unit_ops) / 4 / Real(device.f32_ops_per_us)};
-  }
-}
-
-struct Shared3 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
-  Real shared_term2;
-};
-void find_shared3(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared3* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   for (const CostTerms& kernel : kernels) {
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    *to++ = {.shared_term2 = (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
-        + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)};
+    const Integer rounds = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
+    *to++ = {.rounds = rounds};
+  }
+}
+
+struct Shared3 {
+  // Of kernels that are alike in these.
+  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, step), offsetof(CostTerms, rows)};
+  Real shared_term3;
+};
+void find_shared3(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared3* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
+  for (const CostTerms& kernel : kernels) {
+    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
+    *to++ = {.shared_term3 = steps * Integer(kernel.step) * Integer(device.compute_units) * kernel.rows
+        * Real(fit.unit_ops) / 4 / Real(device.f32_ops_per_us)};
   }
 }
 
@@ -300,15 +300,17 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
     const Shared1* shared1, const Shared2* shared2, const Shared3* shared3, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Real problem_term1 = Real(device.launch_us)
-      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us) + Real(fit.begin_us) + Real(fit.rows_us);
   for (const CostTerms& kernel : kernels) {
     const Shared1& alike1 = shared1[*places++];
     const Shared2& alike2 = shared2[*places++];
     const Shared3& alike3 = shared3[*places++];
-    const Real product_us = alike1.steps * kernel.term1 + kernel.term2;
-    const Real tile_us = (product_us + alike2.shared_term1) * kernel.term3;
-    *to++ = problem_term1 + max(alike1.lone_wait_us + kernel.lone_times * tile_us, alike3.shared_term2 * tile_us);
+    const Real product_us = Integer(device.compute_units) * (alike1.shared_term1 * kernel.term1 + kernel.term2);
+    const Real waiting_us = alike1.shared_term2 / min(alike2.rounds, kernel.fitting);
+    const Real tile_us = (product_us + alike3.shared_term3) * kernel.term3;
+    *to++ = problem_term1 + alike2.rounds * (tile_us + waiting_us);
   }
 }
 

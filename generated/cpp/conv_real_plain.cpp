@@ -111,25 +111,33 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "plain_product.begin_products", "conv_real_plain.product_ops", "conv_real_plain.products_per_us",
+  "plain_product.begin_products", "plain_reals.half_ops", "plain_reals.halves_per_us", "plain_reals.real_ops",
+  "plain_reals.reals_per_us",
 };
-constexpr double kFitValues[] = {40.8, 28, 24};
+constexpr double kFitValues[] = {40.8, 66.8, 10.1, 35.3, 22.3};
 
 struct Fit {
-  double begin_products, product_ops, products_per_us;
+  double begin_products, half_ops, halves_per_us, real_ops, reals_per_us;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2]};
+  return {values[0], values[1], values[2], values[3], values[4]};
 }
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
+  Real product_ops;
+  Real products_per_us;
   Integer workgroup;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.workgroup = specialization.workgroup};
+  const Fit fit = fit_of(scope);
+  const Real product_ops = choose(parameters.input_dtype == DType::f16, Real(fit.half_ops), Real(fit.real_ops));
+  const Real products_per_us = choose(parameters.input_dtype == DType::f16, Real(fit.halves_per_us),
+      Real(fit.reals_per_us));
+  return {.product_ops = product_ops, .products_per_us = products_per_us, .workgroup = specialization.workgroup};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
@@ -137,12 +145,12 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer made = Integer(problem.m) * Integer(problem.outputs);
-  const Real problem_term1 = Real(device.launch_us)
-      + max(Real(fit.product_ops) * made * (Integer(problem.k) + Real(fit.begin_products))
-      / Real(device.f32_ops_per_us), Integer(problem.k) / Real(fit.products_per_us));
+  const Real problem_term1 = Integer(problem.k) + Real(fit.begin_products);
   const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
   for (const CostTerms& kernel : kernels) {
-    *to++ = problem_term1 + ceil_div(made, Integer(kernel.workgroup)) / problem_term2;
+    *to++ = Real(device.launch_us)
+        + max(kernel.product_ops * made * problem_term1 / Real(device.f32_ops_per_us),
+        Integer(problem.k) / kernel.products_per_us) + ceil_div(made, Integer(kernel.workgroup)) / problem_term2;
   }
 }
 

@@ -228,37 +228,47 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "conv_tile.begin_us", "conv_tile.output_ops", "conv_tile.step_us", "conv_tile.packed_ops", "conv_tile.unpacked_ops",
-  "conv_tile.cache_speed", "conv_tile.cpu_step_ops",
+  "conv_tile.cache_speed", "conv_tile.cpu_step_ops", "conv_tile.scattered", "conv_tile.scattered_us",
+  "conv_tile.byte_ops",
 };
-constexpr double kFitValues[] = {1.25, 80, 0.02, 1.45, 7, 8, 130};
+constexpr double kFitValues[] = {1.25, 80, 0.02, 1.45, 7, 8, 130, 2.5, 0.14, 38.2};
 
 struct Fit {
-  double begin_us, output_ops, step_us, packed_ops, unpacked_ops, cache_speed, cpu_step_ops;
+  double begin_us, output_ops, step_us, packed_ops, unpacked_ops, cache_speed, cpu_step_ops, scattered, scattered_us,
+    byte_ops;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9]};
 }
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer term1;
   Integer term2;
-  Integer term3;
-  Real term4;
+  Real term3;
+  Integer term4;
   Real term5;
+  Real term6;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
+  const bool is_scattered = (parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16)
+      || (parameters.output_dtype == DType::i8 && parameters.output_layout == Layout::strided);
+  const Real bytes_us = Real(fit.byte_ops) * Integer(device.compute_units) * Integer(specialization.group_m)
+      * Integer(parameters.tile_m) / Real(device.f32_ops_per_us);
   return {.term1 = Integer(specialization.group_m) * Integer(parameters.tile_m),
       .term2 = Integer(specialization.group_n) * Integer(parameters.tile_n) / 4,
-      .term3 = Integer(bytes(parameters.output_dtype)),
-      .term4 = Real(fit.output_ops) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
-      * Integer(parameters.tile_m) * Integer(parameters.tile_n) / Real(device.f32_ops_per_us),
-      .term5 = max(Real(fit.step_us),
+      .term3 = Real(device.launch_us) + Real(fit.begin_us)
+      + choose(is_scattered, Real(fit.scattered_us) * Integer(parameters.tile_m) * Integer(parameters.tile_n),
+      Real(0.0)), .term4 = Integer(bytes(parameters.output_dtype)),
+      .term5 = Real(fit.output_ops) * choose(is_scattered, Real(fit.scattered), 1) * Integer(device.compute_units)
+      * Integer(specialization.group_workgroup) * Integer(parameters.tile_m) * Integer(parameters.tile_n)
+      / Real(device.f32_ops_per_us),
+      .term6 = max(Real(fit.step_us) + choose(parameters.input_layout == Layout::strided, bytes_us, 0),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops) / Real(device.int8_ops_per_us),
@@ -271,19 +281,18 @@ CostTerms cost_terms(const SelectionScope& scope) {
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer problem_term1 = ceil_div(Integer(problem.n), 4);
-  const Real problem_term2 = Real(device.launch_us) + Real(fit.begin_us)
-      + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  const Real problem_term2 = Integer(problem.products) * Integer(problem.n) * Integer(problem.k)
+      / Real(device.bytes_per_us);
   const Integer problem_term3 = Integer(problem.products) * Integer(problem.m) * Integer(problem.n)
       * Integer(problem.slices);
-  const Integer problem_term4 = min(Integer(problem.slice_k), phase_k);
+  const Integer problem_term4 = min(Integer(problem.slice_k),
+      Integer(problem.phase_taps) * 4 * ceil_div(Integer(problem.channels), 4));
   for (const CostTerms& kernel : kernels) {
     const Integer tiles = ceil_div(Integer(problem.m), kernel.term1) * ceil_div(problem_term1, kernel.term2);
-    *to++ = problem_term2 + problem_term3 * kernel.term3 / Real(device.bytes_per_us)
+    *to++ = kernel.term3 + problem_term2 + problem_term3 * kernel.term4 / Real(device.bytes_per_us)
         + ceil_div(tiles * Integer(problem.products) * Integer(problem.slices), Integer(device.compute_units))
-        * (kernel.term4 + problem_term4 * kernel.term5);
+        * (kernel.term5 + problem_term4 * kernel.term6);
   }
 }
 

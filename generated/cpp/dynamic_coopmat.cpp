@@ -313,24 +313,24 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "dynamic_coopmat.begin_us", "dynamic_coopmat.step_us", "dynamic_coopmat.product_ops", "dynamic_coopmat.run_ops",
-  "dynamic_coopmat.cache_speed", "dynamic_coopmat.few_subgroups",
+  "dynamic_coopmat.begin_us", "dynamic_coopmat.step_us", "dynamic_coopmat.product_ops", "dynamic_coopmat.span_end",
+  "dynamic_coopmat.run_ops", "dynamic_coopmat.cache_speed", "dynamic_coopmat.sharing",
 };
-constexpr double kFitValues[] = {2.17, 0.333, 2.46, 0.584, 3.42, 1.26};
+constexpr double kFitValues[] = {2.77, 0.197, 0.99, 47.3, 12.9, 1.85, 0.886};
 
 struct Fit {
-  double begin_us, step_us, product_ops, run_ops, cache_speed, few_subgroups;
+  double begin_us, step_us, product_ops, span_end, run_ops, cache_speed, sharing;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
 // The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
 struct CostTerms {
   Integer term1;
   Real term2;
-  Real term3;
+  Integer term3;
   Integer subgroups_workgroup;
   Integer term4;
   Integer rows;
@@ -346,9 +346,8 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  return {.term1 = rows * columns, .term2 = 1 + Real(8.0) / Integer(specialization.step_span),
-      .term3 = choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
-      && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(fit.few_subgroups), 1),
+  return {.term1 = rows * columns, .term2 = 1 + Real(fit.span_end) / Integer(specialization.step_span),
+      .term3 = Integer(specialization.subgroups_workgroup) <= 128,
       .subgroups_workgroup = specialization.subgroups_workgroup, .term4 = Integer(bytes(parameters.output_dtype)),
       .rows = rows, .columns = columns, .step_k = specialization.step_k, .term5 = rows + columns};
 }
@@ -375,6 +374,7 @@ struct Shared2 {
   static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
   Integer tiles;
   Integer shared_term3;
+  bool shared_term5;
 };
 void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
   const auto& problem = table::problem<Problem>(scope);
@@ -384,7 +384,8 @@ void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernel
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
     *to++ = {.tiles = tiles,
-        .shared_term3 = ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units)};
+        .shared_term3 = ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units),
+        .shared_term5 = ceil_div(tiles, Integer(device.compute_units)) > 1};
   }
 }
 
@@ -434,7 +435,8 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
         + alike2.shared_term3
         * (kernel.term1
         * (Integer(problem.k) * kernel.term2 * 2 * Real(fit.product_ops) / Real(device.int8_matrix_ops_per_us)
-        + problem_term2) + alike4.shared_term4) * kernel.term3) * problem_term3;
+        + problem_term2) + alike4.shared_term4)
+        * choose((kernel.term3 != 0) && alike2.shared_term5, Real(fit.sharing), 1)) * problem_term3;
   }
 }
 

@@ -148,13 +148,14 @@ int first_failing_device(const SelectionScope& scope) {
   const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer tile_bytes = max((rows + columns) * (2 * Integer(specialization.step) + 16), strips);
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
       !device.is_cpu || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 32),
       !is_narrow || Integer(specialization.blocks_m) == 1,
-      max((rows + columns) * (2 * Integer(specialization.step) + 16), strips) <= Integer(device.shared_memory_bytes),
+      tile_bytes <= Integer(device.shared_memory_bytes),
       Integer(specialization.transposed) == 1 || columns >= Integer(specialization.step),
   });
 }
@@ -277,25 +278,24 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "half_product_times.begin_us", "half_product_times.lone_step_us", "half_product_times.lone_invocations",
-  "half_product_times.step_us", "half_product_times.product_ops", "half_product_times.cache_speed",
-  "half_product_times.output_ops",
+  "half_product_times.begin_us", "half_product_times.step_us", "half_product_times.product_ops",
+  "half_product_times.cache_speed", "half_product_times.output_ops",
 };
-constexpr double kFitValues[] = {0.9, 0.04, 130, 0.06, 0.873, 2.8, 180};
+constexpr double kFitValues[] = {1.01, 0.201, 0.898, 5.07, 102};
 
 struct Fit {
-  double begin_us, lone_step_us, lone_invocations, step_us, product_ops, cache_speed, output_ops;
+  double begin_us, step_us, product_ops, cache_speed, output_ops;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+  return {values[0], values[1], values[2], values[3], values[4]};
 }
 
 // The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
 struct CostTerms {
   Real term1;
   Real term2;
-  Real lone_times;
+  Integer fitting;
   Integer step;
   Integer rows;
   Integer columns;
@@ -309,36 +309,35 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Real lone_times = max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup));
-  return {.term1 = Real(fit.step_us)
-      + Integer(specialization.step) * Integer(device.compute_units)
-      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
-      / Real(device.f16_matrix_ops_per_us)
-      + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))),
-      .term2 = Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us),
-      .lone_times = lone_times, .step = specialization.step, .rows = rows, .columns = columns};
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer tile_bytes = max((rows + columns) * (2 * Integer(specialization.step) + 16), strips);
+  const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 16384 / (rows * columns)));
+  return {.term1 = 2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
+      / Real(device.f16_matrix_ops_per_us) + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us)),
+      .term2 = Real(fit.output_ops) * rows * columns / Real(device.f32_ops_per_us), .fitting = fitting,
+      .step = specialization.step, .rows = rows, .columns = columns};
 }
 
 struct Shared1 {
   // Of kernels that are alike in these.
   static constexpr uint16_t kTerms[] = {offsetof(CostTerms, step)};
-  Integer steps;
-  Real lone_wait_us;
+  Integer shared_term1;
+  Real shared_term2;
 };
 void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
   const auto& problem = table::problem<Problem>(scope);
   const Fit fit = fit_of(scope);
   for (const CostTerms& kernel : kernels) {
     const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
-    const Real lone_wait_us = Real(fit.begin_us) + steps * Real(fit.lone_step_us);
-    *to++ = {.steps = steps, .lone_wait_us = lone_wait_us};
+    *to++ = {.shared_term1 = steps * Integer(kernel.step), .shared_term2 = steps * Real(fit.step_us)};
   }
 }
 
 struct Shared2 {
   // Of kernels that are alike in these.
   static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
-  Real shared_term1;
+  Integer rounds;
 };
 void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
   const auto& problem = table::problem<Problem>(scope);
@@ -347,11 +346,9 @@ void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernel
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    *to++ = {.shared_term1 = (ceil_div(tiles * Integer(problem.batches) * Integer(problem.slices),
-        Integer(device.compute_units))
-        + max(Real(1.0),
-        tiles * Integer(problem.batches) * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units)))
-        / Real(2.0)};
+    const Integer rounds = ceil_div(tiles * Integer(problem.batches) * Integer(problem.slices),
+        Integer(device.compute_units));
+    *to++ = {.rounds = rounds};
   }
 }
 
@@ -359,13 +356,16 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
     const Shared1* shared1, const Shared2* shared2, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Real problem_term1 = Real(device.launch_us)
-      + Integer(problem.batches) * Integer(problem.n) * Integer(problem.k) * 2 / Real(device.bytes_per_us);
+      + Integer(problem.batches) * Integer(problem.n) * Integer(problem.k) * 2 / Real(device.bytes_per_us)
+      + Real(fit.begin_us);
   for (const CostTerms& kernel : kernels) {
     const Shared1& alike1 = shared1[*places++];
     const Shared2& alike2 = shared2[*places++];
-    const Real product_us = alike1.steps * kernel.term1 + kernel.term2;
-    *to++ = problem_term1 + max(alike1.lone_wait_us + kernel.lone_times * product_us, alike2.shared_term1 * product_us);
+    const Real product_us = Integer(device.compute_units) * (alike1.shared_term1 * kernel.term1 + kernel.term2);
+    const Real waiting_us = alike1.shared_term2 / min(alike2.rounds, kernel.fitting);
+    *to++ = problem_term1 + alike2.rounds * (product_us + waiting_us);
   }
 }
 

@@ -167,7 +167,7 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step>},
   {"subgroups.m > 1 or blocks.m == 1 or blocks.m * blocks.n * step <= 256",
       table::kNamesOf<Name::subgroups_m, Name::blocks_m, Name::blocks_n, Name::step>},
-  {"step == 128 or blocks.m == 4 or subgroups.m * subgroups.n <= 4",
+  {"step == 128 or blocks.m == 4 or subgroups.m > 1 and subgroups.m * subgroups.n <= 4",
       table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::step>},
   {"subgroups.m <= subgroups.n", table::kNamesOf<Name::subgroups_m, Name::subgroups_n>},
   {"not matrix.m > matrix.n or blocks.m == 1", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m>},
@@ -198,7 +198,8 @@ int first_failing_device(const SelectionScope& scope) {
           || (Integer(specialization.blocks_n) == 2 && multiplied <= 512),
       Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1 || multiplied <= 256,
       Integer(specialization.step) == 128 || Integer(specialization.blocks_m) == 4
-          || Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4,
+          || (Integer(specialization.subgroups_m) > 1
+          && Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4),
       Integer(specialization.subgroups_m) <= Integer(specialization.subgroups_n),
       !is_narrow || Integer(specialization.blocks_m) == 1,
   });
@@ -310,15 +311,15 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops", "int8_matrix_cost.fetched",
-  "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.two_turns",
-  "int8_matrix_cost.longest_steps", "int8_matrix_cost.one_row", "int8_matrix_cost.first_fetch",
-  "int8_matrix_cost.few_subgroups", "q8_linear_coopmat.bytewise", "q8_linear_coopmat.by_blocks",
+  "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.longest_steps",
+  "int8_matrix_cost.first_fetch", "int8_matrix_cost.few_subgroups", "int8_matrix_cost.result_ops",
+  "q8_linear_coopmat.bytewise", "q8_linear_coopmat.by_blocks", "q8_linear_coopmat.of_reals",
 };
-constexpr double kFitValues[] = {1.08, 0.247, 0.581, 0.456, 67.9, 0.75, 1.17, 1.23, 1.05, 0.268, 1.2, 0.434, 0.21};
+constexpr double kFitValues[] = {1.21, 0.205, 0.46, 0.396, 23.5, 0.42, 1.25, 0.328, 1.23, 36.6, 0.344, 0.314, 8.66};
 
 struct Fit {
-  double begin_us, step_us, product_ops, fetched, output_ops, sharing, two_turns, longest_steps, one_row, first_fetch,
-    few_subgroups, bytewise, by_blocks;
+  double begin_us, step_us, product_ops, fetched, output_ops, sharing, longest_steps, first_fetch, few_subgroups,
+    result_ops, bytewise, by_blocks, of_reals;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -331,8 +332,9 @@ struct CostTerms {
   Real multiplying_us;
   Real term1;
   Integer sharing_ones;
-  Integer subgroups_workgroup;
   Integer term2;
+  Integer subgroups_workgroup;
+  Real term3;
   Integer step;
   Integer rows;
   Integer columns;
@@ -351,21 +353,23 @@ CostTerms cost_terms(const SelectionScope& scope) {
       + fetches
       * choose(parameters.input_layout == Layout::packed_4h4w, Real(fit.by_blocks),
       choose(parameters.is_aligned, 0, Real(fit.bytewise)));
-  const Real slowness = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1)
-      * choose(Integer(specialization.subgroups_m) == 1, Real(fit.one_row), 1);
+  const Real storing = choose(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16,
+      Real(fit.of_reals), 1);
+  const Real slowness = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1);
   const Real multiplying_us = slowness * Integer(specialization.step) * gathering
       * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
       / Real(device.int8_matrix_ops_per_us) + Real(fit.fetched) * (rows + columns) / Real(device.bytes_per_us));
-  const Real storing_us = slowness * 1 * Real(fit.output_ops)
-      * choose(Integer(specialization.blocks_n) > 2, Real(fit.two_turns), 1) * rows * columns
-      / Real(device.f32_ops_per_us);
+  const Real storing_us = slowness * storing * Real(fit.output_ops) * rows * columns / Real(device.f32_ops_per_us);
   const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_fetch) * (rows + columns)
       / Real(device.bytes_per_us);
   const Integer sharing_ones = choose(Integer(specialization.subgroups_workgroup) <= 128,
       Integer(specialization.subgroups_workgroup), 0);
   return {.multiplying_us = multiplying_us, .term1 = first_fetch_us + storing_us, .sharing_ones = sharing_ones,
-      .subgroups_workgroup = specialization.subgroups_workgroup, .term2 = Integer(bytes(parameters.output_dtype)) - 1,
-      .step = specialization.step, .rows = rows, .columns = columns};
+      .term2 = parameters.output_dtype == DType::i8 || parameters.output_dtype == DType::i32,
+      .subgroups_workgroup = specialization.subgroups_workgroup,
+      .term3 = Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
+      + Real(fit.result_ops) / Real(device.f32_ops_per_us), .step = specialization.step, .rows = rows,
+      .columns = columns};
 }
 
 struct Shared1 {
@@ -406,20 +410,19 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, cons
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
+  const Integer results = Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
   const Real problem_term1 = Real(device.launch_us)
       + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
-  const Real problem_term2 = Integer(problem.m) * Integer(problem.n) * Integer(problem.slices)
-      / Real(device.bytes_per_us);
   for (const CostTerms& kernel : kernels) {
     const Shared1& alike1 = shared1[*places++];
     const Shared2& alike2 = shared2[*places++];
     const Real tile_us = alike1.steps * kernel.multiplying_us
-        + kernel.term1
-        * choose(alike2.rounds * kernel.sharing_ones > 128 && Integer(1) == Integer(1), Real(fit.sharing), 1);
+        + kernel.term1 * choose(alike2.rounds * kernel.sharing_ones > 128 && (kernel.term2 != 0), Real(fit.sharing), 1);
     const Real lone_times = choose(alike2.rounds * Integer(kernel.subgroups_workgroup) <= 128, Real(fit.few_subgroups),
         1);
-    const Real tiles_us = Real(fit.begin_us) + alike1.shared_term1 * lone_times + alike2.shared_term2 * tile_us;
-    *to++ = problem_term1 + tiles_us + problem_term2 * kernel.term2;
+    const Real tiles_us = Real(fit.begin_us) + alike1.shared_term1 * lone_times + alike2.shared_term2 * tile_us
+        + results * kernel.term3;
+    *to++ = problem_term1 + tiles_us;
   }
 }
 

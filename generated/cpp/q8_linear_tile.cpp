@@ -204,25 +204,27 @@ constexpr std::string_view kFitNames[] = {
   "q8_linear_tile.begin_us", "q8_linear_tile.output_ops", "q8_linear_tile.shared_step_us",
   "q8_linear_tile.global_step_us", "q8_linear_tile.packed_ops", "q8_linear_tile.unpacked_ops",
   "q8_linear_tile.cache_speed", "q8_linear_tile.cpu_shared_ops", "q8_linear_tile.cpu_direct_ops",
+  "q8_linear_tile.real_us",
 };
-constexpr double kFitValues[] = {1.25, 83, 0.015, 0.06, 1.3, 7, 8, 123, 30};
+constexpr double kFitValues[] = {1.25, 83, 0.015, 0.06, 1.3, 7, 8, 123, 30, 0.14};
 
 struct Fit {
   double begin_us, output_ops, shared_step_us, global_step_us, packed_ops, unpacked_ops, cache_speed, cpu_shared_ops,
-    cpu_direct_ops;
+    cpu_direct_ops, real_us;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9]};
 }
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
 struct CostTerms {
   Integer term1;
   Integer term2;
-  Integer term3;
-  Real term4;
+  Real term3;
+  Integer term4;
   Real term5;
+  Real term6;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -233,10 +235,13 @@ CostTerms cost_terms(const SelectionScope& scope) {
       choose(parameters.staging == Staging::shared, Real(fit.cpu_shared_ops), Real(fit.cpu_direct_ops)), 0);
   return {.term1 = Integer(specialization.group_m) * Integer(parameters.tile_m),
       .term2 = Integer(specialization.group_n) * Integer(parameters.tile_n) / 4,
-      .term3 = Integer(bytes(parameters.output_dtype)),
-      .term4 = Real(fit.output_ops) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
+      .term3 = Real(device.launch_us) + Real(fit.begin_us)
+      + choose(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16,
+      Real(fit.real_us) * Integer(parameters.tile_m) * Integer(parameters.tile_n), Real(0.0)),
+      .term4 = Integer(bytes(parameters.output_dtype)),
+      .term5 = Real(fit.output_ops) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * Integer(parameters.tile_m) * Integer(parameters.tile_n) / Real(device.f32_ops_per_us),
-      .term5 = max(choose(parameters.staging == Staging::shared, Real(fit.shared_step_us), Real(fit.global_step_us)),
+      .term6 = max(choose(parameters.staging == Staging::shared, Real(fit.shared_step_us), Real(fit.global_step_us)),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops) / Real(device.int8_ops_per_us),
@@ -248,16 +253,14 @@ CostTerms cost_terms(const SelectionScope& scope) {
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
   const Integer problem_term1 = ceil_div(Integer(problem.n), 4);
-  const Real problem_term2 = Real(device.launch_us) + Real(fit.begin_us)
-      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  const Real problem_term2 = Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
   const Integer problem_term3 = Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
   for (const CostTerms& kernel : kernels) {
     const Integer tiles = ceil_div(Integer(problem.m), kernel.term1) * ceil_div(problem_term1, kernel.term2);
-    *to++ = problem_term2 + problem_term3 * kernel.term3 / Real(device.bytes_per_us)
+    *to++ = kernel.term3 + problem_term2 + problem_term3 * kernel.term4 / Real(device.bytes_per_us)
         + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
-        * (kernel.term4 + Integer(problem.slice_k) * kernel.term5);
+        * (kernel.term5 + Integer(problem.slice_k) * kernel.term6);
   }
 }
 

@@ -165,17 +165,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "weight_only_gemv.sum_us", "weight_only_gemv.shared_us", "weight_only_gemv.row_ops", "weight_only_gemv.half_ops",
-  "weight_only_gemv.packed_half_ops", "weight_only_gemv.real_ops", "weight_only_gemv.nibble_ops",
+  "weight_only_gemv.sum_us", "weight_only_gemv.shared_us", "weight_only_gemv.packed_half_ops",
+  "weight_only_gemv.nibble_ops", "weight_only_gemv.team_ops",
 };
-constexpr double kFitValues[] = {0.118, 0.232, 0.624, 0.125, 29.5, 5.27, 4.25};
+constexpr double kFitValues[] = {0.0996, 0.391, 34.9, 3.64, 81.4};
 
 struct Fit {
-  double sum_us, shared_us, row_ops, half_ops, packed_half_ops, real_ops, nibble_ops;
+  double sum_us, shared_us, packed_half_ops, nibble_ops, team_ops;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+  return {values[0], values[1], values[2], values[3], values[4]};
 }
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
@@ -198,32 +198,34 @@ CostTerms cost_terms(const SelectionScope& scope) {
       .group_team = specialization.group_team,
       .term2 = Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
       + Integer(parameters.rows) * Integer(specialization.columns) * Real(fit.sum_us),
-      .term3 = Integer(bytes(parameters.input_dtype)), .term4 = Integer(parameters.rows) * Real(fit.nibble_ops),
-      .term5 = Integer(parameters.rows)
-      * (Real(fit.row_ops)
-      + choose(parameters.halves == Halves::native, Real(fit.half_ops),
-      choose(parameters.input_dtype == DType::f16, Real(fit.packed_half_ops), Real(fit.real_ops)))
-      / Integer(specialization.columns)), .columns = specialization.columns};
+      .term3 = Integer(bytes(parameters.input_dtype)),
+      .term4 = choose(parameters.input_dtype == DType::f16 && parameters.halves == Halves::bits,
+      Real(fit.packed_half_ops), 0) / Integer(specialization.columns),
+      .term5 = Real(fit.team_ops) * Integer(specialization.group_team), .columns = specialization.columns};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Real weight_us = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
       / Real(device.bytes_per_us);
   const Integer problem_term1 = max(1, Integer(problem.k) * Integer(problem.weight_bits));
   const Real problem_term2 = Real(2048.0) * Integer(device.compute_units);
   const Integer problem_term3 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
-  const bool problem_term4 = Integer(problem.weight_bits) == 4;
+  const Real problem_term4 = 1 + choose(Integer(problem.weight_bits) == 4, Real(fit.nibble_ops), 0);
   for (const CostTerms& kernel : kernels) {
     const Integer row_groups = ceil_div(Integer(problem.m), Integer(kernel.rows));
     const Real idle_times = max(Real(1.0), kernel.term1 / problem_term1);
     const Real waiting = problem_term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term3));
-    *to++ = kernel.term2 + weight_us * max(row_groups, waiting)
-        + Integer(kernel.rows) * row_groups * ceil_div(Integer(problem.n), Integer(kernel.columns)) * Integer(problem.k)
+    *to++ = kernel.term2
+        + weight_us * (max(1, waiting) + (row_groups - 1) * Real(device.bytes_per_us) / Real(device.cache_bytes_per_us))
+        + row_groups
+        * (Integer(kernel.rows) * ceil_div(Integer(problem.n), Integer(kernel.columns)) * Integer(problem.k)
         * kernel.term3 / Real(device.cache_bytes_per_us)
-        + idle_times * row_groups * Integer(problem.n) * Integer(problem.k)
-        * (3 + choose(problem_term4, kernel.term4, 0) + kernel.term5) / Real(device.f32_ops_per_us);
+        + Integer(kernel.rows) * Integer(problem.n)
+        * (idle_times * Integer(problem.k) * (problem_term4 + kernel.term4) + kernel.term5)
+        / Real(device.f32_ops_per_us));
   }
 }
 

@@ -136,8 +136,7 @@ TEST(ConvChoices, BesideRulesByHand) {
   EXPECT_EQ(table, R"(
 3 -> 32, 3x3 s1 at 256
   direct -> coopmat: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
-  direct -> im2col_tile: powervr-bxe-4-32, apple-m1, amd-mi210
-  direct -> plain: adreno-660, adreno-740, mali-g78, mali-g715, intel-arc-a770
+  direct -> tile: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
 32 -> 64, 3x3 s1 at 128
   im2col -> coopmat: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
   im2col -> im2col_tile: intel-arc-a770
@@ -156,8 +155,7 @@ TEST(ConvChoices, BesideRulesByHand) {
   im2col -> tile_split: amd-mi210
 512 -> 512, 3x3 s1 at 7
   im2col -> coopmat_split: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
-  im2col -> im2col_tile: adreno-740, mali-g715, powervr-bxe-4-32
-  im2col -> plain: mali-g78
+  im2col -> im2col_tile: adreno-740, mali-g78, mali-g715, powervr-bxe-4-32
   im2col -> tile: adreno-660, apple-m1
   im2col -> tile_split: intel-arc-a770, amd-mi210
 64 -> 256, 1x1 s1 at 56
@@ -187,24 +185,22 @@ TEST(ConvChoices, OfRealsBesideRulesByHand) {
   EXPECT_EQ(table, R"(
 3 -> 32, 3x3 s1 at 256
   direct -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
-  direct -> plain: adreno-740
-  direct -> tiled: adreno-660, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
-  im2col -> plain: mali-g78, mali-g715
+  direct -> tiled: adreno-660, adreno-740, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
+  im2col -> tiled: mali-g78, mali-g715
 32 -> 64, 3x3 s1 at 128
   direct -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
   direct -> tiled: adreno-660, adreno-740, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
-  im2col -> plain: mali-g78
-  im2col -> tiled: mali-g715
+  im2col -> tiled: mali-g78, mali-g715
 64 -> 64, 3x3 s1 at 128
   direct -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
   direct -> tiled: adreno-660, adreno-740, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
-  im2col -> plain: mali-g78
-  im2col -> tiled: mali-g715
+  im2col -> tiled: mali-g78, mali-g715
 128 -> 128, 3x3 s2 at 56
   im2col -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
   im2col -> tiled: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
 512 -> 512, 3x3 s1 at 7
-  im2col -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
+  im2col -> matrices: nvidia-h200
+  im2col -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090
   im2col -> tiled: adreno-660, adreno-740, mali-g78, mali-g715, powervr-bxe-4-32, apple-m1, intel-arc-a770, amd-mi210
 1024 -> 2048, 1x1 s2 at 14
   im2col -> matrices_of_pixels: amd-rx-7900-xtx, nvidia-rtx-4090, nvidia-h200
