@@ -228,6 +228,9 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"blocks.n == 2 or step == 64 and subgroups.m > subgroups.n and not matrix.m > matrix.n",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_n,
       Name::step>},
+  {"matrix.m > matrix.n or blocks.m < 4 or subgroups.m <= subgroups.n or step > 64",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
+      Name::step>},
   {"subgroups.m > 1 or blocks.m == 1", table::kNamesOf<Name::subgroups_m, Name::blocks_m>},
   {"not matrix.m > matrix.n or subgroups.m >= subgroups.n or blocks.m == 1 or blocks.m == 4 and step == 64",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
@@ -268,6 +271,9 @@ int first_failing_device(const SelectionScope& scope) {
       Integer(specialization.blocks_n) == 2
           || (Integer(specialization.step) == 64
           && Integer(specialization.subgroups_m) > Integer(specialization.subgroups_n) && !is_narrow),
+      is_narrow || Integer(specialization.blocks_m) < 4
+          || Integer(specialization.subgroups_m) <= Integer(specialization.subgroups_n)
+          || Integer(specialization.step) > 64,
       Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1,
       !is_narrow || Integer(specialization.subgroups_m) >= Integer(specialization.subgroups_n)
           || Integer(specialization.blocks_m) == 1
