@@ -200,16 +200,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "q8_linear_gemv.begin_us", "q8_linear_gemv.sum_us", "q8_linear_gemv.sum_ops", "q8_linear_gemv.bytes_in_flight",
-  "q8_linear_gemv.packed_ops", "q8_linear_gemv.unpacked_ops", "q8_linear_gemv.cpu_weight_ops",
+  "q8_linear_gemv.from_memory", "q8_linear_gemv.packed_ops", "q8_linear_gemv.unpacked_ops",
+  "q8_linear_gemv.cpu_weight_ops",
 };
-constexpr double kFitValues[] = {1.38, 0.316, 98.5, 28000, 0.553, 12.9, 12};
+constexpr double kFitValues[] = {1.38, 0.316, 98.5, 20000, 1.5, 0.553, 12.9, 12};
 
 struct Fit {
-  double begin_us, sum_us, sum_ops, bytes_in_flight, packed_ops, unpacked_ops, cpu_weight_ops;
+  double begin_us, sum_us, sum_ops, bytes_in_flight, from_memory, packed_ops, unpacked_ops, cpu_weight_ops;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
 // The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
@@ -237,7 +238,9 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
   const Fit fit = fit_of(scope);
   const Integer problem_term1 = ceil_div(Integer(problem.n), 4);
   const Real problem_term2 = Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
-  const Real problem_term3 = Real(fit.bytes_in_flight) * Integer(device.compute_units);
+  const Real problem_term3 = Real(fit.bytes_in_flight)
+      * choose(Integer(problem.n) * Integer(problem.k) > Integer(device.cache_bytes), Real(fit.from_memory), 1)
+      * Integer(device.compute_units);
   const Integer problem_term4 = Integer(problem.n) * Integer(problem.k);
   for (const CostTerms& kernel : kernels) {
     *to++ = kernel.term1
