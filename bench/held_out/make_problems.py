@@ -70,7 +70,7 @@ def made_up_convolution(draw, is_transposed):
 
 def network_convolution(draw, is_transposed):
     while True:
-        images, layer = draw.choice([1, 1, 1, 4, 8, 32]), draw.choice(networks.convolutions())
+        images, layer = draw.choice([1, 1, 1, 4, 8, 32]), draw.choice(networks.CONVOLUTIONS)
         if layer.is_transposed == is_transposed and is_fit(images, layer):
             return images, layer
 
@@ -124,12 +124,14 @@ def made_up_product(draw, operator):
         return None
     dtype = draw.choice(REALS)
     batches = draw.choice([1, 1, 2, 8, 12]) if operator == "matmul" else 1
-    return networks.Product(*((m, k, n) if batches == 1 else (m, min(k, 4096), min(n, 2048))), batches), dtype
+    if batches > 1:
+        k, n = min(k, 4096), min(n, 2048)
+    return networks.Product(m, k, n, batches), dtype
 
 
 def network_product(draw, operator):
-    of_matmul = networks.attentions() + networks.linear_layers()[::12]
-    layer = draw.choice(of_matmul if operator == "matmul" else networks.linear_layers())
+    of_matmul = networks.ATTENTIONS + networks.LINEAR_LAYERS[::12]
+    layer = draw.choice(of_matmul if operator == "matmul" else networks.LINEAR_LAYERS)
     return None if is_large(layer.batches * layer.m, layer.k, layer.n) else (layer, draw.choice(REALS))
 
 

@@ -319,3 +319,8 @@ def attentions():
                                     (8, 256, 160), (32, 512, 128), (32, 512, 64), (14, 512, 64), (9, 2048, 64)):
         layers += [Product(tokens, channels, tokens, heads), Product(tokens, tokens, channels, heads)]
     return layers
+
+
+CONVOLUTIONS = convolutions()
+LINEAR_LAYERS = linear_layers()
+ATTENTIONS = attentions()
