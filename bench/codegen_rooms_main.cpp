@@ -18,7 +18,8 @@
 
 #include "codegen/pipeline.h"
 #include "codegen/spec/parse_spec.h"
-#include "runtime/library/blob.h"
+#include "common/log.h"
+#include "runtime/engine/library/blob.h"
 
 namespace {
 
@@ -55,7 +56,7 @@ double median(std::vector<double> times) {
 }
 
 [[noreturn]] void give_up(const std::string& text) {
-  fmt::print(stderr, "codegen_rooms: {}\n", text);
+  print_log("codegen_rooms: {}\n", text);
   std::exit(1);
 }
 

@@ -8,8 +8,8 @@
 #include <iterator>
 
 #include "bench/family.h"
-#include "runtime/operators/shipped.h"
-#include "runtime/runner/task.h"
+#include "runtime/engine/operators/shipped.h"
+#include "runtime/workshop/runner/task.h"
 
 namespace qgen::bench {
 
@@ -21,7 +21,7 @@ Texts joined(Texts first, const Texts& second) {
 Row in_layouts(std::string op, std::string_view size, Texts shapes, Texts attributes, const Texts& layouts,
                std::string plain_kernel) {
   const runner::RequestText request{.shapes = std::move(shapes), .attributes = std::move(attributes)};
-  Row row{std::move(op), std::string(size), {request}, Way{request, std::move(plain_kernel)}};
+  Row row{std::move(op), std::string(size), {request}, TimedRequest{request, std::move(plain_kernel)}};
   for (const std::string& layout : layouts) row.size += "." + layout.substr(layout.find('=') + 1);
   row.chosen.request.layouts = layouts;
   return row;

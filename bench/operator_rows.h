@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/runner/command.h"
+#include "runtime/workshop/runner/command.h"
 
 namespace qgen::bench {
 
-struct Way {
+struct TimedRequest {
   runner::RequestText request;
   std::string kernel = {};  // a part of its id, or of a recipe's; empty: whatever is chosen
 };
@@ -21,10 +21,11 @@ struct Way {
 struct Row {
   std::string op;
   std::string size;
-  Way chosen;
-  std::optional<Way> plain;  // an output or a tile at a time, in plain buffers; nullopt: its kernel is the plain one
-  double operations = 0;     // multiplications and additions; 0: it only moves bytes
-  double bytes = 0;          // that must be moved; 0: all of all operands
+  TimedRequest chosen;
+  std::optional<TimedRequest>
+      plain;              // an output or a tile at a time, in plain buffers; nullopt: its kernel is the plain one
+  double operations = 0;  // multiplications and additions; 0: it only moves bytes
+  double bytes = 0;       // that must be moved; 0: all of all operands
 };
 
 std::vector<Row> operator_rows();

@@ -8,10 +8,11 @@
 //   q8ta_add/1x64x128x128.packed_4w4c.packed_4w4c.packed_4w4c/chosen ...  q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1/...
 //   q8ta_add/1x64x128x128.packed_4w4c.packed_4w4c.packed_4w4c/plain ...   q8ta_binary.strided.strided.strided.flat1/...
 //
-// Times are medians by the device's clock (runtime/measure/timing.h), and stand under Time; low and high are tenths, in
-// microseconds. The chosen kernel, the plain one and a copy of as many bytes are timed in turn, round by round, with
-// the clock raised (runtime/measure/clock.h) and watched; a row below the plateau says so. of_copy: what share of the
-// copy's bytes a second it moves. A row's inputs are made when its turn comes, so a filter keeps a run short.
+// Times are medians by the device's clock (runtime/workshop/measure/timing.h), and stand under Time; low and high are
+// tenths, in microseconds. The chosen kernel, the plain one and a copy of as many bytes are timed in turn, round by
+// round, with the clock raised (runtime/workshop/measure/clock.h) and watched; a row below the plateau says so.
+// of_copy: what share of the copy's bytes a second it moves. A row's inputs are made when its turn comes, so a filter
+// keeps a run short.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -22,20 +23,22 @@
 #include <memory>
 
 #include "bench/operator_rows.h"
+#include "common/log.h"
 #include "registry.h"
-#include "runtime/measure/timing.h"
-#include "runtime/operators/shipped.h"
-#include "runtime/profiles/stored.h"
+#include "runtime/engine/operators/shipped.h"
+#include "runtime/engine/profiles/mask_text.h"
+#include "runtime/engine/profiles/stored.h"
+#include "runtime/workshop/measure/timing.h"
 
 namespace {
 
 using namespace qgen;
 using bench::Row;
-using bench::Way;
+using bench::TimedRequest;
 
 const measure::TimingOptions kTiming{.replays = 30};
 
-Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, const Way& way) {
+Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, const TimedRequest& way) {
   auto parsed = runner::parse_request(entry, way.request);
   if (!parsed) return parsed.error();
   const auto request = complete(entry, *std::move(parsed));
@@ -44,10 +47,11 @@ Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, con
 }
 
 // The best of those that the way asks for.
-Expected<Choice> choose(const Context& context, const PreparedCall& prepared, const Way& way) {
+Expected<Choice> choose(const Context& context, const PreparedCall& prepared, const TimedRequest& way) {
   const bool any = way.kernel.empty();
-  const Selection selection = select(prepared.call.problem, context.profile, context.library,
-                                     {.all_specializations = !any, .all_step_kernels = !any, .best_only = any});
+  const Selection selection =
+      select(prepared.call.problem, context.profile, context.library,
+             {.all_specializations = !any, .with_rarely_best = !any, .all_step_kernels = !any, .best_only = any});
   const auto found = std::ranges::find_if(
       selection.ranked, [&](const Choice& choice) { return choice.id.find(way.kernel) != std::string::npos; });
   if (found != selection.ranked.end()) return *found;
@@ -70,13 +74,13 @@ struct Figure {
 
 // A row's ways, timed together. Errors: of either.
 Expected<std::vector<Figure>> time_row(Bench& bench, const Row& row) {
-  std::vector<const Way*> ways = {&row.chosen};
+  std::vector<const TimedRequest*> ways = {&row.chosen};
   if (row.plain) ways.push_back(&*row.plain);
   std::vector<PreparedCall> calls;
   std::vector<Choice> choices;
   std::vector<measure::CopyRival> copies;
   std::vector<Figure> figures;
-  for (const Way* way : ways) {
+  for (const TimedRequest* way : ways) {
     auto prepared = prepare(bench.context, *find_operator(row.op), *way);
     if (!prepared) return prepared.error();
     auto choice = choose(bench.context, *prepared, *way);
@@ -160,6 +164,7 @@ std::string command_of(const Row& row) {
 
 struct Arguments {
   std::string device;
+  profiles::MaskText mask;
   bool is_short = false;
   bool has_commands = false;
   bool has_problems = false;
@@ -176,6 +181,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
                "time nothing: print the rows as a file of problems for qgen-tune");
   app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
       ->type_name("DEVICE");
+  profiles::add_mask_options(app, arguments.mask);
 }
 
 // Google Benchmark takes --help for itself, and then asks for this.
@@ -189,7 +195,7 @@ void print_help() {
 }
 
 int fail(const Error& error) {
-  fmt::print(stderr, "operators_bench: {}\n", to_text(error));
+  print_log("operators_bench: {}\n", to_text(error));
   return 3;
 }
 
@@ -209,12 +215,15 @@ int time_rows(const Arguments& arguments) {
   if (arguments.has_problems) return print_problems(rows);
   const auto library = KernelLibrary::open(generated::library());
   if (!library) return fail(library.error());
-  const auto device = Device::open(arguments.device, {});
+  auto mask = profiles::read_mask(arguments.mask);
+  if (!mask) return fail(mask.error());
+  const auto device =
+      Device::open(arguments.device, {.trusts_driver = arguments.mask.trusts_driver, .mask = *std::move(mask)});
   if (!device) return fail(device.error());
   auto executor = Executor::create(*device, *library, {});
   if (!executor) return fail(executor.error());
   const profiles::StoredNumbers numbers = profiles::with_stored_numbers(device->profile());
-  if (!numbers.warning.empty()) fmt::print(stderr, "operators_bench: warning: {}\n", numbers.warning);
+  if (!numbers.warning.empty()) print_log("operators_bench: warning: {}\n", numbers.warning);
   Context context{.profile = numbers.profile, .library = *library, .executor = *executor};
   auto clock = measure::clock_of(context);
   if (!clock) return fail(clock.error());
@@ -238,7 +247,7 @@ int main(int argc, char** argv) {
     print_help();
     return 0;
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "operators_bench: {}\n", error.what());
+    print_log("operators_bench: {}\n", error.what());
     return 2;
   }
   return time_rows(arguments);

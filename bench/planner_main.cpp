@@ -23,9 +23,9 @@
 #include <random>
 #include <string>
 
-#include "runtime/planner/plan.h"
-#include "tests/runtime/planner/agreeing.h"
-#include "tests/runtime/planner/copy_cost.h"
+#include "runtime/models/planner/plan.h"
+#include "tests/runtime/models/planner/agreeing.h"
+#include "tests/runtime/models/planner/copy_cost.h"
 
 namespace {
 

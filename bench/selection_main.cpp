@@ -11,13 +11,13 @@
 
 #include "operators.h"
 #include "registry.h"
-#include "runtime/calls/online_tuning.h"
-#include "runtime/library/tuning_info.h"
-#include "runtime/profiles/device_file.h"
-#include "runtime/selector/decision_cache.h"
-#include "runtime/tuning/known_times.h"
-#include "runtime/tuning/store.h"
-#include "tests/runtime/operators/h200.h"
+#include "runtime/engine/calls/online_tuning.h"
+#include "runtime/engine/library/tuning_info.h"
+#include "runtime/engine/profiles/device_file.h"
+#include "runtime/engine/selector/decision_cache.h"
+#include "runtime/engine/tuning/known_times.h"
+#include "runtime/engine/tuning/store.h"
+#include "tests/runtime/engine/operators/h200.h"
 
 namespace qgen {
 namespace {
@@ -81,7 +81,8 @@ constexpr size_t kLayers = 500, kKernelsOfALayer = 20;
 class MadeUpTimes {
  public:
   MadeUpTimes() : library_(*KernelLibrary::open(generated::library())), device_(testing::h200()) {
-    const Selection selection = select(linear(), device_, library_, {.all_step_kernels = true});
+    const Selection selection =
+        select(linear(), device_, library_, {.with_rarely_best = true, .all_step_kernels = true});
     for (size_t i = 0; i < kKernelsOfALayer; ++i) choices_.push_back(selection.ranked.at(i).id);
     for (size_t i = 0; i < kLayers; ++i) problems_.push_back(linear(static_cast<int64_t>(64 * i + 64)));
     for (const Problem& problem : problems_) keys_.push_back(key_of(problem));

@@ -1,5 +1,5 @@
 # qgen_add_kernels(<target> SPECS <file or folder>... [TEMPLATES <folder>...] [NAMESPACE <a::b>] [DIRECTORY <folder>]
-#                  [OPTIONS <flag of qgen>...] [RUNNER <program>])
+#                  [OPTIONS <flag of qgen>...] [RUNNER <program>] [TUNER <program>])
 #
 # Makes the static library <target> from kernel specs: qgen runs when a spec, a template or qgen itself changed, and
 # what it writes is compiled as one file. A program links the library and reads its tables:
@@ -18,7 +18,7 @@
 #   target_link_libraries(my_program PRIVATE my_kernels_operators)
 #
 #   #include "operators.h"     // Expected<DeviceTensor> mine::operators::my_operator(context, {.input = x}, {});
-#   #include "graph_nodes.h"   // the same as a node of a graph: runtime/graph/builder.h
+#   #include "graph_nodes.h"   // the same as a node of a graph: qgen/graph.h
 #
 # RUNNER makes <program> of these: what qgen-run is for the shipped operators. It needs the same infer(), and a
 # NAMESPACE, since the shipped kernels, which it times beside, have the one that is used by default.
@@ -28,10 +28,16 @@
 #
 #   my-run my_operator --shape input=64x64:f32 --explain
 #
+# TUNER makes <program> of these what qgen-tune is for the shipped operators, with the same needs. There are no references:
+# kernels are compared with each other. A project that has references writes the three lines of main() itself
+# (qgen/tuner.h).
+#
+#   my-tune --operator my_operator --shape input=64x64:f32
+#
 # OPTIONS --tuning tuning compiles in the times of tuning files, OPTIONS --tuning tuning --prune 3 also leaves out the
 # variants that gain less than 3 % by them.
 #
-# Templates may also include what qgen installs: $include "lib/grid.glsl".
+# Templates may also include what qgen brings: $include "lib/grid.glsl".
 #
 # Paths are relative to the current source folder and are named so in messages. DIRECTORY is where qgen writes; by
 # default a folder named <target> in the current binary folder.
@@ -41,17 +47,137 @@
 # every file that any variant was made from. The manifest alone is touched whenever qgen ran: by its time, make knows
 # that there is nothing left to do.
 #
-# The blob is embedded by the assembler: find_package(qgen) enables ASM where the project has not.
+# The blob is embedded by the assembler. Where the project has no ASM, qgen_add_kernels() enables it for the current
+# folder. CMake can do so in a file and never within a function: a function that calls it needs a project with ASM.
 #
 # QGEN_PROGRAM, a variable of the cache, is another qgen to run, where that of this build cannot be run, since it is for
 # another machine, or is slow.
 set(QGEN_PROGRAM "" CACHE FILEPATH "The qgen that makes kernels; empty: that of this build")
 
-function(qgen_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 KERNELS "" "NAMESPACE;DIRECTORY;RUNNER" "SPECS;TEMPLATES;OPTIONS")
+# CMAKE_ASM_COMPILER would be the wrong question: it is in the cache, and so there from the second run on, and in folders
+# beside the one whose project has ASM.
+macro(_qgen_enable_assembler)
+  if(NOT CMAKE_ASM_COMPILE_OBJECT AND "${CMAKE_CURRENT_FUNCTION}" STREQUAL "")
+    enable_language(ASM)
+  endif()
+endmacro()
+
+# `call` is what the project wrote, for the message.
+function(_qgen_check_assembler call)
+  if(NOT CMAKE_ASM_COMPILE_OBJECT)
+    message(FATAL_ERROR "${call}: the kernels are embedded by the assembler, and this project has no "
+      "ASM, which cannot be enabled within a function: name it in project(... LANGUAGES CXX ASM)")
+  endif()
+endfunction()
+
+# The assembler looks for `.incbin "kernels.blob"` in the folder, and CMake cannot see that it reads it.
+function(_qgen_embed_blob folder)
+  set_source_files_properties("${folder}/cpp/blob.S" PROPERTIES
+    COMPILE_OPTIONS "-Wa,-I${folder}" OBJECT_DEPENDS "${folder}/kernels.blob")
+endfunction()
+
+macro(qgen_add_kernels)
+  _qgen_enable_assembler()
+  _qgen_add_kernels(${ARGV})
+endmacro()
+
+# qgen_add_operators(<target> OPERATORS <name>... [DTYPES <dtype>...] [LAYOUTS <layout>...] [FOR <device file>...]
+#                    [TUNING <folder>] [PRUNE <percent>] [TARGET <vulkan1.x>] [DIRECTORY <folder>])
+#
+# Makes the static library <target> of these of the shipped operators alone, with what their recipes launch: in place of
+# qgen::operators, which has all of them. It has the same headers, of these operators only:
+#
+#   qgen_add_operators(my_operators OPERATORS softmax q8ta_linear DTYPES f16 FOR ${QGEN_DEVICES}/adreno-740.yaml)
+#   target_link_libraries(my_engine PRIVATE my_operators)
+#
+#   #include "operators.h"     // softmax(context, {.input = x})
+#
+# DTYPES, LAYOUTS   what parameters of the kernels that are dtypes or layouts may be; kernels of recipes keep all
+# FOR               modules that none of these devices has the features for are left out
+# TUNING, PRUNE     as --tuning and --prune of qgen; the folder of shipped times is ${QGEN_TUNING}
+# TARGET            as --target of qgen. Times are of modules: those of another target do not count
+#
+# A program links it with --gc-sections, which leaves out the code of the other operators. It cannot link
+# qgen::operators too.
+macro(qgen_add_operators)
+  _qgen_enable_assembler()
+  _qgen_add_operators(${ARGV})
+endmacro()
+
+function(_qgen_add_operators target)
+  cmake_parse_arguments(PARSE_ARGV 1 PART "" "TUNING;PRUNE;TARGET;DIRECTORY" "OPERATORS;DTYPES;LAYOUTS;FOR")
+  if(NOT PART_OPERATORS OR PART_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "qgen_add_operators(${target}): expected OPERATORS <name>..., then DTYPES, LAYOUTS, FOR, TUNING, "
+      "PRUNE, TARGET, DIRECTORY; got '${ARGN}'")
+  endif()
+  _qgen_check_assembler("qgen_add_operators(${target})")
+  if(NOT PART_DIRECTORY)
+    set(PART_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${target}")
+  endif()
+  if(NOT QGEN_OPERATORS)  # no package, but qgen as a part of this project
+    get_property(QGEN_OPERATORS GLOBAL PROPERTY QGEN_OPERATORS)
+  endif()
+  set(flags "")
+  foreach(list IN ITEMS OPERATORS DTYPES LAYOUTS)
+    if(PART_${list})
+      string(TOLOWER "--${list}" flag)
+      list(JOIN PART_${list} "," names)
+      list(APPEND flags ${flag} "${names}")
+    endif()
+  endforeach()
+  foreach(file IN LISTS PART_FOR)
+    list(APPEND flags --for "${file}")
+  endforeach()
+  if(PART_TUNING)
+    list(APPEND flags --tuning "${PART_TUNING}")
+  endif()
+  if(PART_PRUNE)
+    list(APPEND flags --prune "${PART_PRUNE}" --keep-unmeasured)
+  endif()
+  if(PART_TARGET)
+    list(APPEND flags --target "${PART_TARGET}")
+  endif()
+  set(program qgen::qgen)
+  if(QGEN_PROGRAM)
+    set(program "${QGEN_PROGRAM}")
+  endif()
+
+  set(cpp "${PART_DIRECTORY}/cpp")
+  set(manifest "${PART_DIRECTORY}/MANIFEST.tsv")
+  add_custom_command(
+    OUTPUT "${manifest}"
+    BYPRODUCTS "${PART_DIRECTORY}/kernels.blob" "${cpp}/blob.S" "${cpp}/all.cpp" "${cpp}/operators.cpp"
+      "${cpp}/operators.h" "${cpp}/graph_nodes.h" "${cpp}/registry.h" "${cpp}/words.h"
+    COMMAND ${program} "${QGEN_OPERATORS}/specs" --templates "${QGEN_OPERATORS}/templates" -o "${PART_DIRECTORY}"
+      ${flags} --one-source --depfile "${PART_DIRECTORY}.d" -q
+    COMMAND "${CMAKE_COMMAND}" -E touch "${manifest}"
+    DEPENDS ${program}
+    DEPFILE "${PART_DIRECTORY}.d"
+    WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
+    COMMENT "qgen: operators of ${target}"
+    VERBATIM)
+  add_custom_target(${target}_sources DEPENDS "${manifest}")
+
+  add_library(${target}_kernels STATIC "${cpp}/all.cpp" "${cpp}/blob.S")
+  add_dependencies(${target}_kernels ${target}_sources)
+  target_link_libraries(${target}_kernels PUBLIC qgen::library)
+  target_include_directories(${target}_kernels PUBLIC "${cpp}")
+  add_library(${target} STATIC "${cpp}/operators.cpp")
+  add_dependencies(${target} ${target}_sources)
+  target_link_libraries(${target} PUBLIC qgen::infer ${target}_kernels)
+  target_link_options(${target} INTERFACE LINKER:--gc-sections)
+  foreach(library IN ITEMS ${target} ${target}_kernels)
+    target_compile_options(${library} PRIVATE -ffunction-sections -fdata-sections)
+    set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endforeach()
+  _qgen_embed_blob("${PART_DIRECTORY}")
+endfunction()
+
+function(_qgen_add_kernels target)
+  cmake_parse_arguments(PARSE_ARGV 1 KERNELS "" "NAMESPACE;DIRECTORY;RUNNER;TUNER" "SPECS;TEMPLATES;OPTIONS")
   if(NOT KERNELS_SPECS OR KERNELS_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "qgen_add_kernels(${target}): expected SPECS <file or folder>..., "
-      "then TEMPLATES, NAMESPACE, DIRECTORY, OPTIONS, RUNNER; got '${ARGN}'")
+      "then TEMPLATES, NAMESPACE, DIRECTORY, OPTIONS, RUNNER, TUNER; got '${ARGN}'")
   endif()
   if(NOT KERNELS_DIRECTORY)
     set(KERNELS_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${target}")
@@ -68,6 +194,9 @@ function(qgen_add_kernels target)
   endforeach()
 
   set(flags "")
+  if(NOT QGEN_TEMPLATES)  # no package, but qgen as a part of this project
+    get_property(QGEN_TEMPLATES GLOBAL PROPERTY QGEN_TEMPLATES)
+  endif()
   foreach(folder IN LISTS KERNELS_TEMPLATES QGEN_TEMPLATES)
     list(APPEND flags --templates "${folder}")
   endforeach()
@@ -80,10 +209,7 @@ function(qgen_add_kernels target)
   elseif(QGEN_SANITIZE)  # a qgen with sanitizers compiles many times slower
     list(APPEND flags --compile-seconds 60)
   endif()
-  if(NOT CMAKE_ASM_COMPILER)
-    message(FATAL_ERROR "qgen_add_kernels(${target}): the kernels are embedded by the assembler, and this folder's "
-      "project has no ASM: name it in project(... LANGUAGES CXX ASM), or call find_package(qgen) here")
-  endif()
+  _qgen_check_assembler("qgen_add_kernels(${target})")
   set(manifest "${KERNELS_DIRECTORY}/MANIFEST.tsv")
   add_custom_command(
     OUTPUT "${manifest}"
@@ -109,18 +235,19 @@ function(qgen_add_kernels target)
   add_dependencies(${target}_operators ${target}_sources)
   target_link_libraries(${target}_operators PUBLIC ${target} qgen::calls)
   set_target_properties(${target}_operators PROPERTIES POSITION_INDEPENDENT_CODE ON)
-
-  # The assembler looks for `.incbin "kernels.blob"` there, and CMake cannot see that it reads it.
-  set_source_files_properties("${cpp}/blob.S" PROPERTIES
-    COMPILE_OPTIONS "-Wa,-I${KERNELS_DIRECTORY}" OBJECT_DEPENDS "${KERNELS_DIRECTORY}/kernels.blob")
+  _qgen_embed_blob("${KERNELS_DIRECTORY}")
   if(KERNELS_RUNNER)
-    _qgen_add_runner(${KERNELS_RUNNER} ${target} "${KERNELS_NAMESPACE}" ${KERNELS_SPECS})
+    _qgen_add_runner(RUNNER runner ${KERNELS_RUNNER} ${target} "${KERNELS_NAMESPACE}" ${KERNELS_SPECS})
+  endif()
+  if(KERNELS_TUNER)
+    _qgen_add_runner(TUNER tuner ${KERNELS_TUNER} ${target} "${KERNELS_NAMESPACE}" ${KERNELS_SPECS})
   endif()
 endfunction()
 
-function(_qgen_add_runner program target namespace)
+# `keyword` is what the project wrote; `room` is the namespace of run_program(), the header and the library.
+function(_qgen_add_runner keyword room program target namespace)
   if(NOT namespace)
-    message(FATAL_ERROR "qgen_add_kernels(${target} RUNNER ${program}): a runner needs a NAMESPACE, "
+    message(FATAL_ERROR "qgen_add_kernels(${target} ${keyword} ${program}): a ${room} needs a NAMESPACE, "
       "since the shipped kernels, which it times beside, have the default one")
   endif()
   _qgen_spec_files(files ${ARGN})
@@ -132,23 +259,23 @@ function(_qgen_add_runner program target namespace)
     endif()
   endforeach()
   if(NOT has_operators)
-    message(FATAL_ERROR "qgen_add_kernels(${target} RUNNER ${program}): there is nothing to run by name, "
+    message(FATAL_ERROR "qgen_add_kernels(${target} ${keyword} ${program}): there is nothing to run by name, "
       "since no operand of the specs has a shape")
   endif()
   set(main "${CMAKE_CURRENT_BINARY_DIR}/${program}_main.cpp")
   file(CONFIGURE OUTPUT "${main}" @ONLY CONTENT [[
-// Generated by qgen_add_kernels(@target@ RUNNER @program@). Do not edit.
+// Generated by qgen_add_kernels(@target@ @keyword@ @program@). Do not edit.
 #include "operators.h"
 #include "registry.h"
-#include "runtime/runner/program.h"
+#include "qgen/@room@.h"
 
 int main(int argc, char** argv) {
-  return qgen::runner::run_program(argc, argv,
-                                   {"@program@", @namespace@::library(), @namespace@::operators::entries()});
+  const qgen::runner::Program program{"@program@", @namespace@::library(), @namespace@::operators::entries()};
+  return qgen::@room@::run_program(argc, argv, {program});
 }
 ]])
   add_executable(${program} "${main}")
-  target_link_libraries(${program} PRIVATE ${target}_operators qgen::runner)
+  target_link_libraries(${program} PRIVATE ${target}_operators qgen::${room})
 endfunction()
 
 # The files of specs named by file or folder; a folder is watched for new files.
@@ -174,9 +301,9 @@ function(_qgen_spec_stems result)
   _qgen_spec_files(files ${ARGN})
   set(stems "")
   foreach(file IN LISTS files)
-    file(STRINGS "${file}" is_fragment REGEX "^fragment:" LIMIT_COUNT 1)  # what specs share, and none itself
+    file(STRINGS "${file}" is_no_spec REGEX "^(fragment|cost_of):" LIMIT_COUNT 1)  # what specs share, and costs beside them
     get_filename_component(stem "${file}" NAME_WE)
-    if(NOT is_fragment)
+    if(NOT is_no_spec)
       list(APPEND stems "${stem}")
     endif()
   endforeach()

@@ -6,7 +6,7 @@
 #   qgen_deps::glslang, ::spirv_opt, ::spirv_tools, ::spirv_cross     the generator
 #   qgen_yaml, qgen_cli, qgen_fmt, qgen_zstd, qgen_xxhash             both halves
 #   qgen_nlohmann                                                     JSON in and out
-#   qgen_vulkan                                                       the runtime: headers, volk, VMA; never libvulkan
+#   qgen_vulkan                                                       the runtime: headers, VMA; never libvulkan
 #   qgen_sqlite                                                       the store of measurements
 #   qgen_eigen                                                        fitting the constants of costs
 #   qgen_onnx_schema                                                  ONNX's messages, compiled from its .proto
@@ -17,15 +17,9 @@
 #
 # A release build of the programs links archives wherever there is one (QGEN_STATIC), so that a program copied to
 # another machine needs its C library and a Vulkan loader, nothing else.
+include(QgenDepsFolder)
 include(QgenFallbacks)
 
-if(DEFINED ENV{QGEN_DEPS})
-  set(QGEN_DEPS "$ENV{QGEN_DEPS}")
-elseif(DEFINED ENV{XDG_CACHE_HOME})
-  set(QGEN_DEPS "$ENV{XDG_CACHE_HOME}/qgen-deps")
-else()
-  set(QGEN_DEPS "$ENV{HOME}/.cache/qgen-deps")
-endif()
 # Last in the search, so that a prefix named by the user wins.
 list(APPEND CMAKE_PREFIX_PATH "${QGEN_DEPS}/current/usr")
 
@@ -50,14 +44,15 @@ endmacro()
 find_package(Threads REQUIRED)
 
 # ---- compiling shaders: glslang >= 15.1 (GL_NV_cooperative_matrix2), SPIRV-Tools >= 2025.1 (optimiser, validator),
-# ---- SPIRV-Cross (reflection); and Vulkan-Headers >= 1.4.309, volk (the loader is opened at run time, not linked), VMA
+# ---- SPIRV-Cross (reflection); and Vulkan-Headers >= 1.4.309 (the loader is opened at run time, not linked), VMA; volk
+# ---- is a test's, which links it beside qgen
 qgen_find(QgenDeps CONFIG)
 if(NOT QgenDeps_FOUND)
   qgen_fetch_shader_tools()
 endif()
 add_library(qgen_vulkan INTERFACE)
 target_link_libraries(qgen_vulkan INTERFACE
-  $<BUILD_INTERFACE:qgen_deps::vulkan_headers> $<BUILD_INTERFACE:qgen_deps::volk> $<BUILD_INTERFACE:qgen_deps::vma>
+  $<BUILD_INTERFACE:qgen_deps::vulkan_headers> $<BUILD_INTERFACE:qgen_deps::vma>
   Threads::Threads ${CMAKE_DL_LIBS})
 
 # ---- yaml-cpp: specs are YAML, and every node knows its line
@@ -107,6 +102,9 @@ if(QGEN_STATIC AND QGEN_FMT_TYPE STREQUAL "SHARED_LIBRARY" AND fmt_VERSION VERSI
   target_compile_features(qgen_fmt PUBLIC cxx_std_20)
   get_target_property(QGEN_FMT_INCLUDE fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
   target_include_directories(qgen_fmt SYSTEM PUBLIC $<BUILD_INTERFACE:${QGEN_FMT_INCLUDE}>)
+  if(CMAKE_OBJCOPY)  # a program that links qgen may have an archive of the same fmt: weak symbols do not clash
+    add_custom_command(TARGET qgen_fmt POST_BUILD COMMAND "${CMAKE_OBJCOPY}" --weaken $<TARGET_FILE:qgen_fmt> VERBATIM)
+  endif()
 else()
   add_library(qgen_fmt INTERFACE)
   target_link_libraries(qgen_fmt INTERFACE $<BUILD_INTERFACE:fmt::fmt>)
@@ -175,14 +173,18 @@ add_custom_command(OUTPUT "${QGEN_ONNX_SCHEMA}/onnx/onnx.pb.cc" "${QGEN_ONNX_SCH
   DEPENDS "${QGEN_ONNX_INCLUDE}/onnx/onnx.proto" VERBATIM)
 add_library(qgen_onnx_schema STATIC "${QGEN_ONNX_SCHEMA}/onnx/onnx.pb.cc")
 target_compile_options(qgen_onnx_schema PRIVATE -w)
-target_include_directories(qgen_onnx_schema SYSTEM PUBLIC "${QGEN_ONNX_SCHEMA}")
+if(CMAKE_OBJCOPY)  # as of fmt: a program that links qgen may have ONNX's own archive
+  add_custom_command(TARGET qgen_onnx_schema POST_BUILD
+    COMMAND "${CMAKE_OBJCOPY}" --weaken $<TARGET_FILE:qgen_onnx_schema> VERBATIM)
+endif()
+target_include_directories(qgen_onnx_schema SYSTEM PUBLIC $<BUILD_INTERFACE:${QGEN_ONNX_SCHEMA}>)
 get_target_property(QGEN_PROTOBUF_TYPE protobuf::libprotobuf-lite TYPE)
 if(QGEN_STATIC AND NOT QGEN_PROTOBUF_TYPE STREQUAL "STATIC_LIBRARY")
   qgen_find_archive(QGEN_PROTOBUF_LIBRARY protobuf-lite)
-  target_include_directories(qgen_onnx_schema SYSTEM PUBLIC ${Protobuf_INCLUDE_DIRS})
-  target_link_libraries(qgen_onnx_schema PUBLIC "${QGEN_PROTOBUF_LIBRARY}" Threads::Threads)
+  target_include_directories(qgen_onnx_schema SYSTEM PUBLIC "$<BUILD_INTERFACE:${Protobuf_INCLUDE_DIRS}>")
+  target_link_libraries(qgen_onnx_schema PUBLIC $<BUILD_INTERFACE:${QGEN_PROTOBUF_LIBRARY}> Threads::Threads)
 else()
-  target_link_libraries(qgen_onnx_schema PUBLIC protobuf::libprotobuf-lite)
+  target_link_libraries(qgen_onnx_schema PUBLIC $<BUILD_INTERFACE:protobuf::libprotobuf-lite>)
 endif()
 
 # ---- libpng: the pictures that examples/picture writes; without it that example is left out

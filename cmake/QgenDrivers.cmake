@@ -4,8 +4,14 @@
 #   QGEN_<driver>_WRAPPER       a program that runs the test, or nothing
 #   QGEN_<driver>_VALIDATION    what turns the validation layer on; undefined where there is none
 #   QGEN_<driver>_BOUNDS        instead, for the tests in QGEN_BOUNDS_CHECKED_TESTS: with bounds checks on the device
-file(GLOB QGEN_SYSTEM_ICD "/usr/share/vulkan/icd.d/lvp_icd*.json")
-file(GLOB QGEN_SYSTEM_LAYER "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
+#
+# Of another processor than the machine's, the driver is the one in the root of cmake/toolchains, in an emulator.
+set(QGEN_DRIVER_ROOT "")
+if(CMAKE_CROSSCOMPILING)
+  set(QGEN_DRIVER_ROOT "${QGEN_CROSS_ROOT}")
+endif()
+file(GLOB QGEN_SYSTEM_ICD "${QGEN_DRIVER_ROOT}/usr/share/vulkan/icd.d/lvp_icd*.json")
+file(GLOB QGEN_SYSTEM_LAYER "${QGEN_DRIVER_ROOT}/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
 set(QGEN_WITH_LAVAPIPE "${QGEN_DEPS}/current/bin/with-lavapipe")
 
 # Nearly all that llvmpipe's tests take is LLVM, in memory that is taken and given back: a tenth less in large pages.
@@ -15,6 +21,7 @@ set(QGEN_DRIVERS_FOUND "")
 if(QGEN_SYSTEM_ICD)
   list(GET QGEN_SYSTEM_ICD 0 icd)
   list(APPEND QGEN_DRIVERS_FOUND llvmpipe22)
+  set(QGEN_llvmpipe22_WRAPPER ${CMAKE_CROSSCOMPILING_EMULATOR})
   set(QGEN_llvmpipe22_ENVIRONMENT "VK_DRIVER_FILES=${icd}" "VK_ICD_FILENAMES=${icd}"
       "VK_LOADER_LAYERS_DISABLE=~implicit~" ${QGEN_LLVM_ENVIRONMENT})
   if(QGEN_SYSTEM_LAYER)
@@ -25,10 +32,10 @@ if(QGEN_SYSTEM_ICD)
     # only.
     set(QGEN_llvmpipe22_BOUNDS "QGEN_VALIDATION=1"
       "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT:VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT")
-    set(QGEN_BOUNDS_CHECKED_TESTS device dispatch operators matrices layouts conformance)
+    set(QGEN_BOUNDS_CHECKED_TESTS device dispatch operators matrices layouts conformance_in_bounds)
   endif()
 endif()
-if(EXISTS "${QGEN_WITH_LAVAPIPE}")
+if(EXISTS "${QGEN_WITH_LAVAPIPE}" AND NOT CMAKE_CROSSCOMPILING)
   list(APPEND QGEN_DRIVERS_FOUND llvmpipe26)
   set(QGEN_llvmpipe26_WRAPPER "${QGEN_WITH_LAVAPIPE}")
   set(QGEN_llvmpipe26_ENVIRONMENT ${QGEN_LLVM_ENVIRONMENT})

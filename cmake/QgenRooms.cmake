@@ -18,7 +18,8 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 add_library(qgen_options INTERFACE)
-target_include_directories(qgen_options INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}>)
+target_include_directories(qgen_options INTERFACE
+  $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}> $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>)
 target_compile_features(qgen_options INTERFACE cxx_std_20)
 # References round a product before they add to it, also where a processor can do both at once, as AArch64 does.
 target_compile_options(qgen_options INTERFACE $<BUILD_INTERFACE:-ffp-contract=off>)
@@ -51,10 +52,14 @@ endif()
 # What runs once, the tests' own code and the reading of flags, compiles a third faster with less optimisation.
 set(QGEN_LESS_OPTIMISATION $<$<NOT:$<CONFIG:Debug>>:-O1>)
 # Sanitizers' checks multiply compiling by two where it optimises: only rooms that tests spend their time in are.
-set(QGEN_BUSY_ROOMS expression library tensor selector reference measure planner)
+set(QGEN_BUSY_ROOMS expression library tensor selector reference measure planner yaml_reader tuning report expand)
 if(QGEN_SANITIZE)
   set(QGEN_LESS_OPTIMISATION "")
 endif()
+
+# Rooms that engines link, each function in a section of its own: a program that links with --gc-sections has what it
+# uses (qgen_add_operators).
+set(QGEN_ROOMS_OF_ENGINES common vocabulary json library tensor device selector dispatch calls infer)
 
 set(QGEN_PARTS_OF_EVERY_PROGRAM "")
 if(QGEN_SANITIZE MATCHES "address")
@@ -117,6 +122,9 @@ function(qgen_add_room name folder)
     add_library(qgen_${name} STATIC ${sources})
     target_link_libraries(qgen_${name} PUBLIC qgen_options ${ROOM_LINKS})
     qgen_compile_together(qgen_${name} ${folder} ${ROOM_APART})
+    if(name IN_LIST QGEN_ROOMS_OF_ENGINES)
+      target_compile_options(qgen_${name} PRIVATE -ffunction-sections -fdata-sections)
+    endif()
     if(QGEN_SANITIZE AND name IN_LIST QGEN_BUSY_ROOMS)
       target_compile_options(qgen_${name} PRIVATE -O1)  # and so not with the headers that are precompiled
     elseif(TARGET qgen_precompiled)

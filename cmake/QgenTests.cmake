@@ -1,14 +1,21 @@
-# How tests are made and on what they run.
+# Functions that define tests, and the drivers on which they run.
 #
 #   qgen_add_room_test(NAME FOLDER LINKS ...)     a GoogleTest program from the folder's *_test.cpp, run once
 #   qgen_add_device_test(NAME FOLDER LINKS ...)   the same, run on every driver, and again under the validation layer
+#
+# Tests of every kernel (test_kernels, and qgen-run on the conformance cases) take hours where no compiled kernel is
+# cached. They are there twice, by ctest's labels:
+#
+#   sampled   looks at a sample of kernels (runtime/workshop/measure/kernel_sample.h), in QGEN_SAMPLED_SHARDS processes
+#   whole     the same tests in many shards, each of a few minutes. With QGEN_TEST_SHARE=1 they look at every kernel
+#   more      of the others those that a first run leaves out: device tests under the validation layers
+#
+# scripts/test says which labels it runs. QGEN_TEST_SHARE and QGEN_TEST_SEED reach the tests through the environment.
 #
 # The drivers are software: the system's llvmpipe (22.3.6 on Debian 12: no cooperative matrices) and the llvmpipe 26 of
 # scripts/setup, which has them. QGEN_TEST_DRIVERS=loader runs on whatever the Vulkan loader offers first instead.
 # tests/README.md says what a device test does to be counted.
 include(QgenDrivers)
-
-set(QGEN_TESTS_OF_EVERY_KERNEL kernels conformance)
 
 # Where GoogleTest leaves its counts; scripts/count_tests.py adds them up.
 set(QGEN_TEST_RESULTS "${PROJECT_BINARY_DIR}/test-results")
@@ -24,6 +31,10 @@ endif()
 add_library(qgen_test_support STATIC EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tests/support/source_folder.cpp")
 target_link_libraries(qgen_test_support PUBLIC qgen_options)
 target_compile_definitions(qgen_test_support PRIVATE QGEN_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
+if(QGEN_BUILD_TESTS)  # a project that qgen is a part of may have no GoogleTest
+  add_library(qgen_expected_text STATIC EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tests/support/expected_text.cpp")
+  target_link_libraries(qgen_expected_text PUBLIC qgen_test_support PRIVATE GTest::gtest)
+endif()
 
 # The headers of rooms and of GoogleTest, precompiled as tests are compiled. A program, since programs and libraries are
 # position-independent in different ways.
@@ -44,7 +55,7 @@ function(qgen_register_test name)
   set(environment "GTEST_OUTPUT=xml:${QGEN_TEST_RESULTS}/${name}.xml" ${QGEN_TEST_ENVIRONMENT} ${TEST_ENVIRONMENT})
   set_tests_properties(${name} PROPERTIES
     ENVIRONMENT "${environment}"
-    LABELS "${TEST_LABELS}" TIMEOUT 1500)
+    LABELS "${TEST_LABELS}" TIMEOUT 600)
 endfunction()
 
 # The program test_NAME, or nothing if the folder has no tests yet: then MADE is false.
@@ -53,7 +64,7 @@ function(qgen_make_test_program made name folder)
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*_test.cpp")
   if(sources)
     add_executable(test_${name} ${sources} ${QGEN_PARTS_OF_EVERY_PROGRAM})
-    target_link_libraries(test_${name} PRIVATE qgen_options ${TEST_LINKS} qgen_test_support
+    target_link_libraries(test_${name} PRIVATE qgen_options ${TEST_LINKS} qgen_expected_text
       GTest::gtest GTest::gmock GTest::gtest_main)
     target_compile_options(test_${name} PRIVATE ${QGEN_LESS_OPTIMISATION})
     qgen_compile_together(test_${name} ${folder} ${TEST_APART})
@@ -76,57 +87,134 @@ endfunction()
 function(qgen_add_device_test name folder)
   qgen_make_test_program(made ${name} ${folder} ${ARGN})
   if(made)
+    target_link_libraries(test_${name} PRIVATE qgen_profiles)  # tests/support/device_test.h reads a mask
     qgen_register_on_drivers(${name} test_${name})
   endif()
 endfunction()
 
-# The drivers that NAME runs on. What runs every kernel takes long and is code of the project's once: sanitizers look at
-# it on one driver.
-function(qgen_drivers_of name drivers)
+# qgen_register_on_drivers(NAME PROGRAM [ARGUMENT ...]): NAME.<driver>, and NAME.<driver>.validation where a layer that
+# understands the driver is there.
+function(qgen_register_on_drivers name program)
+  foreach(driver IN LISTS QGEN_TEST_DRIVERS)
+    qgen_register_test(${name}.${driver} LABELS device ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
+      COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
+    # The sanitizers and the layer look for different faults; together they only cost time.
+    if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
+      qgen_register_validation(${name}.${driver}.validation ${name} ${driver}
+        COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
+      set_property(TEST ${name}.${driver}.validation APPEND PROPERTY LABELS more)
+    endif()
+  endforeach()
+endfunction()
+
+# ---- every kernel ----------------------------------------------------------------------------------------------------
+
+set(QGEN_SAMPLED_SHARDS 4 CACHE STRING "processes that share the sample of kernels, for each driver")
+set(QGEN_WHOLE_SHARDS 40 CACHE STRING "processes that share all kernels, for each driver")
+
+# The drivers that these tests run on. Sanitizers look at code of the project's, which is the same on each driver.
+function(qgen_drivers_of_kernels drivers)
   set(list ${QGEN_TEST_DRIVERS})
-  if(QGEN_SANITIZE AND name IN_LIST QGEN_TESTS_OF_EVERY_KERNEL)
+  if(QGEN_SANITIZE)
     list(GET QGEN_TEST_DRIVERS 0 list)
   endif()
   set(${drivers} ${list} PARENT_SCOPE)
 endfunction()
 
-# qgen_register_on_drivers(NAME PROGRAM [AFTER NAME] [ARGUMENTS ...] [SAMPLE_ARGUMENTS ...]): NAME.<driver>, and
-# NAME.<driver>.validation where a layer that understands the driver is there. The layer and the sanitizers get the
-# sample, if there is one. AFTER names a test whose pipelines this one uses too: begun at once, both would compile them.
-# What runs every kernel, and has no sample, runs under the layer only: it judges results there as without.
-# A program that is not a GoogleTest one is counted by its exit code.
-function(qgen_register_on_drivers name program)
-  cmake_parse_arguments(TEST "" "AFTER" "ARGUMENTS;SAMPLE_ARGUMENTS" ${ARGN})
-  set(is_run_once FALSE)
-  if(name IN_LIST QGEN_TESTS_OF_EVERY_KERNEL AND NOT TEST_SAMPLE_ARGUMENTS)
-    set(is_run_once TRUE)
+# One of the entries of tests of every kernel: under the driver's layer if there is one, which judges results as without
+# it, and on one core.
+function(qgen_register_kernel_entry entry name driver label)
+  cmake_parse_arguments(TEST "" "" "ENVIRONMENT;COMMAND" ${ARGN})
+  if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
+    qgen_register_validation(${entry} ${name} ${driver} ENVIRONMENT ${TEST_ENVIRONMENT} COMMAND ${TEST_COMMAND})
+  else()
+    qgen_register_test(${entry} ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT} ${TEST_ENVIRONMENT} COMMAND ${TEST_COMMAND})
   endif()
-  if(NOT TEST_SAMPLE_ARGUMENTS)
-    set(TEST_SAMPLE_ARGUMENTS ${TEST_ARGUMENTS})
-  elseif(QGEN_SANITIZE)
-    set(TEST_ARGUMENTS ${TEST_SAMPLE_ARGUMENTS})
-  endif()
-  qgen_drivers_of(${name} drivers)
+  # Begin with what takes longest, of which llvmpipe's compiler is most where its cache is empty.
+  set_tests_properties(${entry} PROPERTIES LABELS "${label}" COST 100)
+  qgen_keep_on_one_core(${entry})
+endfunction()
+
+# qgen_add_kernel_test(NAME FOLDER LINKS ...): a GoogleTest program of tests/kernels/kernel_test.h.
+function(qgen_add_kernel_test name folder)
+  qgen_make_test_program(made ${name} ${folder} ${ARGN})
+  qgen_drivers_of_kernels(drivers)
   foreach(driver IN LISTS drivers)
-    set(tests "")
-    # The sanitizers and the layer look for different faults; together they only cost time.
-    if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
-      qgen_register_validation(${name} ${driver} ${program} ${TEST_SAMPLE_ARGUMENTS})
-      list(APPEND tests ${name}.${driver}.validation)
+    foreach(label IN ITEMS sampled whole)
+      string(TOUPPER ${label} prefix)
+      set(shards ${QGEN_${prefix}_SHARDS})
+      foreach(shard RANGE 1 ${shards})
+        qgen_register_kernel_entry(${name}.${driver}.${label}.${shard}of${shards} ${name} ${driver} ${label}
+          ENVIRONMENT "QGEN_TEST_SHARD=${shard}/${shards}"
+          COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:test_${name}>)
+      endforeach()
+    endforeach()
+  endforeach()
+endfunction()
+
+# qgen_add_case_test(NAME FOLDER): qgen-run on the conformance cases of a folder, on each driver. Each entry is counted
+# by its exit code:
+#
+#   NAME.<driver>.chosen              on the kernel that is chosen
+#   NAME.<driver>.sampled.<operator>  on a sample of kernels
+#   NAME.<driver>.bounds.<operator>   on the kernel that is chosen, with bounds checks on the device
+#   NAME.<driver>.whole.<operator>    on every kernel
+function(qgen_add_case_test name folder)
+  set(program $<TARGET_FILE:qgen-run> --cases)
+  file(GLOB operators RELATIVE "${folder}" CONFIGURE_DEPENDS "${folder}/*")
+  list(FILTER operators EXCLUDE REGEX "\\.")
+  qgen_drivers_of_kernels(drivers)
+  foreach(driver IN LISTS drivers)
+    set(run ${QGEN_${driver}_WRAPPER} ${program})
+    qgen_register_kernel_entry(${name}.${driver}.chosen ${name} ${driver} "" COMMAND ${run} "${folder}")
+    if(QGEN_SANITIZE)
+      continue()
     endif()
-    if(NOT is_run_once OR NOT tests)
-      qgen_register_test(${name}.${driver} LABELS device ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
-        COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${TEST_ARGUMENTS})
-      list(APPEND tests ${name}.${driver})
+    foreach(operator IN LISTS operators)
+      qgen_register_kernel_entry(${name}.${driver}.sampled.${operator} ${name} ${driver} "sampled;more"
+        COMMAND "${PROJECT_SOURCE_DIR}/tests/run_sampled.sh" ${run} "${folder}/${operator}")
+      qgen_register_kernel_entry(${name}.${driver}.whole.${operator} ${name} ${driver} whole
+        COMMAND ${run} "${folder}/${operator}" --all-kernels)
+      if(DEFINED QGEN_${driver}_BOUNDS)
+        qgen_register_kernel_entry(${name}.${driver}.bounds.${operator} ${name}_in_bounds ${driver} more
+          COMMAND ${run} "${folder}/${operator}")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+# qgen_add_masked_tests(CASES folder DEVICES name...): the tests of kernels, of models and the conformance cases on the
+# last driver, which has the most features, with no more than each of these devices has (devices/NAME.yaml). Under its
+# layer, which tells what a kernel uses and the mask lacks. Each device has a share of the kernels' tests:
+#
+#   masked.<device>.<conformance|kernels|graph>
+#
+# The devices that DEVICES does not name are in the whole only, and so are tests of kernels, which take minutes.
+function(qgen_add_masked_tests)
+  cmake_parse_arguments(MASKED "" "CASES" "DEVICES" ${ARGN})
+  if(QGEN_SANITIZE)
+    return()
+  endif()
+  list(GET QGEN_TEST_DRIVERS -1 driver)
+  file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/devices/*.yaml")
+  list(FILTER files EXCLUDE REGEX "/quirks.yaml$")
+  list(LENGTH files count)
+  set(index 0)
+  foreach(file IN LISTS files)
+    math(EXPR index "${index} + 1")
+    get_filename_component(device "${file}" NAME_WLE)
+    set(label whole)
+    if(device IN_LIST MASKED_DEVICES)
+      set(label more)
     endif()
-    if(TEST_AFTER)
-      set_property(TEST ${tests} APPEND PROPERTY DEPENDS ${TEST_AFTER}.${driver} ${TEST_AFTER}.${driver}.validation)
-    endif()
-    if(name IN_LIST QGEN_TESTS_OF_EVERY_KERNEL)
-      # Begin with what takes longest, of which llvmpipe's compiler is most where its cache is empty.
-      set_tests_properties(${tests} PROPERTIES COST 100 TIMEOUT 3600)
-      qgen_keep_on_one_core(${tests})
-    endif()
+    set(mask "QGEN_DEVICE_MASK=as=${file}")
+    set(wrapper ${QGEN_${driver}_WRAPPER})
+    qgen_register_kernel_entry(masked.${device}.conformance conformance ${driver} ${label} ENVIRONMENT "${mask}"
+      COMMAND ${wrapper} $<TARGET_FILE:qgen-run> --cases "${MASKED_CASES}")
+    qgen_register_kernel_entry(masked.${device}.kernels kernels ${driver} whole
+      ENVIRONMENT "${mask}" "QGEN_TEST_SHARD=${index}/${count}" COMMAND ${wrapper} $<TARGET_FILE:test_kernels>)
+    qgen_register_kernel_entry(masked.${device}.graph graph ${driver} ${label} ENVIRONMENT "${mask}"
+      COMMAND ${wrapper} $<TARGET_FILE:test_graph>)
   endforeach()
 endfunction()
 
@@ -137,16 +225,15 @@ function(qgen_keep_on_one_core)
   set_tests_properties(${ARGN} PROPERTIES PROCESSOR_AFFINITY ON)
 endfunction()
 
-function(qgen_register_validation name driver program)
+# An entry under the driver's layer, with bounds checks on the device for the tests that have them.
+function(qgen_register_validation entry name driver)
+  cmake_parse_arguments(TEST "" "" "ENVIRONMENT;COMMAND" ${ARGN})
   set(validation ${QGEN_${driver}_VALIDATION})
   if(DEFINED QGEN_${driver}_BOUNDS AND name IN_LIST QGEN_BOUNDS_CHECKED_TESTS)
     set(validation ${QGEN_${driver}_BOUNDS})
   endif()
-  qgen_register_test(${name}.${driver}.validation LABELS validation
-    ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT} ${validation}
-    COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
-  set_tests_properties(${name}.${driver}.validation PROPERTIES
-    DEPENDS ${name}.${driver}  # which leaves compiled kernels to find
-    # A message that no test asked for is printed by the layer itself.
-    FAIL_REGULAR_EXPRESSION "VUID-;SYNC-HAZARD;UNASSIGNED-;Validation Error")
+  qgen_register_test(${entry} LABELS validation
+    ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT} ${validation} ${TEST_ENVIRONMENT} COMMAND ${TEST_COMMAND})
+  # A message that no test asked for is printed by the layer itself.
+  set_tests_properties(${entry} PROPERTIES FAIL_REGULAR_EXPRESSION "VUID-;SYNC-HAZARD;UNASSIGNED-;Validation Error")
 endfunction()

@@ -45,9 +45,10 @@ bool is_hidden(const std::string& path) { return fs::path(path).filename().strin
 Done check_name(const std::string& path) {
   const auto fault = find_text_fault(path);
   if (!fault && path.find_first_of("\t\n") == path.npos) return Done(std::monostate{});
-  return Error{Error::Kind::invalid_argument,
-               fmt::format("the name of {} holds {}", printable(path), fault ? fault->message : "a tab or a line end"),
-               "rename the file or its folder"};
+  return Error{
+      Error::Kind::invalid_argument,
+      fmt::format("the name of {} contains {}", printable(path), fault ? fault->message : "a tab or a line end"),
+      "rename the file or its folder"};
 }
 
 // The files below a folder of inputs that are not hidden (editors keep locks and copies beside a file). A link that
@@ -61,7 +62,7 @@ Expected<std::vector<std::string>> list_inputs(const std::string& folder) {
     std::error_code code;
     if (fs::is_directory(path, code)) {
       return Error{Error::Kind::invalid_argument,
-                   fmt::format("{} is a symbolic link to a folder, which is not followed", printable(path)),
+                   fmt::format("{} is a symbolic link to a folder, and qgen does not follow it", printable(path)),
                    "name that folder itself on the command line"};
     }
     if (auto good = check_name(path); !good) return good.error();
@@ -72,8 +73,13 @@ Expected<std::vector<std::string>> list_inputs(const std::string& folder) {
 Expected<std::vector<SpecPath>> find_specs(const std::string& argument) {
   std::error_code code;
   if (!fs::is_directory(argument, code)) {
-    const fs::path path = argument;
-    return std::vector<SpecPath>{{argument, joined(last_name(path.parent_path()), path.filename().string())}};
+    // With the cost that lies beside the spec: without it, all its kernels would cost the same.
+    std::vector<SpecPath> paths;
+    for (const fs::path& path : {fs::path(argument), fs::path(argument).replace_extension(".cost.yaml")}) {
+      if (paths.empty() || fs::exists(path, code))
+        paths.push_back({path.string(), joined(last_name(path.parent_path()), path.filename().string())});
+    }
+    return paths;
   }
   const auto files = list_inputs(argument);
   if (!files) return files.error();
@@ -87,7 +93,7 @@ Expected<std::vector<SpecPath>> find_specs(const std::string& argument) {
   return found;
 }
 
-// A template includes what is below its root, whoever wrote it: no link may bring in what is elsewhere.
+// A template includes only files below its root: no link may lead to a file elsewhere.
 Done check_is_below(const std::string& root, const std::string& path) {
   std::error_code code;
   const fs::path target = fs::canonical(path, code);
@@ -183,7 +189,7 @@ Expected<std::vector<TuningInput>> read_tunings(const std::string& folder) {
   std::ranges::sort(tunings, {}, &TuningInput::name);
   const auto twice = std::ranges::adjacent_find(tunings, {}, &TuningInput::name);
   if (twice != tunings.end()) {
-    return refused(fmt::format("{} and {} have one name", printable(twice->path), printable((twice + 1)->path)),
+    return refused(fmt::format("{} and {} have the same name", printable(twice->path), printable((twice + 1)->path)),
                    "a tuning file is named after its device");
   }
   return tunings;

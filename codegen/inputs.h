@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What a run reads, read: from here on no room touches a file.
+// Reads all files of a run. After this, no room reads a file.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 #include "codegen/support/digest.h"
 #include "common/diagnostic.h"
 #include "common/error.h"
-#include "runtime/tuning/tuning_file.h"
+#include "runtime/engine/tuning/tuning_file.h"
 
 namespace qgen {
 

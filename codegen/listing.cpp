@@ -9,6 +9,7 @@
 #include <spirv-tools/libspirv.hpp>
 
 #include "codegen/spec/axes.h"
+#include "codegen/spec/cost_sum.h"
 #include "codegen/spec/parse_spec.h"
 #include "vocabulary/features.h"
 
@@ -105,6 +106,13 @@ std::string conditions_text(const std::vector<spec::Condition>& conditions) {
   return text;
 }
 
+std::string rarely_best_text(const std::vector<spec::RarelyBest>& rows) {
+  std::string text;
+  for (const auto& row : rows)
+    text += fmt::format("  {} on {}: {}\n", row.when.text, fmt::join(spec::texts_of(row.on), ", "), row.because);
+  return text;
+}
+
 std::string explain_variant(const SpecJob& job, size_t v) {
   const Spec& spec = job.spec;
   const cache::CachedModule& module = *job.modules[v];
@@ -122,6 +130,7 @@ std::string explain_variant(const SpecJob& job, size_t v) {
   text += section("kernels", specializations_text(spec, module.resources));
   text += section("applies when", conditions_text(spec.applies_when));
   text += section("requires of the device", conditions_text(spec.require_device));
+  text += section("rarely the best", rarely_best_text(spec.rarely_best));
   return text;
 }
 
@@ -159,7 +168,7 @@ Result<Question> parse_question(std::string_view text) {
   return question;
 }
 
-// An axis and those of its choices that a question leaves open.
+// An axis, with the values that the question does not fix.
 struct Admitted {
   spec::AxisGroup group;
   std::vector<size_t> choices;
@@ -282,16 +291,37 @@ Result<std::string> explain(const Product& product, std::string_view id) {
                    "--list names them all, --why-not says what removed one");
 }
 
+namespace {
+
+Result<const SpecJob*> job_of(const Product& product, const std::string& name) {
+  if (const SpecJob* job = find_job(product, name)) return job;
+  std::vector<std::string> names;
+  for (const SpecJob& one : product.jobs) names.push_back(one.spec.name.value);
+  return complaint(fmt::format("no operator is named '{}'", name), "one of " + join_sorted(names),
+                   suggest(name, names));
+}
+
+}  // namespace
+
+Result<std::string> explain_cost(const Product& product, std::string_view text,
+                                 const std::vector<DeviceProfile>& devices) {
+  if (devices.size() != 1)
+    return complaint("a cost is one device's", "--for FILE, once", "devices/ describes many devices");
+  const auto question = parse_question(text);
+  if (!question) return question.error();
+  const auto job = job_of(product, question->op);
+  if (!job) return job.error();
+  const auto parts = spec::cost_sum((*job)->spec, question->values, devices.front().numbers);
+  if (!parts) return parts.error();
+  return fmt::format("{} on {}\n{}", question->op, devices.front().name, spec::to_text(*parts));
+}
+
 Result<std::string> why_not(const Product& product, std::string_view text) {
   const auto question = parse_question(text);
   if (!question) return question.error();
-  const SpecJob* job = find_job(product, question->op);
-  if (job == nullptr) {
-    std::vector<std::string> names;
-    for (const SpecJob& one : product.jobs) names.push_back(one.spec.name.value);
-    return complaint(fmt::format("no operator is named '{}'", question->op), "one of " + join_sorted(names),
-                     suggest(question->op, names));
-  }
+  const auto found = job_of(product, question->op);
+  if (!found) return found.error();
+  const SpecJob* job = *found;
   const auto admitted = admitted_choices(job->spec, *question);
   if (!admitted) return admitted.error();
   if (is_empty(*admitted)) return std::string("no record has these values together\n");

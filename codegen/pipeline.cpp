@@ -6,6 +6,7 @@
 #include "codegen/pipeline.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,7 +18,7 @@
 #include "codegen/emit/tuning.h"
 #include "codegen/render/blame.h"
 #include "codegen/spec/parse_spec.h"
-#include "runtime/library/blob_format.h"
+#include "runtime/engine/library/blob_format.h"
 
 namespace qgen {
 namespace {
@@ -26,29 +27,29 @@ constexpr size_t kKernelsPerVariant = 20;                 // on average; the shi
 constexpr size_t kMostRenderedBytes = size_t{512} << 20;  // of all variants together
 
 // The variants of all specs as one sequence, for the thread pool.
-struct VariantPlace {
+struct VariantIndex {
   SpecJob* job;
   size_t variant;
 };
 
-// A variant that meets a limit of the compiler fails the run, seconds late, and others of its template would too: they
-// are not begun any more. Nor is any other, once that has taken so long that a user waits.
-class Patience {
+// Variants that reached a limit of the compiler. Each fails the run and takes seconds. Others of its template would
+// probably fail too, so they are not compiled. After kMostSecondsLost no variant is compiled.
+class CompileFailures {
  public:
-  bool is_left_for(const SpecJob& job) {
+  bool may_compile(const SpecJob& job) {
     const std::lock_guard lock(mutex_);
     if (seconds_lost_ < kMostSecondsLost && !is_cut_off(job.spec.template_path->value)) return true;
     ++untried_;
     return false;
   }
 
-  void lose(const SpecJob& job, double seconds) {
+  void add(const SpecJob& job, double seconds) {
     const std::lock_guard lock(mutex_);
     seconds_lost_ += seconds;
     cut_off_.emplace(job.spec.template_path->value, job.rendered.front().files.front().display);
   }
 
-  // Says in the first report of a limit how many variants were not begun.
+  // Adds to the first report of a limit how many variants were not compiled.
   void count_untried(Diagnostics& errors) const {
     if (untried_ == 0) return;
     const auto first = std::find_if(errors.begin(), errors.end(), [this](const Diagnostic& error) {
@@ -87,22 +88,24 @@ class Run {
 
  private:
   struct Compiled {
-    VariantPlace place;
+    VariantIndex place;
     compile::Spirv spirv;
   };
 
+  Diagnostic none_of(const spec::Spec& spec) const;
   Diagnostics too_many_kernels() const;
   Diagnostics too_much_text() const;
   void for_each(Room room, size_t count, const std::function<void(size_t)>& step);
-  Diagnostics gather_errors(std::vector<Diagnostics> errors, const std::vector<VariantPlace>& places) const;
-  Diagnostics refused(const VariantPlace& place, const workers::Refusal& refusal);
+  Diagnostics gather_errors(std::vector<Diagnostics> errors, const std::vector<VariantIndex>& places) const;
+  Diagnostics refused(const VariantIndex& place, const workers::Refusal& refusal);
   Diagnostics check_templates() const;
   Digest key_of(const SpecJob& job, size_t variant, const std::string& versions) const;
-  std::vector<VariantPlace> all_variants();
+  std::vector<VariantIndex> all_variants();
   Diagnostics compile_one(Compiled& compiled);
   Diagnostics reflect_one(Compiled& compiled, cache::CachedModule& module);
   std::vector<emit::Family> families_of_jobs() const;
   std::vector<emit::CheckedTuning> check_tunings(std::span<const emit::Family> families);
+  void drop_what_runs_nowhere();
   void drop(const prune::Pruned& pruned);
   void pack_family(SpecJob& job, std::vector<uint32_t>& rows);
 
@@ -111,7 +114,7 @@ class Run {
   const Machine& machine_;
   Product product_;
   std::vector<Compiled> compiled_;  // the variants that the cache did not know
-  Patience patience_;
+  CompileFailures compile_failures_;
 };
 
 // ---- helpers --------------------------------------------------------------------------------------------------------
@@ -124,8 +127,8 @@ void Run::for_each(Room room, size_t count, const std::function<void(size_t)>& s
   });
 }
 
-std::vector<VariantPlace> Run::all_variants() {
-  std::vector<VariantPlace> places;
+std::vector<VariantIndex> Run::all_variants() {
+  std::vector<VariantIndex> places;
   for (SpecJob& job : product_.jobs) {
     for (size_t v = 0; v < job.variants.size(); ++v) places.push_back({&job, v});
   }
@@ -133,7 +136,7 @@ std::vector<VariantPlace> Run::all_variants() {
 }
 
 // Errors of single variants; one fault that many share becomes one report.
-Diagnostics Run::gather_errors(std::vector<Diagnostics> errors, const std::vector<VariantPlace>& places) const {
+Diagnostics Run::gather_errors(std::vector<Diagnostics> errors, const std::vector<VariantIndex>& places) const {
   std::vector<render::VariantErrors> by_variant;
   for (size_t i = 0; i < errors.size(); ++i) {
     if (errors[i].empty()) continue;
@@ -159,7 +162,11 @@ Diagnostics Run::spec() {
   if (!specs) return specs.error();
   if (Diagnostics errors = spec::check_specs(*specs); !errors.empty()) return errors;
 
-  for (spec::Spec& spec : *specs) {
+  const auto kept = kept_specs(settings_.subset, *specs);
+  if (!kept) return kept.error();
+  for (size_t i = 0; i < specs->size(); ++i) {
+    if (!(*kept)[i]) continue;
+    spec::Spec& spec = (*specs)[i];
     SpecJob& job = product_.jobs.emplace_back();
     job.file = files.at(spec.file);
     job.spec = std::move(spec);
@@ -185,6 +192,8 @@ Diagnostics Run::expand() {
     }
     count += variants->size();
     job.variants = *std::move(variants);
+    std::erase_if(job.variants, [&](const auto& variant) { return !keeps(settings_.subset, job.spec, variant); });
+    if (job.variants.empty()) errors.push_back(none_of(job.spec));
     if (settings_.filter.empty()) continue;
     for (const auto& variant : job.variants) ids.push_back(variant.id);
     std::erase_if(job.variants, [&](const auto& variant) { return !matches(settings_.filter, variant.id); });
@@ -195,7 +204,7 @@ Diagnostics Run::expand() {
     Diagnostic& error = errors.emplace_back();
     error.message = fmt::format("the specs expand to {} variants", count);
     error.expected = fmt::format("at most {}", settings_.max_variants);
-    error.hint = "raise --max-variants if that is meant";
+    error.hint = "raise --max-variants if this is intended";
   }
   for (const SpecJob& job : product_.jobs) product_.figures.variants += job.variants.size();
   if (errors.empty() && count > 0 && product_.figures.variants == 0) {
@@ -205,6 +214,21 @@ Diagnostics Run::expand() {
     if (error.hint.empty()) error.hint = "--list prints every id; '*' matches any text, '?' any character";
   }
   return errors;
+}
+
+// Of a spec, all of whose variants have other dtypes or layouts than those that are wanted.
+Diagnostic Run::none_of(const spec::Spec& spec) const {
+  std::vector<std::string> axes;
+  for (const spec::Axis& axis : spec.parameters) {
+    std::vector<std::string> values;
+    for (const auto& value : axis.values) values.push_back(expression::to_text(value.value));
+    axes.push_back(fmt::format("{} can be {}", axis.name.value, fmt::join(values, ", ")));
+  }
+  Diagnostic error;
+  error.where = spec.name.where;
+  error.message = fmt::format("no variant of '{}' has these dtypes and layouts", spec.name.value);
+  error.expected = fmt::format("{}", fmt::join(axes, "; "));
+  return error;
 }
 
 // What is remembered, and written, of each kernel grows with this product.
@@ -233,7 +257,7 @@ Diagnostics Run::too_many_kernels() const {
 // A template that no spec names is never compiled, so nothing would tell that it is wrong. Roots behind the first are
 // other people's, to take from.
 Diagnostics Run::check_templates() const {
-  if (!inputs_.is_whole_tree) return {};
+  if (!inputs_.is_whole_tree || !settings_.subset.operators.empty()) return {};
   std::set<std::string> named;
   for (const SpecJob& job : product_.jobs) {
     if (job.spec.template_path) named.insert(job.spec.template_path->value);
@@ -266,7 +290,7 @@ Diagnostics Run::render() {
   if (!errors.empty()) return spec::gather(std::move(errors));
   product_.files_read.insert(product_.files_read.end(), files_read.begin(), files_read.end());
 
-  const std::vector<VariantPlace> places = all_variants();
+  const std::vector<VariantIndex> places = all_variants();
   std::vector<Diagnostics> failures(places.size());
   std::atomic<size_t> bytes = 0;
   for_each(Room::render, places.size(), [&](size_t i) {
@@ -296,8 +320,8 @@ Diagnostics Run::too_much_text() const {
   const auto rendered = std::ranges::find_if(largest->rendered, [](const auto& one) { return !one.files.empty(); });
   Diagnostic error;
   error.where.file = rendered->files.front().display;
-  error.message = fmt::format("the rendered texts of all variants pass {} MiB together", kMostRenderedBytes >> 20);
-  error.hint = fmt::format("most is of this template, in the {} variants of '{}'", largest->variants.size(),
+  error.message = fmt::format("the rendered texts of all variants exceed {} MiB together", kMostRenderedBytes >> 20);
+  error.hint = fmt::format("most of it is of this template, in the {} variants of '{}'", largest->variants.size(),
                            largest->spec.name.value);
   return {error};
 }
@@ -306,7 +330,10 @@ Diagnostics Run::too_much_text() const {
 
 Digest Run::key_of(const SpecJob& job, size_t variant, const std::string& versions) const {
   DigestBuilder key;
-  key.add(machine_.build).add(versions).add(static_cast<uint64_t>(settings_.optimization));
+  key.add(machine_.build)
+      .add(versions)
+      .add(static_cast<uint64_t>(settings_.compile.optimization))
+      .add(static_cast<uint64_t>(settings_.compile.target));
   key.add(render::without_comments(job.rendered[variant].text));
   for (const auto& row : emit::specialization_rows(job.spec)) {  // resources are remembered for each of them
     for (const uint32_t value : row) key.add(value);
@@ -320,13 +347,13 @@ Diagnostics Run::compile() {
     if (machine_.load_pack) job.pack = machine_.load_pack(job.spec.name.value);
     job.keys.resize(job.variants.size());
   }
-  const std::vector<VariantPlace> all = all_variants();
+  const std::vector<VariantIndex> all = all_variants();
   machine_.threads.for_each_index(
       all.size(), [&](size_t i) { all[i].job->keys[all[i].variant] = key_of(*all[i].job, all[i].variant, versions); });
 
-  std::vector<VariantPlace> places;  // of texts that are compiled now, each once
+  std::vector<VariantIndex> places;  // of texts that are compiled now, each once
   std::set<std::pair<const SpecJob*, Digest>> seen;
-  for (const VariantPlace& place : all) {
+  for (const VariantIndex& place : all) {
     const Digest& key = place.job->keys[place.variant];
     if (place.job->pack.find(key) || !seen.emplace(place.job, key).second) continue;
     places.push_back(place);
@@ -341,22 +368,22 @@ Diagnostics Run::compile() {
     failures[i] = compile_one(compiled_[i]);
   });
   Diagnostics errors = gather_errors(std::move(failures), places);
-  patience_.count_untried(errors);
+  compile_failures_.count_untried(errors);
   return errors;
 }
 
 Diagnostics Run::compile_one(Compiled& compiled) {
   const auto& [job, v] = compiled.place;
-  if (!patience_.is_left_for(*job)) return {};
-  auto spirv = machine_.tools.compile(job->rendered[v].text, settings_.optimization);
+  if (!compile_failures_.may_compile(*job)) return {};
+  auto spirv = machine_.tools.compile(job->rendered[v].text, settings_.compile);
   if (!spirv) return refused(compiled.place, spirv.error());
   compiled.spirv = *std::move(spirv);
   return {};
 }
 
 // What a tool says of a text, where the template says it.
-Diagnostics Run::refused(const VariantPlace& place, const workers::Refusal& refusal) {
-  if (refusal.is_cut_off) patience_.lose(*place.job, refusal.seconds);
+Diagnostics Run::refused(const VariantIndex& place, const workers::Refusal& refusal) {
+  if (refusal.is_cut_off) compile_failures_.add(*place.job, refusal.seconds);
   Diagnostics errors;
   for (const workers::Fault& fault : refusal.faults) {
     Diagnostic& error =
@@ -371,7 +398,7 @@ Diagnostics Run::refused(const VariantPlace& place, const workers::Refusal& refu
 
 Diagnostics Run::reflect_one(Compiled& compiled, cache::CachedModule& module) {
   const SpecJob& job = *compiled.place.job;
-  if (!patience_.is_left_for(job)) return {};
+  if (!compile_failures_.may_compile(job)) return {};
   auto reflected = machine_.tools.reflect(compiled.spirv, emit::specialization_rows(job.spec));
   if (!reflected) return refused(compiled.place, reflected.error());
   module.interface = std::move(reflected->interface);
@@ -385,11 +412,11 @@ Diagnostics Run::reflect_one(Compiled& compiled, cache::CachedModule& module) {
 Diagnostics Run::reflect() {
   std::vector<cache::CachedModule> modules(compiled_.size());
   std::vector<Diagnostics> failures(compiled_.size());
-  std::vector<VariantPlace> places;
+  std::vector<VariantIndex> places;
   for (const Compiled& compiled : compiled_) places.push_back(compiled.place);
   for_each(Room::reflect, compiled_.size(), [&](size_t i) { failures[i] = reflect_one(compiled_[i], modules[i]); });
   Diagnostics errors = gather_errors(std::move(failures), places);
-  patience_.count_untried(errors);
+  compile_failures_.count_untried(errors);
   if (!errors.empty()) return errors;
 
   for (size_t i = 0; i < compiled_.size(); ++i) {
@@ -400,6 +427,7 @@ Diagnostics Run::reflect() {
   for (SpecJob& job : product_.jobs) {
     for (const Digest& key : job.keys) job.modules.push_back(job.pack.find(key));
   }
+  drop_what_runs_nowhere();
   return {};
 }
 
@@ -454,6 +482,18 @@ std::vector<emit::CheckedTuning> Run::check_tunings(std::span<const emit::Family
     product_.files_read.push_back(input.path);
   }
   return checked;
+}
+
+// Modules that none of the devices can run.
+void Run::drop_what_runs_nowhere() {
+  if (settings_.subset.devices.empty()) return;
+  prune::Pruned left;
+  for (const SpecJob& job : product_.jobs) {
+    std::vector<bool>& kept = left.kept.emplace_back();
+    for (const cache::CachedModule* module : job.modules)
+      kept.push_back(runs_somewhere(settings_.subset, module->interface));
+  }
+  drop(left);
 }
 
 void Run::drop(const prune::Pruned& pruned) {

@@ -5,10 +5,10 @@
 //
 //   spec -> expand -> render -> compile -> reflect -> emit
 //
-// generate() leads the inputs through the rooms in this order. A room sees all specs and variants before the next one
-// starts; its errors are reported together, and then the run ends. It writes nothing: the caller stores the files or,
-// under --check, compares them with what is there. What it makes depends on its arguments alone: not on the number of
-// threads, the clock, the locale, a folder's order, or what the cache happens to hold.
+// generate() passes the inputs through the rooms in this order. A room processes all specs and variants before the next
+// one starts. Its errors are reported together, and then the run ends. generate() writes nothing: the caller writes the
+// files or, under --check, compares them. The output depends only on the arguments, and not on the number of threads,
+// the clock, the locale, the order of files, or the contents of the cache.
 #pragma once
 
 #include <functional>
@@ -23,6 +23,7 @@
 #include "codegen/emit/emit.h"
 #include "codegen/inputs.h"
 #include "codegen/prune/prune.h"
+#include "codegen/subset.h"
 #include "codegen/support/thread_pool.h"
 #include "codegen/workers/module_tools.h"
 
@@ -32,35 +33,36 @@ enum class Room : uint8_t { spec, expand, render, compile, reflect, emit };
 std::string_view name(Room room);
 
 struct Settings {
-  compile::Optimization optimization = compile::Optimization::performance;
+  compile::Options compile = compile::Optimization::performance;
   std::string filter;  // a glob over variant ids; empty: all
+  Subset subset;
   size_t max_variants = 10'000;
   std::optional<prune::Options> prune;  // nullopt: all variants stay
   emit::Options emit;
   Room last_room = Room::emit;
 };
 
-// What a run leans on; results do not depend on it.
+// The machine's part of a run; results do not depend on it.
 struct Machine {
   ThreadPool& threads;
-  // What compiles, and where: in workers, unless the templates are the caller's own.
+  // The compilers. They run in workers, unless the caller trusts the templates.
   const workers::ModuleTools& tools;
-  // Which build of the program this is: what another one remembered is not believed.
+  // The build id of the program: results that another build cached are not used.
   std::string build;
-  // What is remembered of the spec of this name.
+  // The cached results of the spec of this name.
   std::function<cache::SpecPack(const std::string& spec)> load_pack;
   // Called from many threads.
   std::function<void(Room room, size_t done, size_t total)> progress;
 };
 
-// A spec on its way through the rooms.
+// A spec with the results of the rooms so far.
 struct SpecJob {
   const SpecFile* file = nullptr;
   spec::Spec spec;
   std::vector<expand::Variant> variants;
   std::vector<render::Template> parsed_template;  // one; none if the spec has only recipes
   std::vector<render::Rendered> rendered;         // of each variant
-  std::vector<Digest> keys;                       // of each variant: all that reaches the compiler
+  std::vector<Digest> keys;                       // of each variant: a digest of everything that the compiler reads
   cache::SpecPack pack;
   bool pack_changed = false;
   std::vector<const cache::CachedModule*> modules;  // of each variant
@@ -72,7 +74,7 @@ struct Product {
   std::vector<SpecJob> jobs;      // by name; filled up to Settings::last_room
   std::vector<emit::File> files;  // if the last room is emit
   std::vector<std::string> files_read;
-  std::string notes;       // for people: what became of times that were measured, and what was pruned
+  std::string notes;       // for people: how many measured times were used, and which variants were pruned
   std::string pruned_ids;  // the same, with each variant that was pruned
   bool is_pruned = false;
   Figures figures;

@@ -13,8 +13,12 @@
 #include "codegen/spec/parse_spec.h"
 #include "codegen/spec/words.h"
 #include "common/files.h"
+#include "common/help.h"
+#include "common/log.h"
+#include "common/number_option.h"
 #include "common/program.h"
 #include "common/text.h"
+#include "common/version.h"
 
 namespace {
 
@@ -27,17 +31,27 @@ Examples:
   qgen specs/ -o generated/ --tuning tuning/          choose by times that were measured
   qgen specs/ -o generated/ --tuning tuning/ --prune 3   without variants that gain less than 3 %
   qgen specs/ --list --filter '*.f16.*'               the ids of all f16 variants
+  qgen specs/ -o mine/ --operators softmax --for devices/adreno-740.yaml    a part of them
   qgen specs/ --explain quantize_affine.f32.i8.buffer.buffer.vec4
+  qgen specs/ --explain-cost 'resize2d(...)' --for devices/nvidia-h200.yaml   a cost as a sum
   qgen specs/ --why-not 'quantize_affine(input_storage=texture3d, vec=1)'
   qgen specs/ --stop-after render --filter 'quantize_affine.f16.*'   the GLSL of some variants
   qgen specs/ --emit msl -o out/                      Metal sources, where SPIRV-Cross can say them
+  qgen specs/ --emit spv -o out/ --operators softmax  SPIR-V files, and an index of them as JSON
+  qgen specs/ --emit c -o out/ --operators softmax    kernels and their choice as C99
 
-Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine is (disk full, no permission).)";
+Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine is (the disk
+is full, a permission is missing).)";
 
 const std::map<std::string, compile::Optimization> kOptimizations = {
     {"perf", compile::Optimization::performance},
     {"size", compile::Optimization::size},
     {"none", compile::Optimization::none},
+};
+const std::map<std::string, compile::Target> kTargets = {
+    {"vulkan1.1", compile::Target::vulkan1_1},
+    {"vulkan1.2", compile::Target::vulkan1_2},
+    {"vulkan1.3", compile::Target::vulkan1_3},
 };
 const std::map<std::string, Room> kShownRooms = {{"spec", Room::spec},       {"expand", Room::expand},
                                                  {"render", Room::render},   {"compile", Room::compile},
@@ -53,7 +67,7 @@ constexpr int kLeastCompileMemory = 64, kMostCompileMemory = 1 << 20;  // MiB
 struct Flags {
   RunOptions run;
   bool check = false, list = false, schema = false, no_cache = false, quiet = false, verbose = false;
-  std::string explain, why_not, opt = "perf", stop_after, language, cache;
+  std::string explain, explain_cost, why_not, opt = "perf", target = "vulkan1.3", stop_after, language, cache;
   std::optional<double> prune;  // percent
   bool keeps_unmeasured = false;
 };
@@ -67,74 +81,100 @@ std::vector<std::string> words(const std::map<std::string, T>& table) {
 
 constexpr const char* kQuestions = "Instead of writing, one of";
 
+void add_list(CLI::App& app, const std::string& name, std::vector<std::string>& to, const std::string& help) {
+  app.add_option(name, to, help)
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void declare_options(CLI::App& app, Flags& flags) {
-  app.set_version_flag("--version", "qgen " QGEN_VERSION, "print the version and exit");
+  add_version_flag(app, "qgen");
   app.add_option("SPECS", flags.run.specs, "spec files, or folders of *.yaml")->type_name("");
   app.add_option("-o,--output", flags.run.output, "the folder to write, or to compare with")->type_name("DIR");
   app.add_option("--templates", flags.run.template_roots,
-                 "where templates are; may be given again, the first that has a file wins. Specs must\n"
-                 "name every template of the first folder but those below lib/.\n"
-                 "Default: the nearest folder named templates beside the specs or above them")
+                 "a folder of templates; may be given several times, and the first that has a file counts. Every "
+                 "template of the first folder, except those in lib/, must be named by a spec. Default: the nearest "
+                 "folder named templates, next to the specs or above them")
       ->type_name("DIR")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("-j,--jobs", flags.run.threads, "threads (default: one a core)")
-      ->check(CLI::Range(0, kMostThreads))
-      ->option_text("N");
+  add_number(app, "-j,--jobs", flags.run.threads, {0, kMostThreads}, "threads (default: one per core)");
   app.add_option("--opt", flags.opt, "how modules are optimised: perf (default), size or none")
       ->check(CLI::IsMember(words(kOptimizations)))
       ->option_text("WHAT");
-  app.add_option("--filter", flags.run.settings.filter, "only variants whose id matches, as 'copy.*.vec?'")
+  app.add_option("--target", flags.target,
+                 "the oldest Vulkan whose drivers can run the modules: vulkan1.1, vulkan1.2 or vulkan1.3 (default)")
+      ->check(CLI::IsMember(words(kTargets)))
+      ->option_text("VERSION");
+  app.add_option("--filter", flags.run.settings.filter, "only variants whose id matches, such as 'copy.*.vec?'")
       ->type_name("GLOB");
+  add_list(app, "--operators", flags.run.settings.subset.operators,
+           "only these operators, and the kernels of their recipes, as q8ta_linear,softmax");
+  add_list(app, "--dtypes", flags.run.settings.subset.dtypes,
+           "only variants whose parameters that are dtypes have these, as f16,i8; kernels of recipes keep all");
+  add_list(app, "--layouts", flags.run.settings.subset.layouts, "the same of layouts, as strided,packed_4c");
+  app.add_option("--for", flags.run.device_files, "only modules that one of these devices can run: device files")
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--one-source", flags.run.settings.emit.is_one_source,
+               "write cpp/all.cpp too, which is all other sources but operators.cpp");
   app.add_option("--tuning", flags.run.tuning,
                  "compile in the times of the tuning files of this folder, which qgen-tune export writes")
       ->type_name("DIR");
-  app.add_option("--prune", flags.prune,
-                 "keep only the variants with which every problem that --tuning knows takes at most N %\n"
-                 "longer than the best, and those that keep every other problem running")
-      ->check(CLI::Range(0.0, 1000.0))
-      ->option_text("N");
+  add_number(app, "--prune", flags.prune, {0, 1000},
+             "remove variants, so that each tuned problem takes at most N % longer than its best, and every other "
+             "problem can still run");
   app.add_flag("--keep-unmeasured", flags.keeps_unmeasured,
-               "with --prune: operators of which --tuning knows no problem keep all variants");
-  app.add_option("--max-variants", flags.run.settings.max_variants, "refuse specs that expand to more (default 10000)")
-      ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
+               "with --prune: keep all variants of operators without a tuned problem");
+  add_number(app, "--max-variants", flags.run.settings.max_variants, {1, std::numeric_limits<int64_t>::max()},
+             "refuse specs that expand to more variants (default 10000)");
+  add_number(app, "--compile-seconds", flags.run.limits.cpu_seconds, {1, kMostCompileSeconds, "seconds"},
+             fmt::format("CPU time that one variant may take (default {})", workers::Limits().cpu_seconds))
       ->option_text("N");
-  app.add_option("--compile-seconds", flags.run.limits.cpu_seconds,
-                 fmt::format("CPU time that one variant may take (default {})", workers::Limits().cpu_seconds))
-      ->check(CLI::Range(1, kMostCompileSeconds))
-      ->option_text("N");
-  app.add_option("--compile-memory", flags.run.limits.memory_mib,
-                 fmt::format("MiB that compiling one variant may take (default {})", workers::Limits().memory_mib))
-      ->check(CLI::Range(kLeastCompileMemory, kMostCompileMemory))
+  add_number(app, "--compile-memory", flags.run.limits.memory_mib, {kLeastCompileMemory, kMostCompileMemory, "MiB"},
+             fmt::format("MiB that compiling one variant may take (default {})", workers::Limits().memory_mib))
       ->option_text("N");
   app.add_option("--namespace", flags.run.settings.emit.name_space, "of generated code (default qgen::generated)")
       ->type_name("NAME");
-  app.add_option("--cache", flags.cache, "where modules are remembered (default ~/.cache/qgen)")->type_name("DIR");
-  app.add_flag("--no-cache", flags.no_cache, "remember nothing, trust nothing remembered");
-  app.add_option("--depfile", flags.run.depfile, "write what was read, for ninja and make")->type_name("FILE");
-  app.add_option("--stats-json", flags.run.stats_file, "write the figures of the run")->type_name("FILE");
-  app.add_flag("-q,--quiet", flags.quiet, "print errors only");
+  app.add_option("--cache", flags.cache, "the folder of the cache (default ~/.cache/qgen)")->type_name("DIR");
+  app.add_flag("--no-cache", flags.no_cache, "neither read nor write the cache");
+  app.add_option("--depfile", flags.run.depfile, "write the files that were read, for ninja and make")
+      ->type_name("FILE");
+  app.add_option("--stats-json", flags.run.stats_file, "write figures of the run as JSON")->type_name("FILE");
+  app.add_flag("-q,--quiet", flags.quiet, "print errors only, and what --prune left out");
   app.add_flag("-v,--verbose", flags.verbose, "print every file");
 }
 
 void declare_questions(CLI::App& app, Flags& flags) {
-  app.add_flag("--check", flags.check, "compare with what is in -o, and name what differs");
+  app.add_flag("--check", flags.check, "compare with the folder of -o, and print the differences");
   app.add_flag("--list", flags.list, "print the id of every variant");
   app.add_option("--explain", flags.explain, "print everything about one variant")->type_name("ID");
-  app.add_option("--why-not", flags.why_not, "print what removed the combinations of 'op(name=value, ...)'")
+  app.add_option("--explain-cost", flags.explain_cost,
+                 "print what each term of a kernel's cost contributes on the device of --for, from 'kernel(name=value, "
+                 "...)' with the values that the cost reads")
+      ->type_name("VALUES");
+  app.add_option("--why-not", flags.why_not, "print the conditions that removed combinations of 'op(name=value, ...)'")
       ->type_name("COMBINATION");
   app.add_option("--stop-after", flags.stop_after,
-                 "print what a room made: spec, expand, render, compile, reflect or emit")
+                 "print the result of a room: spec, expand, render, compile, reflect or emit")
       ->check(CLI::IsMember(words(kShownRooms)))
       ->option_text("ROOM");
-  app.add_option("--emit", flags.language, "write variants as msl or hlsl under -o, and list the others")
-      ->check(CLI::IsMember(words(kLanguages)))
+  auto languages = words(kLanguages);
+  languages.emplace_back("spv");
+  languages.emplace_back("c");
+  app.add_option("--emit", flags.language,
+                 "write variants as msl or hlsl under -o, and list those that cannot be translated; as spv: "
+                 "modules and index.json; or as c: arrays, tables and the choice, in C99")
+      ->check(CLI::IsMember(languages))
       ->option_text("LANGUAGE");
   app.add_flag("--schema", flags.schema, "print the JSON Schema of spec files, for editors");
 }
 
 void declare(CLI::App& app, Flags& flags) {
-  app.get_formatter()->column_width(26);
+  wrap_help(app);
   app.set_help_flag("-h,--help", "print this and exit");
   app.footer(kExamples);
   declare_options(app, flags);
@@ -146,6 +186,7 @@ Task task_of(const Flags& flags) {
   if (flags.check) return Task::check;
   if (flags.list) return Task::list;
   if (!flags.explain.empty()) return Task::explain;
+  if (!flags.explain_cost.empty()) return Task::explain_cost;
   if (!flags.why_not.empty()) return Task::why_not;
   if (!flags.stop_after.empty()) return Task::show_room;
   if (!flags.language.empty()) return Task::translate;
@@ -155,12 +196,13 @@ Task task_of(const Flags& flags) {
 RunOptions options_of(const Flags& flags) {
   RunOptions options = flags.run;
   options.task = task_of(flags);
-  options.settings.optimization = kOptimizations.at(flags.opt);
+  options.settings.compile = {kOptimizations.at(flags.opt), kTargets.at(flags.target)};
   if (flags.prune) options.settings.prune = {*flags.prune / 100, flags.keeps_unmeasured};
   if (!flags.stop_after.empty()) options.shown_room = kShownRooms.at(flags.stop_after);
-  if (!flags.language.empty()) options.language = kLanguages.at(flags.language);
+  options.is_in_c = flags.language == "c";
+  if (kLanguages.contains(flags.language)) options.language = kLanguages.at(flags.language);
   if (options.task == Task::explain) options.settings.filter = flags.explain;
-  options.question = flags.explain.empty() ? flags.why_not : flags.explain;
+  options.question = flags.explain + flags.explain_cost + flags.why_not;  // one at most is given
   if (!flags.no_cache) options.cache = flags.cache.empty() ? user_cache_folder() : flags.cache;
   if (flags.verbose) options.verbosity = RunOptions::Verbosity::verbose;
   if (flags.quiet) options.verbosity = RunOptions::Verbosity::quiet;
@@ -172,8 +214,7 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
   const auto questions = app.get_options(
       [](const CLI::Option* option) { return option->get_group() == kQuestions && option->count() > 0; });
   if (questions.size() > 1) {
-    return questions[0]->get_name() + " and " + questions[1]->get_name() +
-           " ask for different things: give one of them";
+    return questions[0]->get_name() + " and " + questions[1]->get_name() + " cannot be combined: give one of them";
   }
   if (flags.schema) return "";
   if (const auto fault = spec::fault_of_namespace(options.settings.emit.name_space)) {
@@ -181,7 +222,7 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
   }
   if (options.specs.empty()) return "no specs: name a spec file or a folder of them";
   if (flags.prune && options.tuning.empty()) return "--prune needs times: add --tuning DIR";
-  if (flags.keeps_unmeasured && !flags.prune) return "--keep-unmeasured says what --prune leaves: add --prune N";
+  if (flags.keeps_unmeasured && !flags.prune) return "--keep-unmeasured changes what --prune removes: add --prune N";
   const bool writes = options.task == Task::store || options.task == Task::check || options.task == Task::translate;
   if (writes && options.output.empty()) return "no output folder: add -o DIR";
   return "";
@@ -200,13 +241,13 @@ int run_qgen(int argc, char** argv) {
   }
   const RunOptions options = options_of(flags);
   if (const std::string text = misuse(app, flags, options); !text.empty()) {
-    std::fprintf(stderr, "qgen: %s\n  hint: qgen --help shows examples\n", text.c_str());
+    print_log("qgen: {}\n  hint: qgen --help shows examples\n", text);
     return code(ExitCode::bad_input);
   }
   const RunResult result = flags.schema ? RunResult{ExitCode::done, spec::json_schema(), ""} : run(options);
   // Messages quote the user's lines, and those may hold anything.
   std::fwrite(result.out.data(), 1, result.out.size(), stdout);
-  std::fwrite(result.err.data(), 1, result.err.size(), stderr);
+  write_log(result.err);
   return code(result.code);
 }
 

@@ -18,13 +18,17 @@
 #include <set>
 #include <thread>
 
+#include "codegen/c_files.h"
 #include "codegen/cache/run_memo.h"
 #include "codegen/listing.h"
+#include "codegen/spirv_files.h"
 #include "codegen/support/build_id.h"
 #include "common/files.h"
 #include "common/json/write.h"
 #include "common/progress.h"
 #include "common/text.h"
+#include "common/version.h"
+#include "runtime/engine/profiles/device_file.h"
 
 namespace qgen {
 namespace {
@@ -63,6 +67,8 @@ class Session {
   RunResult check();
   RunResult answer();
   RunResult translate();
+  RunResult store_spirv(const Product& product);
+  RunResult store_c(const Product& product);
 
   Result<Product> generate(Room last_room);
   Digest inputs_digest() const;
@@ -89,6 +95,7 @@ class Session {
   std::unique_ptr<workers::ProcessPool> pool_;
   workers::ModuleTools tools_;
   Inputs inputs_;
+  Subset subset_;  // with its devices
   std::string warnings_;
 };
 
@@ -101,6 +108,12 @@ RunResult Session::run() {
     if (!tunings) return failed(tunings.error());
     inputs_.tunings = *std::move(tunings);
   }
+  subset_ = options_.settings.subset;
+  for (const std::string& file : options_.device_files) {
+    auto device = profiles::load_device(file);
+    if (!device) return failed(device.error());
+    subset_.devices.push_back(*std::move(device));
+  }
   RunResult result;
   switch (options_.task) {
     case Task::store: result = store(); break;
@@ -108,6 +121,7 @@ RunResult Session::run() {
     case Task::translate: result = translate(); break;
     case Task::list:
     case Task::explain:
+    case Task::explain_cost:
     case Task::why_not:
     case Task::show_room: result = answer(); break;
   }
@@ -118,6 +132,7 @@ RunResult Session::run() {
 Result<Product> Session::generate(Room last_room) {
   Settings settings = options_.settings;
   settings.last_room = last_room;
+  settings.subset = subset_;
   // A worker more than there are cores would only take memory.
   pool_ = workers::make_pool(std::min<size_t>(threads_.size(), std::max(1u, std::thread::hardware_concurrency())),
                              options_.limits);
@@ -130,6 +145,8 @@ Result<Product> Session::generate(Room last_room) {
     machine.progress = [this](Room room, size_t done, size_t total) { progress_.show(name(room), done, total); };
   }
   auto product = qgen::generate(inputs_, settings, machine);
+  if (product)
+    product->files_read.insert(product->files_read.end(), options_.device_files.begin(), options_.device_files.end());
   progress_.clear();
   return product;
 }
@@ -140,11 +157,15 @@ Digest Session::inputs_digest() const {
   const Settings& settings = options_.settings;
   const Digest inputs = digest_of(inputs_);
   DigestBuilder builder;
-  builder.add(build_id()).add(QGEN_VERSION).add(compile::versions());
-  builder.add(static_cast<uint64_t>(settings.optimization)).add(settings.filter).add(settings.max_variants);
+  builder.add(build_id()).add(version()).add(compile::versions());
+  builder.add(static_cast<uint64_t>(settings.compile.optimization))
+      .add(static_cast<uint64_t>(settings.compile.target))
+      .add(settings.filter)
+      .add(settings.max_variants);
   builder.add(uint64_t{settings.prune.has_value()});
   if (settings.prune)
     builder.add(fmt::format("{}", settings.prune->loss)).add(uint64_t{settings.prune->keeps_unmeasured});
+  builder.add(to_text(subset_)).add(uint64_t{settings.emit.is_one_source});
   return builder.add(settings.emit.name_space).add(inputs.high).add(inputs.low).finish();
 }
 
@@ -190,7 +211,8 @@ void Session::remember(const Product& product, const cache::RunMemo& memo) {
   remove_abandoned_files(*options_.cache + "/runs");
   for (const SpecJob& job : product.jobs) {
     // A filtered or pruned run knows too little of what else is worth keeping.
-    if (!job.pack_changed || !options_.settings.filter.empty() || product.is_pruned) continue;
+    const bool is_part = !options_.settings.filter.empty() || !subset_.is_everything();
+    if (!job.pack_changed || is_part || product.is_pruned) continue;
     if (!warn(job.pack.store(pack_path(job.spec.name.value), job.keys))) return;
   }
   warn(cache::store_memo(memo_path(), memo));
@@ -260,7 +282,7 @@ std::string summary(const Figures& figures) {
                      part, bytes_text(figures.cpp_bytes));
 }
 
-// What there is now and what this run did for it; with -v every file.
+// The report of a run: the result, and what the run did for it; with -v every file.
 std::string Session::report(const cache::RunMemo& memo, const std::string& deeds) const {
   if (is_quiet()) return "";
   std::string text = fmt::format("{}\n{}, {:.2f} s\n", summary(memo.figures), deeds, seconds());
@@ -307,7 +329,7 @@ RunResult Session::store() {
   for (const std::string& orphan : *orphaned) {
     std::error_code code;
     fs::remove(output_path(orphan), code);
-    result.out += fmt::format("removed {}: no spec makes it any more\n", printable(output_path(orphan)));
+    result.out += fmt::format("removed {}, which no spec makes any more\n", printable(output_path(orphan)));
   }
   result.out += options_.verbosity == Verbosity::verbose && product->is_pruned ? product->pruned_ids : product->notes;
   const Figures& figures = product->figures;
@@ -315,7 +337,7 @@ RunResult Session::store() {
   remember(*product, memo);
   result.out += report(memo, fmt::format("{} compiled, {} from the cache, {} files written", figures.compiled,
                                          figures.from_cache, *written));
-  if (is_quiet()) result.out.clear();
+  if (is_quiet()) result.out = product->is_pruned ? product->notes : "";
   return result;
 }
 
@@ -350,6 +372,7 @@ RunResult Session::check() {
 
 Room room_needed(const RunOptions& options) {
   switch (options.task) {
+    case Task::explain_cost: return Room::spec;
     case Task::list:
     case Task::why_not: return Room::expand;
     case Task::show_room: return options.shown_room == Room::compile ? Room::reflect : options.shown_room;
@@ -364,18 +387,53 @@ Room room_needed(const RunOptions& options) {
 RunResult Session::answer() {
   const auto product = generate(room_needed(options_));
   if (!product) return failed(product.error(), texts_of(inputs_));
-  Result<std::string> text = options_.task == Task::explain   ? explain(*product, options_.question)
-                             : options_.task == Task::why_not ? why_not(*product, options_.question)
-                             : options_.task == Task::list    ? list_variants(*product)
-                                                              : text_of(*product, options_.shown_room);
+  const auto ask = [&]() -> Result<std::string> {
+    switch (options_.task) {
+      case Task::explain: return explain(*product, options_.question);
+      case Task::explain_cost: return explain_cost(*product, options_.question, subset_.devices);
+      case Task::why_not: return why_not(*product, options_.question);
+      case Task::list: return list_variants(*product);
+      case Task::store:
+      case Task::check:
+      case Task::show_room:
+      case Task::translate: break;
+    }
+    return text_of(*product, options_.shown_room);
+  };
+  const Result<std::string> text = ask();
   if (!text) return failed(text.error(), {});
-  return {ExitCode::done, *std::move(text), ""};
+  return {ExitCode::done, *text, ""};
+}
+
+RunResult Session::store_spirv(const Product& product) {
+  const std::vector<emit::File> files = spirv_files(product);
+  Outputs outputs;
+  if (const auto added = add_files(outputs, files); !added) return failed(added.error());
+  if (const auto done = outputs.commit(); !done) return failed(done.error());
+  RunResult result;
+  result.out =
+      fmt::format("{} modules of {} variants, and spv/index.json\n", files.size() - 1, product.figures.variants);
+  return result;
+}
+
+RunResult Session::store_c(const Product& product) {
+  const std::vector<emit::File> files = c_files(product);
+  if (files.empty())
+    return failed(refused("no kernel can be written as C", "recipes and kernels of cooperative matrices are left out"));
+  Outputs outputs;
+  if (const auto added = add_files(outputs, files); !added) return failed(added.error());
+  if (const auto done = outputs.commit(); !done) return failed(done.error());
+  RunResult result;
+  result.out = fmt::format("{} operators as C, in c/\n", files.size() / 2 - 1);
+  return result;
 }
 
 RunResult Session::translate() {
   const auto product = generate(room_needed(options_));
   if (!product) return failed(product.error(), texts_of(inputs_));
-  const Translated translated = translate_all(*product, options_.language, tools_);
+  if (options_.is_in_c) return store_c(*product);
+  if (!options_.language) return store_spirv(*product);
+  const Translated translated = translate_all(*product, *options_.language, tools_);
   Outputs outputs;
   if (const auto added = add_files(outputs, translated.files); !added) return failed(added.error());
   if (const auto done = outputs.commit(); !done) return failed(done.error());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One run of the program: reads inputs, remembers, generates, then stores, compares or answers. Everything that touches
-// files is here and in inputs.cpp.
+// One run of the program: it reads the inputs and the cache, generates, and then writes files, compares them, or prints
+// an answer. Only this file and inputs.cpp read or write files.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,24 @@
 
 namespace qgen {
 
-// What a run is asked for.
-enum class Task : uint8_t { store, check, list, explain, why_not, show_room, translate };
+// What the run should do.
+enum class Task : uint8_t { store, check, list, explain, explain_cost, why_not, show_room, translate };
 
 struct RunOptions {
   Task task = Task::store;
   std::vector<std::string> specs;
   std::vector<std::string> template_roots;
-  std::string output;  // folder
-  std::string tuning;  // folder of tuning files; empty: none
+  std::string output;                     // folder
+  std::string tuning;                     // folder of tuning files; empty: none
+  std::vector<std::string> device_files;  // of Subset::devices
   Settings settings;
-  std::string question;  // of explain and why_not
+  std::string question;  // of explain, explain_cost and why_not
   Room shown_room = Room::emit;
-  reflect::Language language = reflect::Language::msl;
-  size_t threads = 0;                // 0: one a core
-  workers::Limits limits;            // of compiling one variant
-  std::optional<std::string> cache;  // folder; nullopt: none
+  std::optional<reflect::Language> language;  // of translate; nullopt: SPIR-V itself
+  bool is_in_c = false;                       // the SPIR-V as arrays of C, with tables and functions
+  size_t threads = 0;                         // 0: one a core
+  workers::Limits limits;                     // of compiling one variant
+  std::optional<std::string> cache;           // folder; nullopt: none
   std::string depfile;
   std::string stats_file;  // JSON
   enum class Verbosity : uint8_t { quiet, normal, verbose } verbosity = Verbosity::normal;

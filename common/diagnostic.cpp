@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What is quoted came from outside and may be of any size, so everything printed has a limit, and bytes that a terminal
-// would obey are escaped before they count as columns.
+// Quoted text comes from outside and may have any size. So everything printed has a limit, and control characters are
+// escaped before columns are counted.
 #include "common/diagnostic.h"
 
 #include <fmt/format.h>

@@ -53,7 +53,7 @@ std::string_view hint_of(int code) {
     case EROFS:
     case EPERM: return "check the permissions of the folder";
     case ENOSPC:
-    case EDQUOT: return "free some space, then run again: no file was left in half";
+    case EDQUOT: return "free some space, then run again: no file was left incomplete";
     case EFBIG: return "raise the limit on the size of files (ulimit -f)";
     case ENXIO: return "start the reader of a named pipe first";
     case ELOOP: return "symbolic links lead in a circle";

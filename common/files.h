@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The only ways in which qgen's programs touch files.
+// All reading and writing of files in qgen's programs.
 //
-// What a command writes appears whole, and all of it or none: every file is written beside its place under no name at
-// all, and only when the last one is complete are they named and put in place. A full disk, a limit on the size of
-// files or a kill before that moment leaves the old files and nothing else.
+// The files of a command appear completely, and either all of them or none. Each is written to a temporary file without
+// a name, in the folder of its path. When the last one is complete, they are renamed to their paths. A full disk, a
+// limit on the size of files, or a kill before that leaves only the old files.
 //
 //   Outputs outputs;
 //   if (Done done = outputs.add("q.npy", q); !done) return done;
 //   if (Done done = outputs.add("scale.npy", scale); !done) return done;
 //   return outputs.commit();
 //
-// A place that is no regular file (a device, a pipe, /dev/stdout) is written through; a symbolic link is followed, and
-// stays. Errors name the path. What was named wrongly (not there, a folder, too long) is Kind::not_found or
-// invalid_argument, what the machine cannot do Kind::system.
+// A path that is no regular file (a device, a pipe, /dev/stdout) is written directly. A symbolic link is followed, and
+// stays. Errors name the path. A wrong path (missing, a folder, too long) is Kind::not_found or invalid_argument; a
+// failure of the machine is Kind::system.
 #pragma once
 
 #include <limits>
@@ -41,23 +41,23 @@ class Outputs {
   Outputs& operator=(const Outputs&) = delete;
 
   enum class Folder { must_exist, is_made };  // the folder that a file goes to
-  // What `path` will hold. Two files of one place are refused.
+  // The contents of `path`. Two files with the same path are refused.
   Done add(const std::string& path, std::string_view bytes, Folder folder = Folder::must_exist);
-  // Only what differs from what is there, so that time stamps tell the truth. True: added.
+  // Adds the file only if its contents differ from the existing file, so that time stamps stay. True: added.
   Expected<bool> add_if_changed(const std::string& path, std::string_view bytes, Folder folder = Folder::must_exist);
   Done commit();
 
  private:
   enum class State { staged, created, swapped, replaced };
-  // A file that is complete and not yet in its place.
+  // A file that is complete but not yet renamed to its path.
   struct Staged {
     std::string path;       // as it was named
-    std::string place;      // behind all symbolic links
-    std::string temporary;  // beside the place; empty while the file has no name
+    std::string place;      // with all symbolic links resolved
+    std::string temporary;  // in the same folder; empty while the file has no name
     int file = -1;          // open while the file has no name
     State state = State::staged;
   };
-  // What is written through: it has no old state that could be kept, and may be gone once written.
+  // A file that is written directly: it has no old state to keep.
   struct Stream {
     std::string path;
     int file = -1;
@@ -78,18 +78,18 @@ class Outputs {
   bool is_committed_ = false;
 };
 
-// One file by itself, with its folder.
+// A single file, with its folder.
 Done write_file(const std::string& path, std::string_view bytes);
 
-// The files below a folder, '/'-separated relative to it, sorted by name: whatever is no folder, links included, so
-// that what cannot be read is told by who reads it. Links to folders are not followed, and what is only being written
-// is none. A folder that cannot be read is an error.
+// The files below a folder, '/'-separated relative to it, sorted by name. Everything that is no folder counts, links
+// included; whoever reads them reports those that cannot be read. Links to folders are not followed, and temporary
+// files of a running command are left out. Error: a folder cannot be read.
 Expected<std::vector<std::string>> list_files(const std::string& folder);
 
-// Where qgen keeps what it can make again: $XDG_CACHE_HOME/qgen, or ~/.cache/qgen; nullopt where neither is known.
+// The folder for caches: $XDG_CACHE_HOME/qgen, or ~/.cache/qgen; nullopt: neither is known.
 std::optional<std::string> user_cache_folder();
 
-// Removes what runs that were killed left half-written in one folder. commit() does so where it writes.
+// Removes incomplete files that killed runs left in one folder. commit() does so in the folders that it writes to.
 void remove_abandoned_files(const std::string& folder);
 
 }  // namespace qgen

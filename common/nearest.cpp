@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Words are compared by edit distance, all candidates of them: lists of names are short, and are asked only after a
-// mistake.
+// Words are compared by edit distance. Only distances up to the best so far matter, so only a band of the table is
+// computed: thousands of mistakes among thousands of names take well under a second.
 #include "common/nearest.h"
 
 #include <fmt/format.h>
@@ -16,30 +16,49 @@ namespace {
 
 // distance[i][j] is that between the first i letters of a and the first j of b; three rows are kept, since a swap
 // looks two back.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    before.swap(last);
-    last.swap(row);
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const bool is_same = a[i - 1] == b[j - 1];
-      row[j] = std::min({last[j - 1] + (is_same ? 0 : 1), last[j] + 1, row[j - 1] + 1});
-      const bool is_swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (is_swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+class EditDistance {
+ public:
+  // Any number above `most` where the distance is.
+  size_t operator()(std::string_view a, std::string_view b, size_t most) {
+    const size_t longer = std::max(a.size(), b.size()), shorter = std::min(a.size(), b.size());
+    const size_t past = most + 1;
+    if (longer - shorter > most) return past;
+    for (auto* row : {&before_, &last_, &row_}) row->assign(b.size() + 1, past);
+    std::iota(row_.begin(), row_.begin() + static_cast<ptrdiff_t>(std::min(b.size(), most)) + 1, size_t{0});
+    for (size_t i = 1; i <= a.size(); ++i) {
+      before_.swap(last_);
+      last_.swap(row_);
+      const size_t begin = i > most ? i - most : 0, end = std::min(b.size(), i + most);
+      size_t least = past;
+      for (size_t j = begin; j <= end; ++j) least = std::min(least, row_[j] = cell(a, b, i, j, begin, past));
+      if (end < b.size()) row_[end + 1] = past;
+      if (least == past && std::ranges::all_of(last_, [&](size_t distance) { return distance >= past; })) return past;
     }
+    return row_.back();
   }
-  return row.back();
-}
+
+ private:
+  size_t cell(std::string_view a, std::string_view b, size_t i, size_t j, size_t begin, size_t past) const {
+    if (j == 0) return i;
+    const bool is_same = a[i - 1] == b[j - 1];
+    size_t distance = std::min(last_[j - 1] + (is_same ? 0 : 1), last_[j] + 1);
+    if (j > begin) distance = std::min(distance, row_[j - 1] + 1);
+    const bool is_swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+    if (is_swapped) distance = std::min(distance, before_[j - 2] + 1);
+    return std::min(distance, past);
+  }
+
+  std::vector<size_t> before_, last_, row_;
+};
 
 }  // namespace
 
 std::string_view nearest(std::string_view written, std::span<const std::string_view> candidates) {
   size_t least = std::max<size_t>(written.size() / 3, 1) + 1;
   std::string_view best;
+  EditDistance edit_distance;
   for (std::string_view candidate : candidates) {
-    const size_t distance = edit_distance(written, candidate);
+    const size_t distance = edit_distance(written, candidate, least);
     if (distance > least || (distance == least && (best.empty() || candidate >= best))) continue;
     least = distance;
     best = candidate;

@@ -32,7 +32,7 @@ class [[nodiscard]] Outcome {
  private:
   template <typename P>
   static P checked(P pointer) {
-    assert(pointer && "an Outcome was read as what it is not");
+    assert(pointer && "an Outcome was read as the wrong alternative");
     return pointer;
   }
 

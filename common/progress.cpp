@@ -9,13 +9,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include "common/log.h"
 
 namespace qgen {
 namespace {
 
 constexpr auto kQuietTime = std::chrono::milliseconds(500);
 constexpr auto kRedrawTime = std::chrono::milliseconds(50);
+constexpr auto kTimeBetweenLines = std::chrono::seconds(5);
+constexpr size_t kLinesOfStage = 10;
 constexpr size_t kBarWidth = 40;
 
 size_t columns_of_terminal() {
@@ -37,6 +39,18 @@ std::string progress_line(std::string_view what, size_t done, size_t total, std:
   return line.substr(0, columns - 1);  // the last column stays free: some terminals go on to the next line behind it
 }
 
+bool LogRhythm::is_due(std::string_view stage, size_t done, size_t total, Time now) {
+  if (stage_ != stage) {
+    stage_ = stage;
+    tenths_ = 0;
+  }
+  const size_t tenths = total == 0 ? 0 : kLinesOfStage * done / total;
+  if (tenths <= tenths_ || now - last_line_ < kTimeBetweenLines) return false;
+  tenths_ = tenths;
+  last_line_ = now;
+  return true;
+}
+
 Progress::Progress(bool is_terminal) : is_terminal_(is_terminal) {}
 
 void Progress::show_at_once(std::string_view what, size_t done, size_t total) {
@@ -48,30 +62,23 @@ void Progress::show_at_once(std::string_view what, size_t done, size_t total) {
 void Progress::draw(std::string_view what, size_t done, size_t total, std::string_view note) {
   last_drawn_ = Clock::now();
   is_drawn_ = true;
-  fmt::print(stderr, "\r{}\033[K", progress_line(what, done, total, note, columns_of_terminal()));
-  std::fflush(stderr);
+  print_log("\r{}\033[K", progress_line(what, done, total, note, columns_of_terminal()));
 }
 
 void Progress::show(std::string_view what, size_t done, size_t total, std::string_view note) {
   const auto now = Clock::now();
   if (total == 0 || now - start_ < kQuietTime) return;
   const std::lock_guard lock(mutex_);
-  if (what_ != what) {
-    what_ = what;
-    quarters_ = 0;
-  }
   if (is_terminal_) {
     if (now - last_drawn_ >= kRedrawTime) draw(what, done, total, note);
-  } else if (4 * done / total > quarters_) {
-    quarters_ = 4 * done / total;
-    fmt::print(stderr, "{} {} of {}\n", what, done, total);
-    std::fflush(stderr);
+  } else if (rhythm_.is_due(what, done, total, now)) {
+    print_log("{} {} of {}\n", what, done, total);
   }
 }
 
 void Progress::clear() {
   const std::lock_guard lock(mutex_);
-  if (is_drawn_) fmt::print(stderr, "\r\033[K");
+  if (is_drawn_) write_log("\r\033[K");
   is_drawn_ = false;
 }
 

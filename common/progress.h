@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// How far a long run is: one bar that redraws itself on a terminal, a line at each quarter elsewhere. Runs of under
-// half a second say nothing.
+// How far a long run is. On a terminal that is one bar, which redraws itself, and runs of under half a second show
+// none. In a pipe or a file it is a line now and then, and runs of under five seconds have none.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,21 @@
 #include <string_view>
 
 namespace qgen {
+
+// Which steps a log has lines of: at most ten lines a stage, with five seconds at least between two.
+class LogRhythm {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  explicit LogRhythm(Time start) : last_line_(start) {}
+
+  // Whether to print a line now; if so, the next one is due later.
+  bool is_due(std::string_view stage, size_t done, size_t total, Time now);
+
+ private:
+  Time last_line_;
+  std::string stage_;
+  size_t tenths_ = 0;  // of the stage, that had a line
+};
 
 class Progress {
  public:
@@ -36,8 +51,7 @@ class Progress {
   std::mutex mutex_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point last_drawn_{};
-  std::string what_;
-  size_t quarters_ = 0;
+  LogRhythm rhythm_{start_};
   bool is_drawn_ = false;
 };
 

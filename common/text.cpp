@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Both questions, what a text may not hold and how it is shown, are one walk over its UTF-8 sequences, and share what
-// counts as a control character.
+// Two questions share one loop over UTF-8 sequences: what a text may not contain, and how it is shown. They also share
+// the definition of a control character.
 #include "common/text.h"
 
 #include <fmt/format.h>
@@ -109,6 +109,19 @@ std::string_view without_byte_order_mark(std::string_view text) {
 }
 
 std::string printable(std::string_view text) { return printed(text, false); }
+std::string wrapped(std::string_view text, size_t indent, size_t width) {
+  const size_t room = width > indent ? width - indent : 1;
+  std::string lines;
+  while (text.size() > room) {
+    const size_t last = text.rfind(' ', room);
+    const size_t end = last == std::string_view::npos ? text.find(' ') : last;
+    if (end == std::string_view::npos) break;
+    lines.append(text.substr(0, end)).append("\n").append(indent, ' ');
+    text.remove_prefix(end + 1);
+  }
+  return lines.append(text);
+}
+
 std::string printable_lines(std::string_view text) { return printed(text, true); }
 
 std::string hexadecimal(std::span<const uint8_t> bytes) { return fmt::format("{:02x}", fmt::join(bytes, "")); }

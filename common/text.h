@@ -36,6 +36,10 @@ std::string_view without_byte_order_mark(std::string_view text);
 // Two digits a byte, small letters.
 std::string hexadecimal(std::span<const uint8_t> bytes);
 
+// The text broken at spaces, so that lines that begin at column `indent` end by column `width`; all but the first are
+// indented. A word that is longer stands alone.
+std::string wrapped(std::string_view text, size_t indent, size_t width = 100);
+
 // One line that a terminal shows as it stands: what find_text_fault() would find, and tabs and line ends, are printed
 // as \t, \x1b, \u{202e}.
 std::string printable(std::string_view text);

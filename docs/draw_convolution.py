@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""draw_convolution.py [--check]: draws docs/pictures, which show how the kernels of docs/convolution.md walk.
+"""draw_convolution.py [--check]: draws docs/pictures, which show how the kernels of docs/convolution.md work.
 
 Sizes of tiles, steps and strips are read from specs/conv; windows and images are examples. --check draws nothing, and
 names the pictures that are not what would be drawn.
@@ -28,12 +28,19 @@ def axes_of(path):
     spec = yaml.safe_load(path.read_text())
     axes = {}
     for fragment in spec.get("use", []):
-        axes |= axes_of_fragment(fragment)
+        axes |= axes_of_fragment(fragment if isinstance(fragment, str) else next(iter(fragment)))
     for section in ("parameters", "specialization"):
         said = spec.get(section, {})
         for part in said if isinstance(said, list) else [said]:
             axes |= axes_of_fragment(part) if isinstance(part, str) else part
-    return axes
+    return {name: list_of(values) if isinstance(values, str) else values for name, values in axes.items()}
+
+
+def list_of(name):
+    """The values of a named list: layouts.pixels."""
+    fragment, _, name = name.partition(".")
+    path = next(SPECS.glob(f"**/lib/{fragment}.yaml"))
+    return yaml.safe_load(path.read_text())["lists"][name]
 
 
 def axes_of_fragment(name):
@@ -84,6 +91,9 @@ class Picture:
         self.line((x, y), (to_x, to_y))
         self.line((back[0] - 4 * dy, back[1] - 4 * dx), (to_x, to_y), (back[0] + 4 * dy, back[1] + 4 * dx))
 
+    def dot(self, x, y, colour):
+        self.parts.append(f'<circle cx="{x:.4g}" cy="{y:.4g}" r="4" fill="{colour}" fill-opacity="0.75"/>')
+
     def text(self, x, y, words, anchor="start", colour=INK):
         anchored = f' text-anchor="{anchor}"' if anchor != "start" else ""
         self.parts.append(f'<text x="{x:g}" y="{y:g}" fill="{colour}"{anchored}>{words}</text>')
@@ -131,7 +141,7 @@ UNITS = {"vectors": [("16 channels of a tap, one load", 16, BLUE)],
 
 
 def matrix():
-    """The matrix that is never written, and what sixteen bytes of it are."""
+    """The matrix of implicit im2col, and how sixteen bytes of it are fetched."""
     coopmat = kernel("conv_coopmat")
     step = coopmat["step"][0]
     p = Picture(720, 400)
@@ -142,7 +152,7 @@ def matrix():
         p.text(x + (tap + 0.5) * units_of_a_tap * unit, y - 8, f"tap {tap}", "middle")
         if tap % 2 == 0:
             p.box(x + tap * units_of_a_tap * unit, y, units_of_a_tap * unit, rows * row, INK, 0.12)
-    p.text(20, 20, f"3 x 3 taps of {16 * units_of_a_tap} channels: a row is what a pixel of the output reads, "
+    p.text(20, 20, f"3 x 3 taps of {16 * units_of_a_tap} channels: a row has the inputs of an output pixel, "
                    "in units of 16 bytes")
     p.grid(x, y, columns, rows, unit, row)
     p.text(x - 12, y + 25, "pixel", "end")
@@ -154,7 +164,7 @@ def matrix():
     p.text(x, y + rows * row + 20, f"a step: {listed(coopmat['step'])} bytes of k", colour=BLUE)
     p.arrow(x + width + 8, y + rows * row / 2, x + 2 * width - 8, y + rows * row / 2)
     y = 235
-    p.text(20, y, "A unit, as each way of reading fetches it:")
+    p.text(20, y, "How a unit is fetched:")
     for reads in coopmat["reads"]:
         y += 32
         p.text(x - 12, y + 15, reads, "end")
@@ -164,7 +174,7 @@ def matrix():
             p.text(at + size * 16.5, y + 15, words, "middle")
             p.frame(at, y, size * 33, 22, thickness=0.75)
             at += size * 33
-    p.text(20, y + 55, "What fills a unit up has a weight of 0; a tap outside of the image is the zero point.")
+    p.text(20, y + 55, "Elements that fill up a unit have a weight of 0; a tap outside the image is the zero point.")
     return p
 
 
@@ -173,7 +183,7 @@ def largest(records):
 
 
 def coopmat():
-    """A tile of outputs, its subgroups and its matrices, in their proportions."""
+    """A tile of outputs, its subgroups and its matrices, drawn to scale."""
     axes = kernel("conv_coopmat")
     groups, blocks, shape = largest(axes["subgroups"]), largest(axes["blocks"]), axes["matrix"][0]
     across, down = groups["n"] * blocks["n"], groups["m"] * blocks["m"]
@@ -205,10 +215,10 @@ def coopmat():
 
 
 def split():
-    """Slices of k, and what joins them."""
+    """Slices of k, and the kernel that adds their sums."""
     p = Picture(720, 220)
     x, y, wide = 60, 40, 190
-    p.text(x, 20, "k, tap by tap, in slices: each makes sums of all outputs, with workgroups of its own")
+    p.text(x, 20, "k, tap by tap, in slices: each sums for all outputs, in separate workgroups")
     for i, colour in enumerate((BLUE, GREEN, ORANGE)):
         at = x + i * wide
         p.box(at, y, wide, 30, colour)
@@ -241,16 +251,16 @@ def tile():
     p.text(x - 8, y + 12, "pixels", "end")
     p.text(x, y + down * high + 18, "blocks of 4 channels")
     right = x + blocks * wide + 24
-    p.text(right, y + 20, "what one invocation makes", colour=ORANGE)
-    p.text(right, y + 40, "one place for each invocation;", colour=BLUE)
-    p.text(right, y + 60, "its others lie as far apart", colour=BLUE)
+    p.text(right, y + 20, "the outputs of one invocation", colour=ORANGE)
+    p.text(right, y + 40, "one position per invocation;", colour=BLUE)
+    p.text(right, y + 60, "its others are as far apart", colour=BLUE)
     p.text(20, y + down * high + 44, f"Shared memory holds {listed(axes['step'])} bytes of k, of all pixels and "
                                        "channels of the tile.")
     return p
 
 
 def depthwise():
-    """What a strip of the output reads of a line of the window."""
+    """The pixels that a strip of outputs reads for a line of the window."""
     axes = kernel("conv_depthwise")
     strip = max(axes["strip"])
     known = [k for k in axes["known"] if k["taps"]]
@@ -276,7 +286,7 @@ def depthwise():
 
 
 def phases():
-    """A transposed window, 3 x 3, stride 2, padding 1: which taps the pixels of each phase read."""
+    """A transposed window, 3 x 3, stride 2, padding 1: the taps that the pixels of each phase read."""
     taps, stride, padding, side = 3, 2, 1, 6
     p = Picture(720, 210)
     x, y, cell = 30, 45, 22
@@ -309,20 +319,20 @@ def pointwise():
     p.grid(x, y, 3, 2, cell)
     p.arrow(165, 100, 205, 100)
     x, y = 230, 40
-    p.text(x, 20, "x: a row a pixel, as it lies")
+    p.text(x, 20, "x: a row per pixel, as stored")
     for pixel in range(6):
         p.box(x, y + pixel * 20, 180, 20, colours[pixel])
     p.grid(x, y, 1, 6, 180, 20)
     p.text(x, y + 140, "k: its channels")
     p.text(x + 205, y + 65, "times", "middle")
     x += 230
-    p.text(x, 20, "w: a row an output channel")
+    p.text(x, 20, "w: a row per output channel")
     p.grid(x, y, 1, 4, 180, 20)
     return p
 
 
 def im2col():
-    """The matrix of patches, and the part of it that 64 neighbouring invocations write."""
+    """The matrix of explicit im2col, and the part that 64 neighbouring invocations write."""
     rows, units, taps, units_of_a_tap = 16, 4, 4, 2
     p = Picture(720, 260)
     x, y, unit, row = 130, 60, 44, 8
@@ -330,7 +340,7 @@ def im2col():
         p.text(x + (tap + 0.5) * units_of_a_tap * unit, y - 8, f"tap {tap}", "middle")
         if tap % 2 == 0:
             p.box(x + tap * units_of_a_tap * unit, y, units_of_a_tap * unit, rows * row, INK, 0.12)
-    p.text(20, 20, f"patches, written: a row is what a pixel of the output reads, in units of "
+    p.text(20, 20, f"the written matrix: a row has the inputs of an output pixel, in units of "
                    f"{listed(kernel('im2col')['unit'])} channels")
     p.grid(x, y, taps * units_of_a_tap, rows, unit, row)
     p.box(x, y, units * unit, rows * row, BLUE)

@@ -8,6 +8,7 @@
 //   qgen-info --device llvmpipe    one of them, opened as the other programs would open it
 //   qgen-info --device-file devices/adreno-740.yaml    a device that is described, not opened
 //   qgen-info --measure            finds out how fast a device is, for every program that opens it from then on
+//   qgen-info --enable             what a program that lends its device to qgen should enable on it, as C++
 //   qgen-info --json               for programs
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,13 +20,18 @@
 
 #include "common/date.h"
 #include "common/files.h"
+#include "common/help.h"
+#include "common/log.h"
 #include "common/program.h"
 #include "common/progress.h"
+#include "common/version.h"
 #include "registry.h"
-#include "runtime/device/device.h"
-#include "runtime/measure/numbers.h"
-#include "runtime/profiles/device_file.h"
-#include "runtime/profiles/stored.h"
+#include "runtime/engine/device/adopt.h"
+#include "runtime/engine/device/device.h"
+#include "runtime/engine/profiles/device_file.h"
+#include "runtime/engine/profiles/mask_text.h"
+#include "runtime/engine/profiles/stored.h"
+#include "runtime/workshop/measure/numbers.h"
 
 namespace {
 
@@ -35,14 +41,16 @@ constexpr int kWrongMachine = 3;
 struct Arguments {
   std::string device;
   std::string device_file;
+  qgen::profiles::MaskText mask;
   std::string output;
   bool is_measured = false;
   bool is_list = false;
+  bool is_to_enable = false;
   bool is_json = false;
 };
 
 int fail(const qgen::Error& error, int exit_code) {
-  fmt::print(stderr, "qgen-info: {}\n", to_text(error));
+  qgen::print_log("qgen-info: {}\n", to_text(error));
   return exit_code;
 }
 
@@ -68,15 +76,28 @@ void print_one(const Arguments& arguments, const qgen::DeviceProfile& profile) {
 // What was stored of a device is part of what is known; why it cannot be used is told.
 qgen::DeviceProfile with_stored_numbers(const qgen::DeviceProfile& profile) {
   qgen::profiles::StoredNumbers numbers = qgen::profiles::with_stored_numbers(profile);
-  if (!numbers.warning.empty()) fmt::print(stderr, "qgen-info: warning: {}\n", numbers.warning);
+  if (!numbers.warning.empty()) qgen::print_log("qgen-info: warning: {}\n", numbers.warning);
   return std::move(numbers.profile);
 }
 
 // Opening is part of the answer: a device that is listed may still refuse.
 int show_one(const Arguments& arguments) {
-  const auto device = qgen::Device::open(arguments.device);
+  auto mask = qgen::profiles::read_mask(arguments.mask);
+  if (!mask) return fail(mask.error(), kWrongInput);
+  const auto device =
+      qgen::Device::open(arguments.device, {.trusts_driver = arguments.mask.trusts_driver, .mask = *std::move(mask)});
   if (!device) return fail(device.error(), kWrongMachine);
   print_one(arguments, with_stored_numbers(device->profile()));
+  return 0;
+}
+
+// What kernels use of the device, for vkCreateDevice().
+int print_what_to_enable(const Arguments& arguments) {
+  const auto device = qgen::Device::open(arguments.device);
+  if (!device) return fail(device.error(), kWrongMachine);
+  const auto recommended = qgen::RecommendedFeatures::of(*device);
+  if (!recommended) return fail(recommended.error(), kWrongMachine);
+  fmt::print("{}", recommended->to_text());
   return 0;
 }
 
@@ -95,7 +116,10 @@ qgen::Expected<qgen::DeviceProfile> measure(const qgen::Device& device) {
 }
 
 int measure_one(const Arguments& arguments) {
-  const auto device = qgen::Device::open(arguments.device);
+  auto mask = qgen::profiles::read_mask(arguments.mask);
+  if (!mask) return fail(mask.error(), kWrongInput);
+  const auto device =
+      qgen::Device::open(arguments.device, {.trusts_driver = arguments.mask.trusts_driver, .mask = *std::move(mask)});
   if (!device) return fail(device.error(), kWrongMachine);
   const auto measured = measure(*device);
   if (!measured) return fail(measured.error(), kWrongMachine);
@@ -115,9 +139,11 @@ int show_file(const Arguments& arguments) {
 }
 
 int show_all(const Arguments& arguments) {
+  const auto mask = qgen::profiles::read_mask(arguments.mask);
+  if (!mask) return fail(mask.error(), kWrongInput);
   auto devices = qgen::list_devices();
   if (!devices) return fail(devices.error(), kWrongMachine);
-  for (qgen::DeviceProfile& device : *devices) device = with_stored_numbers(device);
+  for (qgen::DeviceProfile& device : *devices) device = with_stored_numbers(masked(device, *mask));
   if (arguments.is_list) {
     print_list(*devices);
   } else if (arguments.is_json) {
@@ -130,47 +156,61 @@ int show_all(const Arguments& arguments) {
 
 int run(const Arguments& arguments) {
   if (!arguments.device_file.empty()) return show_file(arguments);
+  if (arguments.is_to_enable) return print_what_to_enable(arguments);
   if (arguments.is_measured) return measure_one(arguments);
   return arguments.device.empty() ? show_all(arguments) : show_one(arguments);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int parse_and_run(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app{"Shows what the Vulkan devices of this machine can do, as qgen sees them.", "qgen-info"};
-  app.get_formatter()->column_width(26);
+  CLI::App app{"Prints the features, limits and speeds of this machine's Vulkan devices.", "qgen-info"};
+  qgen::wrap_help(app);
   app.set_help_flag("-h,--help", "print this and exit");
+  qgen::add_version_flag(app, "qgen-info");
   app.footer(
-      "Vulkan does not tell bandwidths, arithmetic rates and what launches cost: they are estimates until --measure "
-      "has\n"
-      "found them, in ten seconds. They are kept in ~/.cache/qgen/devices, or that of $XDG_CACHE_HOME, for this "
-      "version\n"
-      "of the driver. Behind each number stands where it comes from.\n"
+      "Vulkan does not report bandwidths, throughputs and launch overheads. They are estimates until\n"
+      "--measure has measured them, which takes seconds on a GPU. The numbers are stored in\n"
+      "~/.cache/qgen/devices (or under $XDG_CACHE_HOME) for this version of the driver. The source of\n"
+      "each number is printed after it.\n"
       "Exit code: 0 done, 2 the arguments are wrong, 3 there is no such device, driver or loader.\n"
-      "Which drivers are seen is the Vulkan loader's matter: VK_DRIVER_FILES names their manifests.\n");
+      "The Vulkan loader finds the drivers: VK_DRIVER_FILES names their manifests.\n");
   app.add_option("--device,-d", arguments.device, "one device: its index, its UUID, or a part of its name")
       ->type_name("DEVICE");
-  app.add_option("--device-file", arguments.device_file, "instead of a device of this machine: what a file describes")
+  qgen::profiles::add_mask_options(app, arguments.mask);
+  app.add_option("--device-file", arguments.device_file,
+                 "print the device that this file describes, instead of one "
+                 "of this machine")
       ->type_name("FILE")
       ->excludes("--device");
-  const auto measure = app.add_flag("--measure", arguments.is_measured,
-                                    "measure how fast the device is, and keep it for every program that opens it")
-                           ->excludes("--device-file");
-  app.add_option("--output,-o", arguments.output, "with --measure: write the device file here instead")
+  const auto measure =
+      app.add_flag("--measure", arguments.is_measured, "measure the device's speeds, and store them for all programs")
+          ->excludes("--device-file");
+  app.add_option("--output,-o", arguments.output, "with --measure: write them to a device file instead")
       ->type_name("FILE")
       ->needs(measure);
-  app.add_flag("--list,-l", arguments.is_list, "one line a device, and nothing else");
-  app.add_flag("--json", arguments.is_json, "an array of objects; with --device one object");
+  app.add_flag("--list,-l", arguments.is_list, "print one line per device");
+  app.add_flag("--enable", arguments.is_to_enable,
+               "print, as C++, what to enable on a device that you lend to qgen (docs/engines.md)")
+      ->excludes("--device-file")
+      ->excludes(measure);
+  app.add_flag("--json", arguments.is_json, "print JSON: an array of objects; with --device one object");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrongInput;
   }
-  if (arguments.is_list &&
-      (arguments.is_json || arguments.is_measured || !arguments.device.empty() || !arguments.device_file.empty())) {
-    fmt::print(stderr, "qgen-info: --list shows every device of this machine, as text: it goes with no other option\n");
+  if (arguments.is_list && (arguments.is_json || arguments.is_measured || arguments.is_to_enable ||
+                            !arguments.device.empty() || !arguments.device_file.empty())) {
+    qgen::print_log(
+        "qgen-info: --list prints all devices of this machine as text, and cannot be combined with other "
+        "options\n");
     return kWrongInput;
   }
-  return qgen::run_program("qgen-info", [&] { return run(arguments); });
+  return run(arguments);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return qgen::run_program("qgen-info", [&] { return parse_and_run(argc, argv); });
 }

@@ -10,9 +10,9 @@
 
 #include "common/program.h"
 #include "registry.h"
-#include "runtime/model/commands.h"
-#include "runtime/operators/shipped.h"
-#include "runtime/runner/arguments.h"
+#include "runtime/engine/operators/shipped.h"
+#include "runtime/workshop/model/commands.h"
+#include "runtime/workshop/runner/arguments.h"
 
 namespace {
 
@@ -24,6 +24,7 @@ qgen::Expected<int> obey(const qgen::model::Arguments& arguments) {
     case qgen::model::Command::run: return qgen::model::run(program, arguments);
     case qgen::model::Command::check: return qgen::model::check(program, arguments);
     case qgen::model::Command::compile: return qgen::model::compile(program, arguments);
+    case qgen::model::Command::check_support: return qgen::model::check_support(arguments);
   }
   return qgen::runner::kDone;
 }
@@ -31,9 +32,9 @@ qgen::Expected<int> obey(const qgen::model::Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto parsed = qgen::model::parse_arguments(argc, argv);
-  if (const int* exit_code = std::get_if<int>(&parsed)) return *exit_code;
   return qgen::run_program("qgen-model", [&] {
+    const auto parsed = qgen::model::parse_arguments(argc, argv);
+    if (const int* exit_code = std::get_if<int>(&parsed)) return *exit_code;
     const auto done = obey(std::get<qgen::model::Arguments>(parsed));
     return done ? *done : qgen::runner::fail({"qgen-model", qgen::generated::library(), {}}, done.error());
   });

@@ -9,15 +9,16 @@
 //   qgen-run --list                            the operators
 //   qgen-run --cases tests/conformance --all-kernels
 #include "registry.h"
-#include "runtime/operators/shipped.h"
-#include "runtime/runner/program.h"
+#include "runtime/engine/operators/shipped.h"
+#include "runtime/workshop/runner/program.h"
 
 constexpr std::string_view kExamples = R"(
 Examples:
   qgen-run quantize_affine --help
-  qgen-run quantize_affine -i input=x.npy -i scale=s.npy -s output_dtype=int8 -o output=q.npy --explain
-  qgen-run quantize_affine --shape input=4096x4096:f32 --shape scale=1:f32=0.05 -s output_dtype=int8 --time
-  qgen-run q8ta_relu --shape input=2x3:i8 -s input_scale=1 -s output_scale=1 --explain --device-file devices/adreno-740.yaml
+  qgen-run quantize_affine -i input=x.npy -i scale=s.npy -s output_dtype=int8 -o output=q.npy
+  qgen-run softmax --shape input=64x256:f32 --time
+  qgen-run softmax --shape input=64x256:f32 --explain
+  qgen-run softmax --shape input=64x256:f32 --explain --device-file devices/adreno-740.yaml
   qgen-run --cases tests/conformance --all-kernels
 )";
 

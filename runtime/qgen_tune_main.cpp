@@ -9,8 +9,8 @@
 //   qgen-tune --help                     the rest
 #include "default_problems.h"
 #include "registry.h"
-#include "runtime/operators/shipped.h"
-#include "runtime/tuner/program.h"
+#include "runtime/engine/operators/shipped.h"
+#include "runtime/workshop/tuner/program.h"
 
 int main(int argc, char** argv) {
   return qgen::tuner::run_program(argc, argv,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Of each row of feature_rows.inc this room keeps the name and the capabilities; what grants it is for
-// runtime/device.
+// The names and capabilities of the rows of feature_rows.inc. The Vulkan features behind them are for
+// runtime/engine/device.
 #include "vocabulary/features.h"
 
 #include <algorithm>

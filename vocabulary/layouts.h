@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Where elements lie, in a buffer or a texture, and in which order: a row of layout_rows.inc for each layout. All that
-// qgen knows of a layout is computed from its row: host packing and addresses (runtime/tensor/packed_layout.h), the
+// qgen knows of a layout is computed from its row: host packing and addresses (runtime/engine/tensor/packed_layout.h), the
 // GLSL that reads and writes it (codegen/render/packed_operand.h), the words of the spec language, padding, which
-// layouts go together, and in which a plan may put a tensor (runtime/planner/representation.h).
+// layouts go together, and in which a plan may put a tensor (runtime/models/planner/representation.h).
 //
 // A layout counts dimensions from the innermost: width, height and channels are the last three of a shape, and all that
 // come before them are one batch. It cuts a tensor into blocks of `block` elements along one dimension, `packed`, and

@@ -11,7 +11,7 @@
 //
 //   weight_q8_rows, C = 3, 2 x 2 taps:   rows of 4 x 16 bytes; byte 16 * tap + c of its row is (n, c, tap)
 //
-// Everything that knows a form reads the table: allocation, packing on the host (runtime/tensor/weight_form.h), and the
+// Everything that knows a form reads the table: allocation, packing on the host (runtime/engine/tensor/weight_form.h), and the
 // kernel pack_weight, whose problem is a row. A new form is a new row; what remains is the kernel that wants it.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Of every granularity.
+// Rows of affine quantization, for every granularity.
 #include <fmt/format.h>
 
 #include "bench/family.h"
@@ -21,25 +21,27 @@ void add_affine(std::vector<Row>& rows) {
   for (const Blocks& blocks : kBlocks) {
     const std::string scale = fmt::format("scale={}:f32=0.05", blocks.scale);
     for (const std::string_view real : {"f32", "f16"}) {
-      const Way quantize{{.shapes = {fmt::format("input=8192x8192:{}", real), scale}}};
-      rows.push_back({"quantize_affine", fmt::format("8192x8192.{}.{}", real, blocks.name), quantize,
-                      Way{quantize.request, ".vec1"}});
+      const TimedRequest quantize{{.shapes = {fmt::format("input=8192x8192:{}", real), scale}}};
+      for (const char* op : {"quantize_affine", "quantize_linear"}) {
+        rows.push_back(
+            {op, fmt::format("8192x8192.{}.{}", real, blocks.name), quantize, TimedRequest{quantize.request, ".vec1"}});
+      }
     }
-    const Way dequantize{{.shapes = {"input=8192x8192:i8", scale}}};
-    rows.push_back(
-        {"dequantize_affine", fmt::format("8192x8192.{}", blocks.name), dequantize, Way{dequantize.request, ".vec1"}});
-    const Way choose{
+    const TimedRequest dequantize{{.shapes = {"input=8192x8192:i8", scale}}};
+    rows.push_back({"dequantize_affine", fmt::format("8192x8192.{}", blocks.name), dequantize,
+                    TimedRequest{dequantize.request, ".vec1"}});
+    const TimedRequest choose{
         {.shapes = {"input=8192x8192:f32"}, .attributes = {fmt::format("block_size={}", blocks.block_size)}}};
     // One team would take more steps over a whole tensor than the plain kernel makes: there it has partial results.
     const std::string_view plain = blocks.name == "tensor" ? "partial" : "affine";
     rows.push_back({"choose_qparams_affine", fmt::format("8192x8192.{}", blocks.name), choose,
-                    Way{choose.request, fmt::format("choose_qparams_{}.f32.buffer.shared.vec1", plain)}});
+                    TimedRequest{choose.request, fmt::format("choose_qparams_{}.f32.buffer.shared.vec1", plain)}});
   }
   for (const auto& [m, k] : {std::pair{256, 1024}, {512, 2048}, {1, 2048}, {1, 8096}}) {
-    const Way choose{
+    const TimedRequest choose{
         {.shapes = {fmt::format("input={}x{}:f32", m, k)}, .attributes = {fmt::format("block_size=1,{}", k)}}};
     rows.push_back({"choose_qparams_affine", fmt::format("{}x{}.rows", m, k), choose,
-                    Way{choose.request, "choose_qparams_affine.f32.buffer.shared.vec1"}});
+                    TimedRequest{choose.request, "choose_qparams_affine.f32.buffer.shared.vec1"}});
   }
 }
 
@@ -50,6 +52,7 @@ Family affine_family() {
   add_affine(family.rows);
   family.short_sizes = {
       {"quantize_affine", {"8192x8192.f32.tensor", "8192x8192.f16.groups_of_128"}},
+      {"quantize_linear", {"8192x8192.f32.tensor"}},
       {"dequantize_affine", {"8192x8192.tensor", "8192x8192.groups_of_128"}},
       {"choose_qparams_affine", {"8192x8192.tensor", "8192x8192.rows", "8192x8192.columns"}},
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Convolutions, of int8 and of reals.
+// Rows of convolutions, int8 and floating-point.
 #include <fmt/format.h>
 
 #include "bench/family.h"
@@ -106,7 +106,7 @@ Row convolution_of_reals(std::string op, const Convolution& c, int rows, int col
   return {std::move(op),
           fmt::format("{}.{}", text(c), dtype),
           {request},
-          Way{request, ".plain("},
+          TimedRequest{request, ".plain("},
           2.0 * rows * columns * c.taps * c.taps * places};
 }
 
@@ -132,7 +132,7 @@ constexpr Convolution kResidualLayers[] = {
 
 void add_residual(Row& row, const Convolution& c) {
   row.size += ".residual";
-  for (Way* way : {&row.chosen, &*row.plain}) {
+  for (TimedRequest* way : {&row.chosen, &*row.plain}) {
     way->request.shapes.push_back(fmt::format("residual={}x{}x{}x{}:i8", c.images, c.outputs, c.height, c.width));
     way->request.attributes = joined(std::move(way->request.attributes), {"result_scale=0.05", "residual_scale=0.04"});
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operands that are real or quantized.
+// Rows of operators whose operands are floating-point or quantized.
 #include <fmt/format.h>
 
 #include "bench/family.h"
@@ -11,7 +11,7 @@ namespace {
 
 // Beside it the same kernel on four elements an invocation.
 Row fused(const std::string& op, const std::string& dtypes, const runner::RequestText& request) {
-  return {op, "8192x8192." + dtypes, {request}, Way{request, ".items1"}};
+  return {op, "8192x8192." + dtypes, {request}, TimedRequest{request, ".items1"}};
 }
 
 void add_fused(std::vector<Row>& rows) {
@@ -44,14 +44,14 @@ void add_products(std::vector<Row>& rows) {
     const Texts other = {shape("other", size.k, size.n, "i8"), "other_scale=1x1x1:f32=0.02"};
     const Texts bytes = joined({shape("input", size.m, size.k, "i8"), "input_scale=1x1x1:f32=0.04"}, other);
     const Texts reals = joined({shape("input", size.m, size.k, "f32")}, other);
-    const Way to_bytes{{.shapes = joined(bytes, {"output_scale=1x1x1:f32=0.5"})}}, to_reals{{.shapes = bytes}};
-    const Way of_unsigned{
+    const TimedRequest to_bytes{{.shapes = joined(bytes, {"output_scale=1x1x1:f32=0.5"})}}, to_reals{{.shapes = bytes}};
+    const TimedRequest of_unsigned{
         {.shapes = joined({shape("input", size.m, size.k, "u8"), "input_scale=1x1x1:f32=0.004"}, other)}};
     const std::string name = fmt::format("{}x{}", kHeads, text(size));
     const double work = kHeads * operations(size);
-    rows.push_back({"bmm", name + ".i8.i8.i8", to_bytes, Way{to_bytes.request, ".plain("}, work});
-    rows.push_back({"bmm", name + ".i8.i8.f32", to_reals, Way{to_reals.request, ".plain("}, work});
-    rows.push_back({"bmm", name + ".u8.i8.f32", of_unsigned, Way{of_unsigned.request, ".plain("}, work});
+    rows.push_back({"bmm", name + ".i8.i8.i8", to_bytes, TimedRequest{to_bytes.request, ".plain("}, work});
+    rows.push_back({"bmm", name + ".i8.i8.f32", to_reals, TimedRequest{to_reals.request, ".plain("}, work});
+    rows.push_back({"bmm", name + ".u8.i8.f32", of_unsigned, TimedRequest{of_unsigned.request, ".plain("}, work});
     rows.push_back({"fused_bmm", name + ".f32.i8.f32", {{.shapes = reals}}, {}, work});
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Linear layers, the making and packing of their weights, and embeddings.
+// Rows of linear layers, of packing their weights, and of embeddings.
 #include <fmt/format.h>
 
 #include "bench/family.h"
@@ -22,11 +22,11 @@ constexpr Size kSizes[] = {{1, 512, 512},       {1, 1024, 1024},    {1, 1024, 20
 
 Row linear(std::string op, const Size& size, std::string_view real, std::string_view values, const std::string& scales,
            Texts attributes = {}) {
-  const Way chosen{{.shapes = {fmt::format("input={}x{}:{}", size.m, size.k, real),
-                               fmt::format("weight={}x{}:i8={}", size.n, size.k, values),
-                               fmt::format("weight_scales={}:f32=0.01", scales)},
-                    .attributes = std::move(attributes)}};
-  return {std::move(op), fmt::format("{}.{}", text(size), real), chosen, Way{chosen.request, ".plain("},
+  const TimedRequest chosen{{.shapes = {fmt::format("input={}x{}:{}", size.m, size.k, real),
+                                        fmt::format("weight={}x{}:i8={}", size.n, size.k, values),
+                                        fmt::format("weight_scales={}:f32=0.01", scales)},
+                             .attributes = std::move(attributes)}};
+  return {std::move(op), fmt::format("{}.{}", text(size), real), chosen, TimedRequest{chosen.request, ".plain("},
           operations(size)};
 }
 
@@ -69,11 +69,11 @@ void add_backward(std::vector<Row>& rows) {
   constexpr int kGroup = 128;
   for (const Size& size : kBackwardSizes) {
     for (const std::string_view real : {"f32", "f16"}) {
-      const Way chosen{{.shapes = {fmt::format("d_output={}x{}:{}", size.m, size.n, real),
-                                   fmt::format("weight={}x{}:i8=-8..7", size.n, size.k),
-                                   fmt::format("weight_scales={}x{}:f32=0.01", size.n, size.k / kGroup)}}};
+      const TimedRequest chosen{{.shapes = {fmt::format("d_output={}x{}:{}", size.m, size.n, real),
+                                            fmt::format("weight={}x{}:i8=-8..7", size.n, size.k),
+                                            fmt::format("weight_scales={}x{}:f32=0.01", size.n, size.k / kGroup)}}};
       rows.push_back({"linear_q4gsw_backward", fmt::format("{}.{}", text(size), real), chosen,
-                      Way{chosen.request, ".plain("}, operations(size)});
+                      TimedRequest{chosen.request, ".plain("}, operations(size)});
     }
   }
 }
@@ -92,21 +92,22 @@ void add_packing(std::vector<Row>& rows) {
 
 void add_quantizing(std::vector<Row>& rows) {
   for (const std::string_view real : {"f32", "f16"}) {
-    const Way chosen{{.shapes = {fmt::format("input=14336x4096:{}", real), "weight_scales=14336x32:f32=0.1"}}};
-    rows.push_back({"quantize_q4gsw", fmt::format("14336x4096.{}", real), chosen, Way{chosen.request, ".vec1"}});
+    const TimedRequest chosen{{.shapes = {fmt::format("input=14336x4096:{}", real), "weight_scales=14336x32:f32=0.1"}}};
+    rows.push_back(
+        {"quantize_q4gsw", fmt::format("14336x4096.{}", real), chosen, TimedRequest{chosen.request, ".vec1"}});
   }
 }
 
 void add_embedding(std::vector<Row>& rows) {
   constexpr double kRows = 2047, kColumns = 2048, kScales = 64;
   for (const auto& [real, bytes] : {std::pair{"float32", 4}, {"float16", 2}}) {
-    const Way chosen{
+    const TimedRequest chosen{
         {.shapes = {"indices=1x2047:i32=0..128255", "weight=128256x2048:i8=-8..7", "weight_scales=128256x64:f32=0.01"},
          .attributes = {fmt::format("output_dtype={}", real)}}};
     rows.push_back({.op = "embedding_q4gsw",
                     .size = fmt::format("128256x2048.2047_rows.{}", real),
                     .chosen = chosen,
-                    .plain = Way{chosen.request, ".vec1"},
+                    .plain = TimedRequest{chosen.request, ".vec1"},
                     .bytes = kRows * (4 + kColumns * (0.5 + bytes) + kScales * 4)});
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Products of real matrices.
+// Rows of floating-point matrix products.
 #include <fmt/format.h>
 
 #include "bench/family.h"
@@ -18,11 +18,11 @@ constexpr int kHeads = 32;
 
 Row product(std::string size, std::string_view batch, const Size& sides, std::string_view real, bool is_transposed) {
   const auto [rows, columns] = is_transposed ? std::pair{sides.n, sides.k} : std::pair{sides.k, sides.n};
-  const Way chosen{{.shapes = {fmt::format("input={}{}x{}:{}", batch, sides.m, sides.k, real),
-                               fmt::format("other={}{}x{}:{}", batch, rows, columns, real)},
-                    .attributes = is_transposed ? Texts{"transpose_other=true"} : Texts{}}};
+  const TimedRequest chosen{{.shapes = {fmt::format("input={}{}x{}:{}", batch, sides.m, sides.k, real),
+                                        fmt::format("other={}{}x{}:{}", batch, rows, columns, real)},
+                             .attributes = is_transposed ? Texts{"transpose_other=true"} : Texts{}}};
   return {"matmul", fmt::format("{}.{}{}", size, real, is_transposed ? ".transposed" : ""), chosen,
-          Way{chosen.request, ".plain("}, operations(sides)};
+          TimedRequest{chosen.request, ".plain("}, operations(sides)};
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Elements that are moved.
+// Rows of operators that move elements.
 #include <fmt/format.h>
 
 #include "bench/family.h"
@@ -11,8 +11,10 @@ namespace {
 
 void add_movement(std::vector<Row>& rows) {
   const auto add_of = [&](std::string op, std::string size, Texts inputs, Texts attributes) {
-    rows.push_back(
-        {std::move(op), std::move(size), Way{{.shapes = std::move(inputs), .attributes = std::move(attributes)}}, {}});
+    rows.push_back({std::move(op),
+                    std::move(size),
+                    TimedRequest{{.shapes = std::move(inputs), .attributes = std::move(attributes)}},
+                    {}});
   };
   const auto add = [&](std::string op, std::string size, std::string_view input, Texts attributes) {
     add_of(std::move(op), std::move(size), {fmt::format("input={}", input)}, std::move(attributes));
@@ -28,6 +30,8 @@ void add_movement(std::vector<Row>& rows) {
   add_of("concat", "8x64_128_32_32x64x64.f16",
          {"input_1=8x64x64x64:f16", "input_2=8x128x64x64:f16", "input_3=8x32x64x64:f16", "input_4=8x32x64x64:f16"}, {});
   add_of("concat", "8192x4095_4097.f16", {"input_1=8192x4095:f16", "input_2=8192x4097:f16"}, {});
+  add_of("gather", "8192_of_16384x4096.f16", {"input=16384x4096:f16", "indices=8192:i32=0..16383"}, {});
+  add_of("gather_elements", "8192x4096.f16", {"input=8192x4096:f16", "indices=8192x4096:i32=0..8191"}, {});
 }
 
 }  // namespace
@@ -41,6 +45,8 @@ Family movement_family() {
       {"expand", {"8192x1.f16"}},
       {"pad", {"8x64x224x224.1.f16"}},
       {"concat", {"8x64_128_32_32x64x64.f16", "8192x4095_4097.f16"}},
+      {"gather", {"8192_of_16384x4096.f16"}},
+      {"gather_elements", {"8192x4096.f16"}},
   };
   return family;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Along rows.
+// Rows of softmax and layer norm.
 #include <fmt/format.h>
 
 #include "bench/family.h"
@@ -12,11 +12,11 @@ namespace {
 // Scores of attention, and the tokens of a large model.
 void add_normalization(std::vector<Row>& rows) {
   for (const std::string_view real : {"f32", "f16"}) {
-    const Way softmax{{.shapes = {fmt::format("input=32x512x512:{}", real)}}};
-    rows.push_back({"softmax", fmt::format("32x512x512.{}", real), softmax, Way{softmax.request, ".shared"}});
-    const Way norm{{.shapes = {fmt::format("input=2048x4096:{}", real), fmt::format("weight=4096:{}", real),
-                               fmt::format("bias=4096:{}", real)}}};
-    rows.push_back({"layer_norm", fmt::format("2048x4096.{}", real), norm, Way{norm.request, ".shared"}});
+    const TimedRequest softmax{{.shapes = {fmt::format("input=32x512x512:{}", real)}}};
+    rows.push_back({"softmax", fmt::format("32x512x512.{}", real), softmax, TimedRequest{softmax.request, ".shared"}});
+    const TimedRequest norm{{.shapes = {fmt::format("input=2048x4096:{}", real), fmt::format("weight=4096:{}", real),
+                                        fmt::format("bias=4096:{}", real)}}};
+    rows.push_back({"layer_norm", fmt::format("2048x4096.{}", real), norm, TimedRequest{norm.request, ".shared"}});
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "bench/family.h"
 #include "q8ta_unary.h"
-#include "runtime/library/signature_info.h"
+#include "runtime/engine/library/signature_info.h"
 
 namespace qgen::bench {
 namespace {
@@ -28,6 +28,7 @@ void add_moves(std::vector<Row>& rows, std::string_view image) {
     const std::string in = fmt::format("input={}", layout), out = fmt::format("output={}", layout);
     rows.push_back(in_layouts("q8ta_quantize", image, reals, kOutput, {out}));
     rows.push_back(in_layouts("q8ta_quantize", image, reals, kOutput, {"input=channels_packed", out}));
+    rows.push_back(in_layouts("q8ta_quantize_linear", image, reals, kOutput, {out}));
     rows.push_back(in_layouts("q8ta_dequantize", image, bytes, kInput, {in}));
     rows.push_back(in_layouts("q8ta_dequantize", image, bytes, kInput, {in, "output=channels_packed"}));
     add_clone(rows, image, layout, "strided");
@@ -44,8 +45,10 @@ void add_clones_of_all_pairs(std::vector<Row>& rows) {
 void add_elementwise(std::vector<Row>& rows, std::string_view image) {
   const Texts one = {fmt::format("input={}:i8", image)}, two = joined(one, {fmt::format("other={}:i8", image)});
   for (const SignatureInfo& op : generated::q8ta_unary::signatures) {
-    rows.push_back(in_layouts(std::string(op.name), image, one, joined(kInput, kOutput),
-                              {"input=packed_4w4c", "output=packed_4w4c"}, ".flat0"));
+    const bool is_table = op.name == "q8ta_table";  // its results are given, and no scales
+    rows.push_back(in_layouts(std::string(op.name), image, is_table ? joined(one, {"table=256:i8"}) : one,
+                              is_table ? Texts{} : joined(kInput, kOutput), {"input=packed_4w4c", "output=packed_4w4c"},
+                              ".flat0"));
   }
   rows.push_back(in_layouts("q8ta_relu", image, one, joined(kInput, kOutput), {"input=packed_4w4c", "output=packed_4w"},
                             ".flat0"));
@@ -100,6 +103,7 @@ Family packed_family() {
   add_concats(family.rows);
   family.short_sizes = {
       {"q8ta_quantize", {"8x256x128x128.packed_4w4c"}},
+      {"q8ta_quantize_linear", {"8x256x128x128.packed_4w4c"}},
       {"q8ta_dequantize", {"8x256x128x128.packed_4w4c"}},
       {"q8ta_clone", {"8x256x128x128.packed_4w4c.strided", "8x256x128x128.packed_4w4c.packed_4c1w"}},
       {"q8ta_add", {kThreeBlocks, "8x256x128x128.packed_4w4c.packed_4c1w.packed_4c1w"}},

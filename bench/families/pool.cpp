@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Windows over images.
+// Rows of pools.
 #include <fmt/format.h>
 
 #include "bench/family.h"
@@ -44,7 +44,7 @@ void add_pools(std::vector<Row>& rows) {
 void add_real_pools(std::vector<Row>& rows) {
   for (const Pool& pool : kPools) {
     for (const std::string_view real : {"f32", "f16"}) {
-      const Way way{{.shapes = {fmt::format("input={}:{}", pool.image, real)}, .attributes = pool.attributes}};
+      const TimedRequest way{{.shapes = {fmt::format("input={}:{}", pool.image, real)}, .attributes = pool.attributes}};
       rows.push_back({std::string(pool.op.substr(5)), fmt::format("{}.{}.{}", pool.image, pool.window, real), way, {}});
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Images that grow.
+// Rows of resizing: images that become larger.
 #include <fmt/format.h>
 
 #include "bench/family.h"
@@ -15,7 +15,7 @@ void add_resizes(std::vector<Row>& rows) {
   for (const std::string mode : {"nearest", "linear"}) {
     rows.push_back({"resize2d",
                     fmt::format("8x256x64x64.{}.f16", mode),
-                    Way{{.shapes = {"input=8x256x64x64:f16"}, .attributes = joined(twice, {"mode=" + mode})}},
+                    TimedRequest{{.shapes = {"input=8x256x64x64:f16"}, .attributes = joined(twice, {"mode=" + mode})}},
                     {}});
   }
   for (const std::string_view layout : {"packed_4c", "packed_4w4c"}) {

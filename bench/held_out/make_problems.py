@@ -7,7 +7,7 @@
     bench/held_out/make_problems.py SEED --made-up > problems.yaml   # sides drawn by logarithm, most of them round
     qgen-tune --problems problems.yaml --strategy halving --budget 300
 
-The same seed draws the same problems; bench/README.md names the seeds that were used.
+The same seed draws the same problems; docs/results.md names the seeds that were used.
 """
 
 import argparse

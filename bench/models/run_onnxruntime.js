@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What ONNX Runtime on the CPU makes of a model: its outputs, or how long it takes beside qgen-model.
+// Runs a model with ONNX Runtime on the CPU: writes its outputs, or measures its time in turn with qgen-model.
 //
 // Outputs are those of a session with graph optimisations off, so that every node computes what ONNX says of it and
 // nothing is fused. For times it has all of them (of outputs, with --optimised). Where OUTPUT is a folder, all outputs

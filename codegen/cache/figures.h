@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What a run tells of itself: its summary, and --stats-json.
+// The figures of a run: its summary, and --stats-json.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the last run into one output folder read and wrote. If its inputs are those of this run and its outputs are
-// still there, byte for byte, there is nothing to do.
+// The inputs and outputs of the last run into one output folder. If the inputs are the same now, and the outputs are
+// still there with the same bytes, there is nothing to do.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ struct RunMemo {
 std::optional<RunMemo> load_memo(const std::string& path);
 Done store_memo(const std::string& path, const RunMemo& memo);
 
-// Whether every output is in `folder` as it was written.
+// Whether `folder` has every output unchanged.
 bool has_all_outputs(const RunMemo& memo, const std::string& folder);
 
 }  // namespace qgen::cache

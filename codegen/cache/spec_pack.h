@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What is remembered of one spec between runs, in one file: of every module that was compiled its SPIR-V, interface and
-// resources, under the digest of all that reached the compiler; and the family as the blob holds it.
+// The cache file of one spec: the SPIR-V, interface and resources of each compiled module, under the digest of
+// everything that reached the compiler; and the compressed family of the blob.
 //
 //   SpecPack pack = SpecPack::load(path);
 //   if (const CachedModule* known = pack.find(key)) ...
@@ -22,7 +22,7 @@
 #include "codegen/reflect/interface.h"
 #include "codegen/support/digest.h"
 #include "common/error.h"
-#include "runtime/library/blob_writer.h"
+#include "runtime/engine/library/blob_writer.h"
 
 namespace qgen::cache {
 

@@ -23,6 +23,8 @@
 #include <spirv-tools/optimizer.hpp>
 
 #include "codegen/compile/exact_arithmetic.h"
+#include "codegen/compile/word_access.h"
+#include "codegen/support/storage_access.h"
 #include "common/text.h"
 
 namespace qgen::compile {
@@ -30,7 +32,19 @@ namespace {
 
 using Messages = std::vector<Message>;
 
-constexpr spv_target_env kTarget = SPV_ENV_VULKAN_1_3;
+// What the three tools call a target.
+struct TargetRow {
+  glslang::EShTargetClientVersion client;
+  glslang::EShTargetLanguageVersion language;
+  spv_target_env environment;
+};
+constexpr TargetRow kTargets[] = {
+    {glslang::EShTargetVulkan_1_1, glslang::EShTargetSpv_1_3, SPV_ENV_VULKAN_1_1},
+    {glslang::EShTargetVulkan_1_2, glslang::EShTargetSpv_1_5, SPV_ENV_VULKAN_1_2},
+    {glslang::EShTargetVulkan_1_3, glslang::EShTargetSpv_1_6, SPV_ENV_VULKAN_1_3},
+};
+const TargetRow& row(Target target) { return kTargets[static_cast<size_t>(target)]; }
+
 constexpr int kDialect = 100;         // of GL_KHR_vulkan_glsl
 constexpr int kDefaultVersion = 100;  // for a text without #version: glslang then asks for one
 constexpr std::string_view kParserIsFull = "memory exhausted";  // in bison's words
@@ -102,7 +116,7 @@ std::optional<Message> parse_log_line(std::string_view line) {
     return std::nullopt;
   }
   message.text = tidy(line);
-  if (message.text == kParserIsFull) message.text = "nested too deep for glslang; each 'else if' nests as well";
+  if (message.text == kParserIsFull) message.text = "nested too deeply for glslang; each 'else if' is a further level";
   return message;
 }
 
@@ -149,7 +163,7 @@ void initialize_once() {
   (void)is_initialized;
 }
 
-Outcome<Spirv, Messages> run_glslang(std::string_view glsl) {
+Outcome<Spirv, Messages> run_glslang(std::string_view glsl, Target target) {
   if (glsl.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
     return Messages{{0, "the text is larger than 2 GiB"}};
   }
@@ -161,8 +175,8 @@ Outcome<Spirv, Messages> run_glslang(std::string_view glsl) {
   glslang::TShader shader(EShLangCompute);
   shader.setStringsWithLengths(&text, &length, 1);
   shader.setEnvInput(glslang::EShSourceGlsl, EShLangCompute, glslang::EShClientVulkan, kDialect);
-  shader.setEnvClient(glslang::EShClientVulkan, glslang::EShTargetVulkan_1_3);
-  shader.setEnvTarget(glslang::EShTargetSpv, glslang::EShTargetSpv_1_6);
+  shader.setEnvClient(glslang::EShClientVulkan, row(target).client);
+  shader.setEnvTarget(glslang::EShTargetSpv, row(target).language);
   if (!shader.parse(GetDefaultResources(), kDefaultVersion, false, rules)) return parse_log(shader.getInfoLog());
 
   glslang::TProgram program;
@@ -174,7 +188,8 @@ Outcome<Spirv, Messages> run_glslang(std::string_view glsl) {
   spv::SpvBuildLogger logger;
   glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), spirv, &logger, &options);
   if (const std::string log = logger.getAllMessages(); !log.empty()) {
-    return Messages{{0, fmt::format("glslang cannot say this in SPIR-V: {}", trim(log.substr(0, log.find('\n'))))}};
+    return Messages{
+        {0, fmt::format("glslang cannot translate this to SPIR-V: {}", trim(log.substr(0, log.find('\n'))))}};
   }
   return spirv;
 }
@@ -211,10 +226,10 @@ Outcome<Spirv, Messages> failed(Messages messages, std::string_view who) {
 
 // `register_passes` gives false where the optimiser does not know one.
 template <typename Register>
-Outcome<Spirv, Messages> run_passes(const Spirv& spirv, Register register_passes) {
+Outcome<Spirv, Messages> run_passes(const Spirv& spirv, Target target, Register register_passes) {
   constexpr std::string_view kWho = "the SPIR-V optimiser";
   Messages messages;
-  spvtools::Optimizer optimizer(kTarget);
+  spvtools::Optimizer optimizer(row(target).environment);
   optimizer.SetMessageConsumer(collect_errors(messages, kWho));
   if (!register_passes(optimizer)) return failed(std::move(messages), kWho);
   spvtools::OptimizerOptions options;
@@ -243,7 +258,7 @@ struct SplitPasses {
 };
 
 SplitPasses performance_passes() {
-  spvtools::Optimizer optimizer(kTarget);
+  spvtools::Optimizer optimizer(row(Target::vulkan1_3).environment);  // for all, the same passes
   register_performance_passes(optimizer);
   SplitPasses passes;
   bool is_unrolled = false;
@@ -254,50 +269,56 @@ SplitPasses performance_passes() {
   return passes;
 }
 
-Outcome<Spirv, Messages> optimize(const Spirv& spirv, Optimization optimization) {
-  if (optimization == Optimization::none) return spirv;
-  const bool is_small = optimization == Optimization::size;
+Outcome<Spirv, Messages> optimize(const Spirv& spirv, Options options) {
+  const Target target = options.target;
+  if (options.optimization == Optimization::none) return spirv;
+  const bool is_small = options.optimization == Optimization::size;
   if (!has_exact_arithmetic(spirv))
-    return run_passes(spirv, is_small ? register_size_passes : register_performance_passes);
+    return run_passes(spirv, target, is_small ? register_size_passes : register_performance_passes);
   // Nothing may see copies of exact arithmetic before they are exact again.
   const SplitPasses passes = performance_passes();
-  const auto unrolled = run_passes(marked(spirv), register_flags(passes.until_unrolled));
+  const auto unrolled = run_passes(marked(spirv), target, register_flags(passes.until_unrolled));
   if (!unrolled) return unrolled;
-  if (!is_small) return run_passes(unmarked(*unrolled), register_flags(passes.of_unrolled));
-  const auto small = run_passes(marked(unmarked(*unrolled)), register_size_passes);  // which unroll once more
+  if (!is_small) return run_passes(unmarked(*unrolled), target, register_flags(passes.of_unrolled));
+  const auto small = run_passes(marked(unmarked(*unrolled)), target, register_size_passes);  // which unroll once more
   return small ? unmarked(*small) : small;
 }
 
-Outcome<Spirv, Messages> validate(Spirv spirv) {
+Outcome<Spirv, Messages> validate(Spirv spirv, Target target) {
   constexpr std::string_view kWho = "the SPIR-V validator";
   Messages messages;
-  spvtools::SpirvTools tools(kTarget);
+  spvtools::SpirvTools tools(row(target).environment);
   tools.SetMessageConsumer(collect_errors(messages, kWho));
   spvtools::ValidatorOptions options;
-  options.SetAllowLocalSizeId(true);             // maintenance4, which Vulkan 1.3 requires
-  options.SetUniformBufferStandardLayout(true);  // Vulkan 1.2 requires it
+  options.SetAllowLocalSizeId(true);             // maintenance4, which Vulkan 1.3 requires; only its modules have it
+  options.SetUniformBufferStandardLayout(true);  // Vulkan 1.2 requires it, and 1.1 has it as an extension
   if (!tools.Validate(spirv.data(), spirv.size(), options)) return failed(std::move(messages), kWho);
   return spirv;
 }
 
 }  // namespace
 
-Outcome<Spirv, Messages> compile(std::string_view glsl, Optimization optimization) {
-  auto raw = run_glslang(glsl);
+Outcome<Spirv, Messages> compile(std::string_view glsl, Options options) {
+  auto raw = run_glslang(glsl, options.target);
   if (!raw) return raw;
-  auto optimized = optimize(*raw, optimization);
+  if (glsl.find(kWordAccessPragma) != glsl.npos) {
+    auto in_words = with_word_access(*raw);
+    if (!in_words) return Messages{{0, fmt::format("storage_access is by_words, and {}", in_words.error())}};
+    raw = *std::move(in_words);
+  }
+  auto optimized = optimize(*raw, options);
   if (!optimized) return optimized;
   if (const size_t bytes = optimized->size() * sizeof(uint32_t); bytes > kMostModuleBytes) {
     return Messages{
         {0, fmt::format("the module has {} KiB of SPIR-V, and may have {}", bytes >> 10, kMostModuleBytes >> 10)}};
   }
-  return validate(std::move(*optimized));
+  return validate(std::move(*optimized), options.target);
 }
 
 // Ids are renumbered in order of appearance, so that variants of one template differ where they differ and compress
 // against each other everywhere else.
 Spirv strip(const Spirv& spirv) {
-  spvtools::Optimizer optimizer(kTarget);
+  spvtools::Optimizer optimizer(row(Target::vulkan1_3).environment);  // which reads older modules too
   optimizer.RegisterPass(spvtools::CreateStripDebugInfoPass()).RegisterPass(spvtools::CreateCompactIdsPass());
   spvtools::OptimizerOptions options;
   options.set_run_validator(false);

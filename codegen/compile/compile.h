@@ -16,6 +16,17 @@ namespace qgen::compile {
 
 enum class Optimization : uint8_t { none, size, performance };
 
+// The version of Vulkan that modules are for: SPIR-V 1.3, 1.5 or 1.6. Drivers of that version and later ones run them.
+// What a version lacks, a module asks for by its extension.
+enum class Target : uint8_t { vulkan1_1, vulkan1_2, vulkan1_3 };
+
+struct Options {
+  // NOLINTNEXTLINE(google-explicit-constructor): an optimization is options enough
+  Options(Optimization with, Target version = Target::vulkan1_3) : optimization(with), target(version) {}
+  Optimization optimization;
+  Target target;
+};
+
 using Spirv = std::vector<uint32_t>;
 
 struct Message {
@@ -23,10 +34,10 @@ struct Message {
   std::string text;   // "'acc': undeclared identifier"
 };
 
-// Compute shaders for Vulkan 1.3, SPIR-V 1.6. Safe to call from many threads; the first call on a thread pays for
+// Compute shaders. Safe to call from many threads; the first call on a thread pays for
 // glslang's built-ins. Debug names are kept for blocks, their members and specialization constants (reflection reads
 // them) and stripped from the module by strip(). Errors, at most 100 and of a few lines each; also a module past 4 MiB.
-Outcome<Spirv, std::vector<Message>> compile(std::string_view glsl, Optimization optimization);
+Outcome<Spirv, std::vector<Message>> compile(std::string_view glsl, Options options);
 
 // The module without names and other debug instructions, its ids renumbered in order of appearance: what is stored.
 Spirv strip(const Spirv& spirv);

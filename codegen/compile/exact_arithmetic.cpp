@@ -5,28 +5,11 @@
 #include <array>
 #include <set>
 #include <span>
-#include <spirv/unified1/spirv.hpp11>
+
+#include "codegen/compile/instructions.h"
 
 namespace qgen::compile {
 namespace {
-
-constexpr size_t kHeaderWords = 5;
-constexpr size_t kBoundWord = 3;
-
-struct Instruction {
-  spv::Op op;
-  std::span<const uint32_t> words;
-};
-
-template <typename Visit>
-void for_each_instruction(const Spirv& spirv, Visit visit) {
-  for (size_t at = kHeaderWords; at < spirv.size();) {
-    const size_t words = spirv[at] >> spv::WordCountShift;
-    if (words == 0 || words > spirv.size() - at) return;
-    visit(Instruction{static_cast<spv::Op>(spirv[at] & spv::OpCodeMask), std::span(spirv).subspan(at, words)});
-    at += words;
-  }
-}
 
 bool is_decoration(const Instruction& instruction) {
   return instruction.op == spv::Op::OpDecorate && instruction.words.size() == 3 &&
@@ -43,10 +26,6 @@ std::set<uint32_t> exact_results(const Spirv& spirv) {
 
 // Of reals; the third word of all of these is their result.
 bool is_arithmetic(spv::Op op) { return op >= spv::Op::OpSNegate && op <= spv::Op::OpDot; }
-
-uint32_t head(size_t words, spv::Op op) {
-  return static_cast<uint32_t>(words << spv::WordCountShift | static_cast<uint32_t>(op));
-}
 
 // Strings stand before names and decorations, decorations before types.
 bool is_behind_strings(spv::Op op) {

@@ -27,13 +27,6 @@ constexpr auto kReserved = std::to_array<std::string_view>({
     "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
     "wchar_t", "while", "xor", "xor_eq",
 });
-
-// Types that every operator's namespace holds.
-constexpr auto kOwnTypes = std::to_array<std::string_view>({
-    "Access", "BindingInfo", "BindingKind", "BlockField", "CostTerms", "DType", "Fit", "Interface", "Layout", "Name",
-    "Operand", "Operands", "Parameters", "Problem", "ProblemBuffer", "PushConstants", "Specialization", "Storage",
-    "Variant",
-});
 // clang-format on
 
 template <size_t N>
@@ -54,17 +47,6 @@ bool has_negative_value(const spec::Axis& axis) {
 }
 
 }  // namespace
-
-std::string pascal_case(std::string_view name) {
-  std::string text;
-  bool starts_word = true;
-  for (const char c : name) {
-    const bool is_gap = c == '_' || c == '.';
-    if (!is_gap) text += starts_word ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-    starts_word = is_gap;
-  }
-  return text;
-}
 
 std::string identifier(std::string_view name) {
   std::string text;
@@ -95,7 +77,7 @@ std::string cpp_type(const spec::Axis& axis) {
     case WordSet::own: break;
   }
   const std::string type = pascal_case(axis.name.value);
-  return is_in(kOwnTypes, type) || spec::is_macro(type) ? type + "Word" : type;
+  return spec::is_generated_type(type) || spec::is_macro(type) ? type + "_" : type;
 }
 
 std::string cpp_value(const spec::Axis& axis, const expression::Value& value) {
@@ -117,12 +99,11 @@ std::string words_array(const spec::Axis& axis) {
   return fmt::format("k{}Words", cpp_type(axis));
 }
 
-std::string word_type(std::string_view word_set) {
-  return fmt::format("{}::{}", kWordsNamespace, identifier(pascal_case(word_set)));
-}
-
+std::string word_enum(std::string_view word_set) { return identifier(pascal_case(word_set)); }
+std::string word_type(std::string_view word_set) { return fmt::format("{}::{}", kWordsNamespace, word_enum(word_set)); }
+std::string word_texts(std::string_view word_set) { return "k" + pascal_case(word_set); }
 std::string words_array(std::string_view word_set) {
-  return fmt::format("{}::k{}", kWordsNamespace, pascal_case(word_set));
+  return fmt::format("{}::{}", kWordsNamespace, word_texts(word_set));
 }
 
 std::string cpp_type(const spec::ProblemField& field) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// How the words of a spec are spelled in C++. Private to this room.
+// The C++ names of a spec's words. Private to this room.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 
 #include "codegen/expand/variant.h"
 #include "codegen/spec/spec.h"
+#include "codegen/spec/words.h"
 
 namespace qgen::emit {
 
@@ -16,8 +17,7 @@ namespace qgen::emit {
 // needs for itself get a `_` behind them.
 std::string identifier(std::string_view name);
 
-// "reduce_mode" -> "ReduceMode", "types.input" -> "TypesInput"
-std::string pascal_case(std::string_view name);
+using spec::pascal_case;
 
 // "quantize_affine.f32.vec4" -> "f32_vec4"; a variant without parameters is `only`.
 std::string enumerator(const spec::Spec& spec, const expand::Variant& variant);
@@ -36,8 +36,10 @@ std::string words_array(const spec::Axis& axis);
 
 // Words that attributes and problem fields can be. Their namespace keeps them apart from what a spec calls its own.
 constexpr std::string_view kWordsNamespace = "words";
-std::string word_type(std::string_view word_set);    // the enum: "words::Activation"
-std::string words_array(std::string_view word_set);  // its spellings: "words::kActivation"
+std::string word_enum(std::string_view word_set);    // within the namespace: "Activation"
+std::string word_type(std::string_view word_set);    // "words::Activation"
+std::string word_texts(std::string_view word_set);   // its spellings, within the namespace: "kActivation"
+std::string words_array(std::string_view word_set);  // "words::kActivation"
 
 std::string cpp_type(const spec::ProblemField& field);                         // "uint32_t", "words::Activation"
 std::string cpp_word(const spec::ProblemField& field, std::string_view word);  // "words::Activation::relu"

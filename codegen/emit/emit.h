@@ -15,11 +15,12 @@
 //   cpp/registry.{h,cpp}      registry.cpp          all operators
 //   cpp/tunings.cpp           tuning.cpp            times that were measured, of --tuning
 //   cpp/blob.S                registry.cpp          the blob, embedded
+//   cpp/all.cpp               registry.cpp          all other sources as one, where it is asked for
 //                             signature_tables.cpp  what callers see of its public operators
 //   MANIFEST.tsv              manifest.cpp          one line for each variant, for people and their diffs
 //   OPERATORS.md              operators_page.cpp    the same, as tables for people
 //   OPERATORS.json            operators_json.cpp    what callers see of all public operators, for other languages
-//   kernels.blob              runtime/library/      all modules, compressed: blob_writer.h
+//   kernels.blob              runtime/engine/library/      all modules, compressed: blob_writer.h
 //
 // Generated text holds no date, host, absolute path, compiler version or running number. Everything is sorted by id:
 // a new variant is a new line and moves none.
@@ -33,7 +34,7 @@
 #include "codegen/reflect/interface.h"
 #include "codegen/spec/spec.h"
 #include "common/diagnostic.h"
-#include "runtime/library/blob_writer.h"
+#include "runtime/engine/library/blob_writer.h"
 
 namespace qgen::emit {
 
@@ -65,6 +66,7 @@ struct File {
 
 struct Options {
   std::string name_space = "qgen::generated";
+  bool is_one_source = false;  // cpp/all.cpp too: for builds that do not know what operators there will be
 };
 
 // All of cpp/ and the manifest, for families sorted by name. Errors: a module that does not fit its spec (a binding

@@ -3,9 +3,11 @@
 #include "codegen/emit/expressions.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cassert>
+#include <map>
 
 #include "codegen/emit/cpp_names.h"
 
@@ -30,7 +32,7 @@ std::string read_symbol(const Spec& spec, const Symbol& symbol) {
   return symbol.type == expression::Type::boolean ? fmt::format("({} != 0)", value) : value;
 }
 
-// What functions of expressions call their parameters and structs, and what they call.
+// Names that generated functions of expressions already use.
 constexpr std::string_view kTaken[] = {"parameters", "specialization", "problem",      "device", "fit",
                                        "scope",      "groups",         "to",           "table",  "min",
                                        "max",        "ceil_div",       "choose",       "bytes",  "packed",
@@ -52,6 +54,46 @@ std::string name_list(const Spec& spec, const Expression& expression) {
             : "Name::" + identifier(name));
   }
   return names.empty() ? "{}" : fmt::format("table::kNamesOf<{}>", fmt::join(names, ", "));
+}
+
+// `RESULT NAME(const SelectionScope& scope) { return table::JOIN({EXPRESSION, ...}); }`
+void print_function_of_all(TextWriter& out, const Spec& spec, std::string_view result_and_name, std::string_view join,
+                           const std::vector<Expression>& expressions) {
+  Reads reads(spec);
+  for (const Expression& expression : expressions) reads.add(expression);
+  out.line("{}(const SelectionScope&{}) {{", result_and_name, reads.scope_name());
+  {
+    const auto indented = out.indent();
+    reads.print(out);
+    out.line("return table::{}({{", join);
+    {
+      const auto rows = out.indent();
+      const auto more = out.indent();
+      for (const Expression& expression : expressions) out.code(as_cpp(spec, expression) + ",");
+    }
+    out.text("});");
+  }
+  out.text("}");
+  out.blank();
+}
+
+// The list of architectures of an item: "kOnHopper".
+std::string list_of(const spec::RarelyBest& row) {
+  std::string name = "kOn";
+  for (const auto& architecture : row.on) name += spec::pascal_case(architecture.value);
+  return name;
+}
+
+// Each list once.
+void print_architectures(TextWriter& out, const std::vector<spec::RarelyBest>& rows) {
+  std::map<std::string, std::vector<std::string>> lists;
+  for (const auto& row : rows) {
+    std::vector<std::string> names;
+    for (const auto& architecture : row.on) names.push_back(quoted(architecture.value));
+    lists.emplace(list_of(row), std::move(names));
+  }
+  for (const auto& [list, names] : lists)
+    out.line("constexpr std::string_view {}[] = {{{}}};", list, fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -145,22 +187,26 @@ void print_conditions(TextWriter& out, const Spec& spec, const std::vector<spec:
   }
   out.text("};");
   out.blank();
-  Reads reads(spec);
-  for (const auto& condition : conditions) reads.add(condition.expression);
-  out.line("int {}(const SelectionScope&{}) {{", function, reads.scope_name());
+  std::vector<Expression> expressions;
+  for (const auto& condition : conditions) expressions.push_back(condition.expression);
+  print_function_of_all(out, spec, fmt::format("int {}", function), "first_false", expressions);
+}
+
+void print_rarely_best(TextWriter& out, const Spec& spec) {
+  if (spec.rarely_best.empty()) return;
+  print_architectures(out, spec.rarely_best);
+  std::vector<Expression> expressions;
+  out.text("constexpr RarelyBestInfo kRarelyBest[] = {");
   {
     const auto indented = out.indent();
-    reads.print(out);
-    out.text("return table::first_false({");
-    {
-      const auto rows = out.indent();
-      const auto more = out.indent();
-      for (const auto& condition : conditions) out.code(as_cpp(spec, condition.expression) + ",");
+    for (const auto& row : spec.rarely_best) {
+      out.code(fmt::format("{{{}, {}, {}}},", quoted(row.when.text), list_of(row), quoted(row.because)));
+      expressions.push_back(row.when.expression);
     }
-    out.text("});");
   }
-  out.text("}");
+  out.text("};");
   out.blank();
+  print_function_of_all(out, spec, "uint64_t rarely_best_when", "bits_of", expressions);
 }
 
 }  // namespace qgen::emit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A spec's expressions as C++ functions of a SelectionScope. Private to this room.
+// Prints a spec's expressions as C++ functions of a SelectionScope. Private to this room.
 //
 //   define: {rest: width % vec}
 //   applies_when: [rest == 0]
@@ -62,5 +62,8 @@ void print_function(TextWriter& out, const spec::Spec& spec, std::string_view re
 // The table of a list of conditions and the function that finds the first to fail. No conditions: neither.
 void print_conditions(TextWriter& out, const spec::Spec& spec, const std::vector<spec::Condition>& conditions,
                       std::string_view table, std::string_view function);
+
+// The table of `rarely_best` and the function that says which of them hold. Nothing where the spec has none.
+void print_rarely_best(TextWriter& out, const spec::Spec& spec);
 
 }  // namespace qgen::emit

@@ -21,7 +21,7 @@ void add(const Spec& spec, const Expression& expression, FieldNames& names) {
   }
 }
 
-// What is asked of the spec's own kernels.
+// The fields that the spec's own kernels read.
 FieldNames read_by_kernels(const Spec& spec) {
   FieldNames names;
   for (const spec::Condition& condition : spec.applies_when) add(spec, condition.expression, names);
@@ -33,11 +33,11 @@ FieldNames read_by_kernels(const Spec& spec) {
 }
 
 // The fields of ours from which the step makes one of its family's.
-void add_passed(const Spec& spec, const spec::Step& step, std::string_view field, FieldNames& names) {
+void add_passed(const Spec& spec, const spec::Step& step, const spec::ProblemField& field, FieldNames& names) {
   const std::string_view text = spec::expression_of(spec, step, field);
   if (find_field(spec, text) != nullptr) {
     names.emplace(text);
-  } else if (const auto* said = spec::said_of(step.problem, field)) {
+  } else if (const auto* said = spec::said_of(step.problem, field.name.value)) {
     add(spec, said->second.expression, names);
   } else if (const Expression* definition = spec.scope.find_definition(text)) {
     add(spec, *definition, names);
@@ -55,7 +55,10 @@ std::set<std::string, std::less<>> fields_read(const Spec& spec, std::span<const
       const auto family = std::ranges::find(families, step.kernel.value,
                                             [](const Family& f) -> const std::string& { return f.spec->name.value; });
       if (family == families.end()) continue;  // print_recipes() reports it
-      for (const std::string& field : read_by_kernels(*family->spec)) add_passed(spec, step, field, names);
+      const FieldNames read = read_by_kernels(*family->spec);
+      for (const spec::ProblemField& field : family->spec->problem) {
+        if (read.contains(field.name.value)) add_passed(spec, step, field, names);
+      }
     }
   }
   return names;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which fields of a problem a choice can depend on. Two problems that differ in others alone are one question: they
-// have one key, and what was measured for the one holds for the other.
+// The problem fields on which a choice can depend. Two problems that differ in other fields only have the same problem
+// key, so they share measured times.
 //
 //   problem: {m: u32, n: u32, scale: f32}
 //   applies_when: [m % 4 == 0]

@@ -16,12 +16,10 @@ namespace {
 using spec::Attribute;
 using spec::SignatureTensor;
 
-std::string said(const Attribute& attribute) {
-  constexpr std::string_view kWords = "words::";
-  const std::string member = "attributes." + identifier(attribute.name.value), type = value_type(attribute);
-  const bool is_word = type.starts_with(kWords);
-  return fmt::format("{{\"{}\", graph::said({}{})}}", attribute.name.value,
-                     is_word ? fmt::format("words::k{}, ", type.substr(kWords.size())) : "", member);
+std::string value_text(const Attribute& attribute) {
+  return fmt::format("{{\"{}\", graph::to_value({}attributes.{})}}", attribute.name.value,
+                     attribute.is_word() ? words_array(attribute.word_set) + ", " : "",
+                     identifier(attribute.name.value));
 }
 
 std::string quoted_name(const SignatureTensor& tensor) { return fmt::format("\"{}\"", tensor.operand->name.value); }
@@ -43,7 +41,7 @@ void print_node(TextWriter& out, const Public& op) {
     if (is_given(tensor))
       inputs.push_back(fmt::format("{{{}, inputs.{}}}", quoted_name(tensor), identifier(tensor.operand->name.value)));
   }
-  for (const Attribute* attribute : op.signature.attributes) attributes.push_back(said(*attribute));
+  for (const Attribute* attribute : op.signature.attributes) attributes.push_back(value_text(*attribute));
   for (const SignatureTensor* tensor : outputs) names.push_back(quoted_name(*tensor));
   for (size_t i = 0; i < outputs.size(); ++i) values.push_back(fmt::format("made[{}]", i));
 
@@ -81,7 +79,7 @@ std::string graph_nodes_header(std::span<const Family> families, const Options& 
   out.blank();
   out.text("#include \"operators.h\"");
   if (operators.empty()) return std::move(out).take();
-  out.text("#include \"runtime/graph/builder.h\"");
+  out.text("#include \"qgen/graph.h\"");
   out.blank();
   out.text(open_namespace(options, "operators"));
   out.blank();

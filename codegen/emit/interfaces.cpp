@@ -12,6 +12,9 @@
 //   };
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
 #include "codegen/emit/shared_values.h"
@@ -96,10 +99,19 @@ std::string print_binds(const Spec& spec, const Shape& shape, SharedValues& shar
 
 // ---- what they need and use -----------------------------------------------------------------------------------------
 
-std::string needs_of(FeatureMask mask) {
+std::string needs_of(FeatureMask mask, SharedValues& shared) {
+  constexpr size_t kMostInARow = 1;
   Rows bits;
   for (const std::string_view feature : names(mask)) bits.push_back(fmt::format("bit(Feature::{})", feature));
-  return bits.empty() ? "0" : fmt::format("{}", fmt::join(bits, " | "));
+  if (bits.empty()) return "0";
+  std::string value = fmt::format("{}", fmt::join(bits, " | "));
+  return bits.size() <= kMostInARow ? value : shared.print_value("FeatureMask", "needs", value);
+}
+
+// One stands for all where all are alike.
+Rows for_all_alike(Rows rows) {
+  if (std::ranges::adjacent_find(rows, std::not_equal_to<>()) == rows.end() && !rows.empty()) rows.resize(1);
+  return rows;
 }
 
 Rows matrix_rows(const std::vector<CooperativeMatrixShape>& shapes) {
@@ -120,7 +132,7 @@ Rows matrices_of_rows(const std::vector<reflect::Resources>& resources, SharedVa
     has_matrices |= !row.cooperative_matrices.empty();
     rows.push_back(shared.print("CooperativeMatrixShape", "matrices", matrix_rows(row.cooperative_matrices)));
   }
-  return has_matrices ? rows : Rows();
+  return has_matrices ? for_all_alike(std::move(rows)) : Rows();
 }
 
 // A row of kInterfaceRows, trailing fields left out where they are nothing.
@@ -135,9 +147,9 @@ std::string interface_row(const Spec& spec, const Shape& shape, SharedValues& sh
     shared_bytes.push_back(fmt::format("{}", row.shared_bytes));
   }
   std::string row = "{&" + binds;
-  row += ", " + shared.print_filled("uint32_t", digested("workgroup"), "[3]", workgroups);
-  row += ", " + shared.print_filled("uint32_t", digested("shared_bytes"), "", shared_bytes);
-  const std::string needs = needs_of(shape.interface->needs);
+  row += ", " + shared.print_filled("uint32_t", digested("workgroup"), "[3]", for_all_alike(std::move(workgroups)));
+  row += ", " + shared.print_filled("uint32_t", digested("shared_bytes"), "", for_all_alike(std::move(shared_bytes)));
+  const std::string needs = needs_of(shape.interface->needs, shared);
   if (needs != "0" || matrices != "{}") row += ", " + needs;
   if (matrices != "{}") row += ", " + matrices;
   return fmt::format("{}}},  // {}", row, shape.name);
@@ -146,9 +158,7 @@ std::string interface_row(const Spec& spec, const Shape& shape, SharedValues& sh
 }  // namespace
 
 void print_interfaces(TextWriter& out, const OperatorModel& model) {
-  out.text(
-      "// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of "
-      "kSpecializations.");
+  out.text("// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.");
   SharedValues shared(out);
   Rows rows;
   for (const Shape& shape : model.shapes) rows.push_back(interface_row(model.spec(), shape, shared));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What an operator's expressions speak of: names with the words they may have, and their values, so that the runtime
-// can say of a condition that failed "width 1023 is not a multiple of vec 4". Parameters and specialization constants
-// are printed here, an operator's own names; of the problem's fields and the device's numbers there are tables already,
-// which table_builder.h puts behind them.
+// Prints the names that an operator's expressions use, with their possible words and their values. With them the
+// runtime explains a failed condition: "width 1023 is not a multiple of vec 4". Only an operator's parameters and
+// specialization constants are printed here. Problem fields and device numbers already have tables, which
+// table_builder.h appends.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -33,8 +33,7 @@ void print_head(TextWriter& out, const OperatorModel& model) {
   out.text("#include <cstdint>");
   out.text("#include <vector>");
   out.blank();
-  out.text("#include \"runtime/library/kernel_info.h\"");
-  out.text("#include \"runtime/library/required.h\"");
+  out.text("#include \"qgen/kernels.h\"");
   if (std::ranges::any_of(spec.problem, &spec::ProblemField::is_word)) out.text("#include \"words.h\"");
   out.blank();
 }

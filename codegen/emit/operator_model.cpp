@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Holds every module against its spec, which is the last moment to find a hand-written block that speaks of fields the
-// caller cannot fill.
+// Compares every module with its spec. This is the last check for a hand-written block with fields that the caller
+// cannot fill.
 #include "codegen/emit/operator_model.h"
 
 #include <fmt/format.h>
@@ -49,7 +49,7 @@ std::string field_names(const spec::Spec& spec) {
   return names.empty() ? "no block: the spec has no problem fields" : "one of " + join_sorted(std::move(names));
 }
 
-// Collects what is wrong with the kernels of one family; a fault that many share is told once, of the first.
+// Collects the faults of one family's kernels. A fault that many share is reported once, for the first.
 class Checker {
  public:
   explicit Checker(const spec::Spec& spec) : spec_(spec) {}
@@ -93,10 +93,9 @@ class Checker {
              "a storage buffer or a storage image", "use declare()");
     } else if (binding.kind == BindingKind::storage_buffer && !binding.is_aliased &&
                may_share_bytes(spec_.operands[binding.binding], spec_.operands)) {
-      report(
-          fmt::format("operand '{}' is declared as if its bytes were no other's, and the spec has something in place",
-                      spec_.operands[binding.binding].name.value),
-          "", "use declare()");
+      report(fmt::format("operand '{}' is declared 'restrict', and the spec has an 'in_place'",
+                         spec_.operands[binding.binding].name.value),
+             "", "use declare()");
     }
   }
 
@@ -136,8 +135,8 @@ class Checker {
     const bool is_one = std::any_of(sides.begin(), sides.end(), [&](uint32_t side) { return side == value; });
     if (value == all || is_one) return;
     Diagnostic& error = report(
-        fmt::format("'{}' is {}, and the module has workgroups of {}", axis.name.value, value, fmt::join(sides, "x")),
-        "that many invocations in a workgroup, or on one of its sides",
+        fmt::format("'{}' is {}, but the module has workgroups of {}", axis.name.value, value, fmt::join(sides, "x")),
+        "that many invocations in a workgroup, or in one of its dimensions",
         fmt::format("declare it in the template: ${{local_size({})}}", axis.name.value));
     error.where = axis.name.where;
   }

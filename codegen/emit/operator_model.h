@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What an operator's header and tables are both printed from: the family, its different blocks and interfaces, each
-// under a name that depends on its content alone. Private to this room.
+// The data from which an operator's header and tables are printed: the family, its different blocks and interfaces,
+// each under a name that depends on its content alone. Private to this room.
 #pragma once
 
 #include <cstdint>

@@ -170,16 +170,18 @@ void print_fit(TextWriter& out, const Spec& spec) {
   if (spec.fit.empty()) return;
   std::vector<std::string> names, values, members, read;
   for (const auto& constant : spec.fit) {
-    names.push_back(quoted(fmt::format("{}.{}", spec::stem(constant.name.where.file), constant.name.value)));
+    names.push_back(quoted(constant.label));
     values.push_back(fmt::format("{}", constant.value));
-    members.push_back(identifier(constant.name.value));
+    members.push_back(
+        fmt::format("double {};{}", identifier(constant.name.value),
+                    constant.unit.empty() ? "" : fmt::format("  // {}: {}", constant.unit, constant.help)));
     read.push_back(fmt::format("values[{}]", read.size()));
   }
   out.filled("constexpr std::string_view kFitNames[] = {", names, "};");
   out.filled("constexpr double kFitValues[] = {", values, "};");
   out.blank();
   out.text("struct Fit {");
-  out.code(fmt::format("  double {};", fmt::join(members, ", ")));
+  for (const std::string& member : members) out.line("  {}", member);
   out.text("};");
   out.text("Fit fit_of(const SelectionScope& scope) {");
   {
@@ -220,7 +222,7 @@ void print_kernels(TextWriter& out, const OperatorModel& model) {
     out.text("return std::to_array<table::Row<Parameters>>({");
     {
       const auto rows = out.indent();
-      for (size_t k = 0; k < kernels.size(); ++k) out.text(kernel_row(model.spec(), kernels[k], model.interface[k]));
+      for (size_t k = 0; k < kernels.size(); ++k) out.code(kernel_row(model.spec(), kernels[k], model.interface[k]));
     }
     out.text("});");
   }
@@ -247,20 +249,10 @@ void print_grid_function(TextWriter& out, const Spec& spec) {
   out.blank();
 }
 
-// What the operator calls its cost, and its cost in steps; empty: it has one.
-struct CostNames {
-  std::string cost = "cost", staged;
-};
-CostNames print_cost(TextWriter& out, const Spec& spec) {
-  const std::string steps = spec.cost ? print_staged_cost(out, spec) : "";
-  if (!steps.empty()) return {fmt::format("table::cost<{}>", steps), fmt::format("&table::kStagedCost<{}>", steps)};
-  if (spec.cost) {
-    print_function(out, spec, "Real", "cost", *spec.cost);
-  } else {
-    out.text("Real cost(const SelectionScope&) { return 0; }");
-    out.blank();
-  }
-  return {};
+void print_cost(TextWriter& out, const Spec& spec) {
+  if (spec.cost) return print_function(out, spec, "Real", "cost", *spec.cost);
+  out.text("Real cost(const SelectionScope&) { return 0; }");
+  out.blank();
 }
 
 // ---- the operator ---------------------------------------------------------------------------------------------------
@@ -279,7 +271,7 @@ std::string tolerance_of(const Spec& spec) {
   return parts.empty() ? "" : fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
 
-void print_operator(TextWriter& out, const OperatorModel& model, const CostNames& cost) {
+void print_operator(TextWriter& out, const OperatorModel& model) {
   const Spec& spec = model.spec();
   const bool has_kernels = !model.family->kernels.empty();
   out.text("constinit const OperatorInfo op = {");
@@ -298,6 +290,7 @@ void print_operator(TextWriter& out, const OperatorModel& model, const CostNames
     field(true, "names", "kNames");
     field(!spec.applies_when.empty(), "conditions", "kConditions");
     field(!spec.require_device.empty(), "device_conditions", "kDeviceConditions");
+    field(!spec.rarely_best.empty(), "rarely_best", "kRarelyBest");
     field(!spec.specialization.empty(), "specialization_names", "kSpecializationNames");
     field(!spec.specialization.empty(), "specializations", "kSpecializations");
     field(!spec.constants.empty(), "constants_count", fmt::format("{}", spec.constants.size()));
@@ -309,13 +302,13 @@ void print_operator(TextWriter& out, const OperatorModel& model, const CostNames
     field(true, "value", "value");
     field(true, "first_failing", spec.applies_when.empty() ? "table::all_hold" : "first_failing");
     field(true, "first_failing_device", spec.require_device.empty() ? "table::all_hold" : "first_failing_device");
+    field(!spec.rarely_best.empty(), "rarely_best_when", "rarely_best_when");
     field(has_kernels, "grid", "grid");
-    field(has_kernels, "cost", cost.cost);
+    field(has_kernels, "cost", "cost");
     const std::string tolerance = tolerance_of(spec);
     field(!tolerance.empty(), "tolerance", tolerance);
     field(!spec.fit.empty(), "fit_names", "kFitNames");
     field(!spec.fit.empty(), "fit_values", "kFitValues");
-    field(!cost.staged.empty(), "staged_cost", cost.staged);
   }
   out.text("};");
   out.blank();
@@ -348,9 +341,7 @@ Result<std::string> operator_tables(const OperatorModel& model, std::span<const 
   out.line("#include \"{}.h\"", spec.name.value);
   out.blank();
   out.text("#include \"modules.h\"");
-  out.text("#include \"vocabulary/features.h\"");
-  if (!spec::signatures_of(spec).empty()) out.text("#include \"runtime/library/signature_info.h\"");
-  out.text("#include \"runtime/library/table_builder.h\"");
+  out.text("#include \"qgen/table_builder.h\"");
   if (std::ranges::any_of(spec.attributes, &spec::Attribute::is_word)) out.text("#include \"words.h\"");
   out.blank();
   out.text(open_namespace(options, identifier(spec.name.value)));
@@ -363,21 +354,21 @@ Result<std::string> operator_tables(const OperatorModel& model, std::span<const 
   if (!spec.specialization.empty()) print_specialization_of(out, spec);
   print_conditions(out, spec, spec.applies_when, "kConditions", "first_failing");
   print_conditions(out, spec, spec.require_device, "kDeviceConditions", "first_failing_device");
-  CostNames cost;
+  print_rarely_best(out, spec);
   if (!model.family->kernels.empty()) {
     print_specializations(out, spec);
     print_constants(out, spec);
     print_form_function(out, spec);
     print_grid_function(out, spec);
     print_fit(out, spec);
-    cost = print_cost(out, spec);
+    print_cost(out, spec);
     print_interfaces(out, model);
     print_kernels(out, model);
   }
   if (Diagnostics errors = print_recipes(out, spec, families); !errors.empty()) return errors;
   out.text("}  // namespace");
   out.blank();
-  print_operator(out, model, cost);
+  print_operator(out, model);
   print_signatures(out, spec);
   out.text(close_namespace(options, identifier(spec.name.value)));
   return std::move(out).take();

@@ -97,6 +97,10 @@ void print_inputs(TextWriter& out, const Public& op) {
                                    tensor.is_optional ? " = {}" : ""),
                        comment_of(tensor)});
   }
+  for (const SignatureTensor* tensor : outputs_of(op)) {
+    members.push_back({fmt::format("typename As::Output {} = {{}};", identifier(tensor->operand->name.value)),
+                       "written to; without: the call makes it"});
+  }
   out.text("template <typename As>");
   print_struct(out, op.type() + "Inputs", members);
 }
@@ -164,8 +168,7 @@ std::string operators_header(std::span<const Family> families, const Options& op
   out.text("//   infer(inputs, attributes)                   after those checks; written by hand for each operator");
   out.text("#pragma once");
   out.blank();
-  out.text("#include \"runtime/library/required.h\"");
-  out.text("#include \"runtime/calls/given.h\"");
+  out.text("#include \"qgen/infer.h\"");
   out.text("#include \"words.h\"");
   out.blank();
   out.text(open_namespace(options, "operators"));

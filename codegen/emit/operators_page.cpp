@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// OPERATORS.md: what callers see of each operator, as tables for people.
+// Prints OPERATORS.md: the signature of each operator, as tables for people.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -56,8 +56,8 @@ std::string default_of(const spec::Attribute& attribute) {
 }
 
 std::string notes_of(const spec::Attribute& attribute) {
-  const char* separator = attribute.help.empty() || attribute.unit.empty() ? "" : "; ";
-  return cell(fmt::format("{}{}{}", attribute.help, separator, attribute.unit));
+  if (attribute.unit.empty()) return cell(attribute.help);
+  return cell(fmt::format("{}{}in {}", attribute.help, attribute.help.empty() ? "" : "; ", attribute.unit));
 }
 
 void print(TextWriter& out, const spec::Spec& spec, const spec::Signature& signature) {
@@ -66,7 +66,7 @@ void print(TextWriter& out, const spec::Spec& spec, const spec::Signature& signa
   out.line("{}", signature.summary);
   for (const spec::Alias& alias : signature.aliases) out.line("Also called {}, {}.", alias.name.value, alias.part);
   out.blank();
-  out.text("| tensor | dtypes | shape | |");
+  out.text("| tensor | dtypes | shape | notes |");
   out.text("|---|---|---|---|");
   for (const spec::SignatureTensor& tensor : signature.tensors) {
     if (tensor.role == Role::derived) continue;
@@ -75,7 +75,7 @@ void print(TextWriter& out, const spec::Spec& spec, const spec::Signature& signa
   }
   out.blank();
   if (signature.attributes.empty()) return;
-  out.text("| attribute | can be | default | |");
+  out.text("| attribute | values | default | notes |");
   out.text("|---|---|---|---|");
   for (const spec::Attribute* attribute : signature.attributes) {
     out.line("| `{}` | {} | {} | {} |", attribute->name.value, cell(values_of(spec, signature, *attribute)),
@@ -97,7 +97,15 @@ std::string operators_page(std::span<const Family> families) {
   }
   if (operators.empty()) return "";
   std::string text = fmt::format("<!-- {}. Do not edit. -->\n# Operators\n\n", kGeneratedMark);
-  text += "What their specs say of them. `OPERATORS.json` has the same for programs.\n\n";
+  text +=
+      "For people who call an operator. A section lists the tensors and attributes of one operator, as its spec "
+      "describes\n"
+      "them. `OPERATORS.json` has the same for programs.\n"
+      "\n"
+      "* `[...]` is any shape. Dimensions with the same letter are equal in all tensors of a call.\n"
+      "* A *view* is a tensor with strides. A *weight* is packed once, into the form that the kernel reads.\n"
+      "* An attribute is *needed* if it has no default.\n"
+      "\n";
   for (const auto& [name, section] : operators) text += section;
   text.pop_back();  // the last section's empty line
   return text;

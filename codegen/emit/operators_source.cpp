@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// operators.cpp: what is the same for every operator, from a caller's structs or from names to infer(), and from there
-// to a run.
+// Prints operators.cpp: from a caller's structs or names to infer(), and from there to a run.
 #include <fmt/format.h>
 
 #include <map>
@@ -68,6 +67,9 @@ void print_call(TextWriter& out, const Public& op) {
     for (const SignatureTensor* tensor : placed(op)) {
       out.line("given.set_place({}, places.{});", tensor->index, identifier(tensor->operand->name.value));
     }
+    for (const SignatureTensor* tensor : outputs_of(op)) {
+      out.line("given.set_output({}, inputs.{});", tensor->index, identifier(tensor->operand->name.value));
+    }
     out.line("return checked(given, infer_{});", name);
   }
   out.text("}");
@@ -75,12 +77,16 @@ void print_call(TextWriter& out, const Public& op) {
 
 void print_run(TextWriter& out, const Public& op) {
   const std::string name = identifier(op.signature.name);
-  std::vector<std::string> described, arguments;
+  std::vector<std::string> described, outputs_described, arguments;
   for (const SignatureTensor& tensor : op.signature.tensors) {
     const std::string member = identifier(tensor.operand->name.value);
-    if (is_given(tensor)) described.push_back(fmt::format(".{0} = desc_of(inputs.{0})", member));
-    arguments.push_back(is_given(tensor) ? fmt::format("argument_of(inputs.{})", member) : "{}");
+    const bool is_output = tensor.role == TensorInfo::Role::output;
+    const std::string description = fmt::format(".{0} = desc_of(inputs.{0})", member);
+    if (is_given(tensor)) described.push_back(description);
+    if (is_output) outputs_described.push_back(description);  // behind the inputs, as the struct has them
+    arguments.push_back(is_given(tensor) || is_output ? fmt::format("argument_of(inputs.{})", member) : "{}");
   }
+  described.insert(described.end(), outputs_described.begin(), outputs_described.end());
   auto parameters = parameters_of(op, "OnDevice", Defaults::left_out);
   parameters.insert(parameters.begin(), "Context& context");
   print_function_head(out, fmt::format("Expected<{}> {}(", result_type(op), name), parameters, ") {");

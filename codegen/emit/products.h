@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One function a generated file. Private to this room.
+// One function for each generated file. Private to this room.
 #pragma once
 
 #include <span>
@@ -19,18 +19,15 @@ std::string operator_header(const OperatorModel& model, const Options& options);
 Result<std::string> operator_tables(const OperatorModel& model, std::span<const Family> families,
                                     const Options& options);
 
-// Parts of operator_tables(). What expressions speak of: `Name` and `kNames`; and the value of each.
+// Parts of operator_tables(). The names in expressions, `Name` and `kNames`, and the value of each.
 void print_names(TextWriter& out, const spec::Spec& spec);
 void print_value_function(TextWriter& out, const spec::Spec& spec);
-// The cost of a spec in steps; the functions that table::cost and table::kStagedCost take: "cost_terms, costs". Empty:
-// it has one step only, and nothing is printed.
-std::string print_staged_cost(TextWriter& out, const spec::Spec& spec);
-// What modules bind, need and use: `Interface` and `kInterfaces`.
+// Bindings, needs and resources of modules: `Interface` and `kInterfaces`.
 void print_interfaces(TextWriter& out, const OperatorModel& model);
 // `kRecipes`, if there are any. Errors: steps that do not fit the kernels they name.
 Diagnostics print_recipes(TextWriter& out, const spec::Spec& spec, std::span<const Family> families);
 
-// What callers see, behind the operator's table: `signatures`, if there are any.
+// The signatures for callers, after the operator's table: `signatures`, if there are any.
 void print_signatures(TextWriter& out, const spec::Spec& spec);
 
 std::string words_header(std::span<const Family> families, const Options& options);
@@ -39,6 +36,7 @@ std::string registry_header(const Options& options);
 std::string registry_source(std::span<const Family> families, const Options& options);
 std::string tunings_source(std::span<const CheckedTuning> tunings, const Options& options);
 std::string blob_source(const Options& options);
+std::string one_source(std::span<const Family> families);
 std::string operators_header(std::span<const Family> families, const Options& options);
 std::string operators_source(std::span<const Family> families, const Options& options);
 std::string graph_nodes_header(std::span<const Family> families, const Options& options);
@@ -47,7 +45,7 @@ std::string operators_json(std::span<const Family> families);
 std::string operators_page(std::span<const Family> families);  // empty likewise
 std::string manifest(std::span<const Family> families);
 
-// "namespace qgen::generated::quantize_affine {", and what makes qgen's names known in namespaces outside qgen.
+// "namespace qgen::generated::quantize_affine {", and a using-directive for namespaces outside qgen.
 std::string open_namespace(const Options& options, std::string_view inner);
 std::string close_namespace(const Options& options, std::string_view inner);
 

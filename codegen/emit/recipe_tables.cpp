@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Recipes. A step is a kernel of this spec or of another: where its operands come from, how its problem is made of
-// ours, which of its variants will do. What several steps have in common is printed once.
+// Prints recipes. A step is a kernel of this spec or of another one. It has the sources of its operands, a function
+// that makes its problem from the recipe's, and its allowed variants. Parts that several steps share are printed once.
 //
 //   constexpr OperandSource row_sum_partial_operands[] = {table::ours(Operand::input), table::scratch(0)};
 //   void row_sum_partial_problem(const SelectionScope& scope, void* step_problem) {...}
@@ -152,7 +152,7 @@ class RecipePrinter {
   // A field of ours as it is, where the types are the same, or an expression.
   std::string set_field(const spec::Step& step, const spec::ProblemField& field, Reads& reads) {
     const std::string field_name = identifier(field.name.value);
-    const std::string_view text = spec::expression_of(spec_, step, field.name.value);
+    const std::string_view text = spec::expression_of(spec_, step, field);
     const auto same = std::find_if(spec_.problem.begin(), spec_.problem.end(), [&](const auto& ours) {
       return ours.name.value == text && ours.kind == field.kind && ours.count == field.count &&
              ours.word_set == field.word_set;
@@ -168,11 +168,11 @@ class RecipePrinter {
     return fmt::format("table::set(to.{}, {});", field_name, as_cpp(spec_, *passed));
   }
 
-  // What the step says, or our definition of the field's name.
+  // What the step says, or our definition of the field's name, or its default.
   std::optional<expression::Expression> passed_expression(const spec::Step& step, const spec::ProblemField& field) {
     if (const auto* said = spec::said_of(step.problem, field.name.value)) return said->second.expression;
     const auto wanted = field.kind == spec::FieldKind::f32 ? expression::Type::real : expression::Type::integer;
-    auto parsed = expression::parse(field.name.value, step.kernel.where, spec_.scope, wanted);
+    auto parsed = expression::parse(spec::expression_of(spec_, step, field), step.kernel.where, spec_.scope, wanted);
     if (parsed) return *std::move(parsed);
     errors_.insert(errors_.end(), parsed.error().begin(), parsed.error().end());
     return std::nullopt;

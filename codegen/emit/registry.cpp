@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What joins the operators of a run: their order, their modules' places, the blob.
+// Prints the registry, which joins the operators of a run: their order, the positions of their modules, the blob.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,6 +92,16 @@ std::string modules_header(std::span<const Family> families, const Options& opti
   return std::move(out).take();
 }
 
+// Every source but the typed functions, which need an infer() each.
+std::string one_source(std::span<const Family> families) {
+  TextWriter out;
+  print_head(out, "//");
+  for (const Family& family : families) out.line("#include \"{}.cpp\"", family.spec->name.value);
+  out.text("#include \"registry.cpp\"");
+  out.text("#include \"tunings.cpp\"");
+  return std::move(out).take();
+}
+
 std::string registry_header(const Options& options) {
   TextWriter out;
   print_head(out, "//");
@@ -99,7 +109,7 @@ std::string registry_header(const Options& options) {
   out.text("// All operators of this run, for KernelLibrary::open().");
   out.text("#pragma once");
   out.blank();
-  out.text("#include \"runtime/library/kernel_info.h\"");
+  out.text("#include \"qgen/kernels.h\"");
   out.blank();
   out.text(open_namespace(options, ""));
   out.blank();
@@ -114,8 +124,6 @@ std::string registry_source(std::span<const Family> families, const Options& opt
   TextWriter out;
   print_head(out, "//");
   out.text("#include \"registry.h\"");
-  out.blank();
-  out.text("#include \"runtime/library/signature_info.h\"");
   out.blank();
   for (const Family& family : families) out.line("#include \"{}.h\"", family.spec->name.value);
   out.blank();
@@ -223,6 +231,7 @@ Result<std::vector<File>> emit(std::span<const Family> families, std::span<const
   files.push_back({"cpp/registry.cpp", registry_source(families, options)});
   files.push_back({"cpp/tunings.cpp", tunings_source(tunings, options)});
   files.push_back({"cpp/blob.S", blob_source(options)});
+  if (options.is_one_source) files.push_back({"cpp/all.cpp", one_source(families)});
   files.push_back({"MANIFEST.tsv", manifest(families)});
   if (std::string json = operators_json(families); !json.empty()) {
     files.push_back({"OPERATORS.json", std::move(json)});

@@ -36,6 +36,12 @@ std::string SharedValues::print_struct(std::string_view type, std::string_view p
   return print_lines(type, prefix, " = {", "  ", fields);
 }
 
+std::string SharedValues::print_value(std::string_view type, std::string_view prefix, const std::string& value) {
+  const auto [name, is_new] = names_.name(digested(prefix), value);
+  if (is_new) out_.code(fmt::format("constexpr {} {} = {};", type, name, value));
+  return name;
+}
+
 std::string SharedValues::print_function(std::string_view result, const Names& names, std::string_view parameters,
                                          const Rows& body) {
   const auto [name, is_new] = names_.name(names, fmt::format("{}", fmt::join(body, "\n")));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Arrays, structs and functions of generated tables that several rows refer to: each is printed when it is first named.
-// Its name says what it is, as far as a caller can say that; else it comes from the content. Private to this room.
+// Arrays, structs and functions that several rows of generated tables share; each is printed when it is first used. Its
+// name describes it if the caller gives a name; else the name comes from the content. Private to this room.
 #pragma once
 
 #include <string>
@@ -28,6 +28,9 @@ class SharedValues {
 
   // `{.field = value, ...}`.
   std::string print_struct(std::string_view type, std::string_view prefix, const Rows& fields);
+
+  // `constexpr TYPE NAME = VALUE;`.
+  std::string print_value(std::string_view type, std::string_view prefix, const std::string& value);
 
   // `RESULT NAME(PARAMETERS) { BODY }`.
   std::string print_function(std::string_view result, const Names& names, std::string_view parameters,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What callers see of an operator, as tables of runtime/library/signature_info.h. Public operators of one spec share
-// the tables in which they do not differ.
+// Prints an operator's signature as tables of runtime/engine/library/signature_info.h. Public operators of one spec
+// share the tables in which they do not differ.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,16 +18,16 @@
 #include "codegen/emit/products.h"
 #include "codegen/spec/device_names.h"
 #include "codegen/support/text_writer.h"
-#include "runtime/library/tuning_info.h"
-#include "runtime/selector/force.h"
-#include "runtime/selector/select.h"
+#include "runtime/engine/library/tuning_info.h"
+#include "runtime/engine/selector/force.h"
+#include "runtime/engine/selector/select.h"
 
 namespace qgen::emit {
 namespace {
 
 // ---- ids ------------------------------------------------------------------------------------------------------------
 
-// "workgroup128" of each row, as runtime/selector spells them; the fields of a record follow each other.
+// "workgroup128" of each row, as runtime/engine/selector spells them; the fields of a record follow each other.
 std::set<std::string, std::less<>> specialization_ids(const spec::Spec& spec) {
   std::set<std::string, std::less<>> ids;
   for (const std::vector<uint32_t>& row : specialization_rows(spec)) {
@@ -54,8 +55,18 @@ class Finder {
     }
   }
 
+  // Why no problem of the operator can have this key; empty: one can.
+  std::string fault_of_key(std::string_view key) {
+    const auto family = places_.find(operator_of(key));
+    if (family == places_.end()) return "";
+    auto [shape, is_new] = shapes_.try_emplace(family->second);
+    if (is_new) shape->second.describe(*families_[family->second].spec);
+    const auto problem = problem_of(key, shape->second.op);
+    return problem ? "" : problem.error().message;
+  }
+
   // The kernels that a choice of the operator launches; nullopt: there is no such choice.
-  std::optional<std::vector<KernelPlace>> find(std::string_view op, std::string_view choice) const {
+  std::optional<std::vector<KernelIndex>> find(std::string_view op, std::string_view choice) const {
     const auto family = places_.find(op);
     if (family == places_.end()) return std::nullopt;
     const size_t parenthesis = choice.find('(');
@@ -67,22 +78,22 @@ class Finder {
   }
 
  private:
-  std::optional<KernelPlace> find_kernel(size_t family, std::string_view id) const {
+  std::optional<KernelIndex> find_kernel(size_t family, std::string_view id) const {
     const size_t slash = id.find('/');
     const auto& kernels = families_[family].kernels;
     const auto kernel =
         std::ranges::find(kernels, id.substr(0, slash), [](const Kernel& k) { return std::string_view(k.variant.id); });
     const std::string_view specialization = slash == id.npos ? "" : id.substr(slash + 1);
     if (kernel == kernels.end() || !specializations_[family].contains(specialization)) return std::nullopt;
-    return KernelPlace{family, static_cast<size_t>(kernel - kernels.begin())};
+    return KernelIndex{family, static_cast<size_t>(kernel - kernels.begin())};
   }
 
-  std::optional<std::vector<KernelPlace>> find_steps(const spec::Spec& spec, std::string_view id,
+  std::optional<std::vector<KernelIndex>> find_steps(const spec::Spec& spec, std::string_view id,
                                                      const std::vector<std::string>& kernels) const {
     const auto recipe = std::ranges::find_if(
         spec.recipes, [&](const spec::Recipe& r) { return id == fmt::format("{}.{}", spec.name.value, r.name.value); });
     if (recipe == spec.recipes.end() || recipe->steps.size() != kernels.size()) return std::nullopt;
-    std::vector<KernelPlace> places;
+    std::vector<KernelIndex> places;
     for (size_t i = 0; i < kernels.size(); ++i) {
       const auto family = places_.find(recipe->steps[i].kernel.value);
       const auto place = family == places_.end() ? std::nullopt : find_kernel(family->second, kernels[i]);
@@ -92,14 +103,46 @@ class Finder {
     return places;
   }
 
+  static_assert(static_cast<int>(spec::FieldKind::u32) == static_cast<int>(FieldInfo::Kind::u32) &&
+                static_cast<int>(spec::FieldKind::i32) == static_cast<int>(FieldInfo::Kind::i32) &&
+                static_cast<int>(spec::FieldKind::f32) == static_cast<int>(FieldInfo::Kind::f32));
+
+  // What keys of an operator may hold, as its tables say it.
+  struct Shape {
+    std::deque<std::vector<std::string_view>> words;
+    std::vector<FieldInfo> fields;
+    std::vector<OperandInfo> operands;
+    OperatorInfo op{};
+
+    void describe(const spec::Spec& spec) {
+      uint16_t offset = 0;
+      for (const spec::ProblemField& field : spec.problem) {
+        auto& of_field = words.emplace_back();
+        for (const auto& word : field.words) of_field.push_back(word.value);
+        // A key may leave out what kernels alone read, which is decided with the tables; here it may leave out any.
+        fields.push_back({field.name.value, static_cast<FieldInfo::Kind>(field.kind), offset,
+                          static_cast<uint16_t>(field.count), of_field, true});
+        offset = static_cast<uint16_t>(offset + field.count * sizeof(uint32_t));
+      }
+      for (const spec::Operand& operand : spec.operands) {
+        operands.push_back({operand.name.value, Access::read, operand.is_optional});
+      }
+      op.name = spec.name.value;
+      op.fields = fields;
+      op.operands = operands;
+      op.problem_bytes = offset;
+    }
+  };
+
   std::span<const Family> families_;
+  std::map<size_t, Shape> shapes_;                                   // of families whose keys were asked about
   std::map<std::string, size_t, std::less<>> places_;                // of families, by name
   std::vector<std::set<std::string, std::less<>>> specializations_;  // of each family
 };
 
-uint64_t digest_of(const std::vector<KernelPlace>& kernels, bool is_recipe, std::span<const Family> families) {
+uint64_t digest_of(const std::vector<KernelIndex>& kernels, bool is_recipe, std::span<const Family> families) {
   std::vector<uint64_t> digests;
-  for (const KernelPlace& place : kernels)
+  for (const KernelIndex& place : kernels)
     digests.push_back(families[place.family].kernels[place.kernel].module_digest);
   return is_recipe ? joined_digest(digests) : digests.front();
 }
@@ -132,8 +175,9 @@ TunedTables tables_of(const CheckedTuning& tuning) {
   }
   for (size_t i = 0; i < tuning.rows.size(); ++i) {
     const tuning::TunedRow& row = *tuning.rows[i].row;
-    tables.times.push_back(
-        fmt::format("{{{}, {:.6g}{}}}", choices.at(row.kernel), row.us, row.is_cold ? ", true" : ""));
+    const std::string_view flags =
+        row.is_final ? (row.is_cold ? ", true, true" : ", false, true") : (row.is_cold ? ", true" : "");
+    tables.times.push_back(fmt::format("{{{}, {:.6g}{}}}", choices.at(row.kernel), row.us, flags));
     tables.date = std::max(tables.date, row.date);
     const bool is_last = i + 1 == tuning.rows.size() || tuning.rows[i + 1].row->problem != row.problem;
     if (is_last) tables.problems.push_back(fmt::format("{{{}, {}}}", view_of(row.problem), i + 1));
@@ -185,10 +229,27 @@ void print_device(TextWriter& out, const CheckedTuning& tuning) {
 
 }  // namespace
 
+namespace {
+
+// "line 12: ", where it is known.
+std::string place_in(const tuning::TuningFile& file, std::string_view problem) {
+  const auto line = file.lines.find(problem);
+  return line == file.lines.end() ? "" : fmt::format("line {}: ", line->second);
+}
+
+}  // namespace
+
 CheckedTuning check_tuning(const std::string& name, const tuning::TuningFile& file, std::span<const Family> families) {
-  const Finder finder(families);
+  Finder finder(families);
+  std::map<std::string_view, std::string> faults;  // of keys
   CheckedTuning checked{.name = name, .file = &file};
   for (const tuning::TunedRow& row : file.rows) {
+    const auto [fault, is_new] = faults.try_emplace(row.problem);
+    if (is_new) fault->second = finder.fault_of_key(row.problem);
+    if (!fault->second.empty()) {
+      if (checked.impossible++ == 0) checked.first_impossible = place_in(file, row.problem) + fault->second;
+      continue;
+    }
     const auto kernels = finder.find(operator_of(row.problem), row.kernel);
     if (!kernels) {
       ++checked.unknown;
@@ -198,8 +259,7 @@ CheckedTuning check_tuning(const std::string& name, const tuning::TuningFile& fi
       checked.rows.push_back({&row, *kernels});
     }
   }
-  std::ranges::stable_sort(checked.rows, {},
-                           [](const CheckedRow& row) { return std::tie(row.row->problem, row.row->us); });
+  std::ranges::stable_sort(checked.rows, {}, [](const CheckedRow& row) { return tuning::order_of(*row.row); });
   return checked;
 }
 
@@ -223,7 +283,11 @@ std::string to_text(const CheckedTuning& tuning) {
                                  count(tuning.rows.size()), static_cast<double>(table_bytes(tuning)) / 1000);
   if (tuning.changed != 0)
     text += fmt::format("; {} left out, of kernels that have changed since", count(tuning.changed));
-  if (tuning.unknown != 0) text += fmt::format("; {} left out, of kernels that there are not", count(tuning.unknown));
+  if (tuning.impossible != 0) {
+    text += fmt::format("; {} left out, of problems that do not exist, the first in {}", count(tuning.impossible),
+                        tuning.first_impossible);
+  }
+  if (tuning.unknown != 0) text += fmt::format("; {} left out, of kernels that do not exist", count(tuning.unknown));
   return text;
 }
 
@@ -233,8 +297,6 @@ std::string tunings_source(std::span<const CheckedTuning> tunings, const Options
   out.text("//");
   out.text("// Times that were measured, as --tuning gave them.");
   out.text("#include \"registry.h\"");
-  out.blank();
-  out.text("#include \"runtime/library/tuning_info.h\"");
   out.blank();
   out.text(open_namespace(options, ""));
   out.text("namespace {");

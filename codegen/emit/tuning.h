@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Measured times that belong to the kernels of a run. A row names a choice by its id; here it becomes the kernels that
-// the choice launches, or it is counted as one that these families do not have any more.
+// Assigns measured times to the kernels of a run. A row names a choice by its id. Here the id becomes the kernels that
+// the choice launches, or the row is counted as one whose kernels no longer exist.
 //
 //   "q8ta_linear.coopmat(q8_linear_coopmat.m16n16k32/m2n4)"  ->  {family q8_linear_coopmat, kernel m16n16k32}
 #pragma once
@@ -13,20 +13,20 @@
 #include <vector>
 
 #include "codegen/emit/emit.h"
-#include "runtime/tuning/tuning_file.h"
+#include "runtime/engine/tuning/tuning_file.h"
 
 namespace qgen::emit {
 
 // A variant among the families of a run.
-struct KernelPlace {
+struct KernelIndex {
   size_t family = 0;
   size_t kernel = 0;
-  friend auto operator<=>(const KernelPlace&, const KernelPlace&) = default;
+  friend auto operator<=>(const KernelIndex&, const KernelIndex&) = default;
 };
 
 struct CheckedRow {
   const tuning::TunedRow* row = nullptr;
-  std::vector<KernelPlace> kernels;  // one; of a recipe one a step
+  std::vector<KernelIndex> kernels;  // one; of a recipe one a step
 };
 
 // What of a tuning file is true of the families.
@@ -36,6 +36,8 @@ struct CheckedTuning {
   std::vector<CheckedRow> rows = {};  // by problem, then time
   size_t unknown = 0;                 // rows of choices that there are not
   size_t changed = 0;                 // rows of choices whose SPIR-V is another now
+  size_t impossible = 0;              // rows of problems that their operator cannot have
+  std::string first_impossible = {};  // "line 12: the key of a problem of 'x' has no value of 'numel': '-5'"
 };
 
 CheckedTuning check_tuning(const std::string& name, const tuning::TuningFile& file, std::span<const Family> families);

@@ -32,8 +32,8 @@ void print(TextWriter& out, std::string_view name, const Words& words) {
     enumerators.push_back(identifier(word.value));
     texts.push_back(quoted(word.value));
   }
-  out.filled(fmt::format("enum class {} : uint32_t {{", identifier(pascal_case(name))), enumerators, "};");
-  out.filled(fmt::format("inline constexpr std::string_view k{}[] = {{", pascal_case(name)), texts, "};");
+  out.filled(fmt::format("enum class {} : uint32_t {{", word_enum(name)), enumerators, "};");
+  out.filled(fmt::format("inline constexpr std::string_view {}[] = {{", word_texts(name)), texts, "};");
   out.blank();
 }
 

@@ -4,16 +4,22 @@
 // The product is walked depth first, one axis a level, and each condition of `require` is checked at the level of the
 // last axis it reads: a condition on the first two of six axes cuts whole subtrees.
 //
+// It is walked twice: first to count, so that a product of any size is refused before it takes memory, and below the
+// last condition by multiplying; then to keep what was counted.
+//
 // The choices of a level are taken in the order of their text in ids. '.' sorts before every letter and digit, so the
 // walk meets ids in byte order and nothing is sorted afterwards.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <unordered_map>
 
 #include "codegen/expand/variant.h"
 #include "codegen/spec/axes.h"
+#include "codegen/spec/make_error.h"
+#include "codegen/support/storage_access.h"
 
 namespace qgen::expand {
 namespace {
@@ -39,6 +45,7 @@ struct Level {
   std::vector<LevelChoice> choices;          // by id_part
   std::vector<const Condition*> conditions;  // whose last parameter is one of the group
   size_t parts = 0;                          // of the conditions
+  uint64_t free_below = 0;                   // combinations from here on, if no condition is left to check; else 0
   size_t steps() const { return 1 + parts / kPartsPerStep; }
 };
 
@@ -48,12 +55,16 @@ class Product {
     environment_.resize(spec.parameters.size());
     for (const AxisGroup& group : spec::groups_of(spec.parameters)) add_level(group);
     for (const Condition& condition : spec.require) add_condition(condition);
+    set_free_levels();
   }
 
   Result<std::vector<Variant>> run() {
-    if (all_hold(constants_)) walk(0, spec_.name.value);
-    if (count_ > max_variants_ || steps_ > kMaxSteps) return Diagnostics{too_many()};
+    if (Diagnostics errors = check_storage_access(); !errors.empty()) return errors;
+    if (all_hold(constants_)) count(0);
+    if (count_ > most() || steps_ > kMaxSteps) return Diagnostics{too_many()};
     if (count_ == 0) return Diagnostics{none_left()};
+    variants_.reserve(count_);
+    walk(0, spec_.name.value);
     Diagnostics errors = unused_values();
     append(errors, check_identifiers());
     append(errors, set_subgroup_sizes());
@@ -93,31 +104,85 @@ class Product {
     });
   }
 
-  // All variants below what is chosen so far; whether there is one.
-  bool walk(size_t depth, const std::string& id) {
-    if (depth == levels_.size()) return add(id);
-    bool has_variant = false;
+  static constexpr uint64_t kManyVariants = 1'000'000'000'000'000'000;  // counts stop here
+
+  void set_free_levels() {
+    uint64_t below = 1;
+    for (size_t depth = levels_.size(); depth-- > 0;) {
+      Level& level = levels_[depth];
+      if (!level.conditions.empty()) return;
+      below = level.choices.size() > kManyVariants / below ? kManyVariants : below * level.choices.size();
+      level.free_below = below;
+    }
+  }
+
+  // All variants below what is chosen so far are counted; whether there is one.
+  bool count(size_t depth) {
+    if (depth == levels_.size()) return add(1);
     Level& level = levels_[depth];
+    if (level.free_below != 0) return add_free(depth);
+    bool has_variant = false;
     for (LevelChoice& one : level.choices) {
       steps_ += level.steps();
       if (steps_ > kMaxSteps) return has_variant;
       choose(level.group, one.choice);
       if (!all_hold(level.conditions)) continue;
-      const bool survives = walk(depth + 1, count_ < max_variants_ ? id + '.' + one.id_part : id);
+      const bool survives = count(depth + 1);
       one.survives |= survives;
       has_variant |= survives;
     }
     return has_variant;
   }
 
-  void choose(const AxisGroup& group, size_t choice) {
-    for (size_t i = 0; i < group.axes.size(); ++i) environment_[group.first + i] = group.axes[i].values[choice].value;
+  // Every choice from this level on survives.
+  bool add_free(size_t depth) {
+    if (depth < first_free_seen_) {
+      for (size_t i = depth; i < levels_.size(); ++i) {
+        for (LevelChoice& one : levels_[i].choices) one.survives = true;
+      }
+      first_free_seen_ = depth;
+    }
+    return add(levels_[depth].free_below);
   }
 
-  // Past the limit variants are counted and no longer kept.
-  bool add(const std::string& id) {
-    if (++count_ <= max_variants_) variants_.push_back({id, environment_, 0});
+  bool add(uint64_t variants) {
+    count_ = std::min(count_ + variants, kManyVariants);
     return true;
+  }
+
+  // `native` has no part of the id, so that an id is the same with and without this axis. The order of ids holds where
+  // nothing comes behind it.
+  Diagnostics check_storage_access() const {
+    for (const spec::Axis& axis : spec_.parameters) {
+      if (axis.name.value != kStorageAccess) continue;
+      for (const auto& value : axis.values) {
+        const std::string word = expression::to_text(value.value);
+        if (word == kNativeAccess || word == kWordAccess) continue;
+        return {spec::make_error(value.where, fmt::format("unknown {} '{}'", kStorageAccess, word),
+                                 fmt::format("{} or {}", kNativeAccess, kWordAccess))};
+      }
+      if (&axis != &spec_.parameters.back()) {
+        return {spec::make_error(axis.name.where, fmt::format("'{}' is not the last parameter", kStorageAccess))};
+      }
+    }
+    return {};
+  }
+
+  // After count() has found them to be few.
+  void walk(size_t depth, const std::string& id) {
+    if (depth == levels_.size()) {
+      variants_.push_back({id, environment_, 0});
+      return;
+    }
+    const Level& level = levels_[depth];
+    for (const LevelChoice& one : level.choices) {
+      choose(level.group, one.choice);
+      if (all_hold(level.conditions)) walk(depth + 1, one.id_part.empty() ? id : id + '.' + one.id_part);
+    }
+  }
+
+  void choose(const AxisGroup& group, size_t choice) {
+    for (size_t i = 0; i < group.axes.size(); ++i) environment_[group.first + i] = group.axes[i].values[choice].value;
   }
 
   // ---- refusals ----------------------------------------------------------------------------------------------------
@@ -133,19 +198,23 @@ class Product {
     return spec_.parameters.empty() ? spec_.name.where : spec_.parameters.front().name.where;
   }
 
+  // Whatever the user allows, each variant that is kept is a step too.
+  size_t most() const { return std::min(max_variants_, kMaxSteps); }
+
   Diagnostic too_many() const {
     const bool is_cut_short = steps_ > kMaxSteps;
-    if (is_cut_short && count_ <= max_variants_) {
-      Diagnostic error = error_at(parameters_place(), fmt::format("to try the combinations of '{}' takes more than {} "
+    if (is_cut_short && count_ <= most()) {
+      Diagnostic error = error_at(parameters_place(), fmt::format("trying the combinations of '{}' takes more than {} "
                                                                   "steps",
                                                                   spec_.name.value, kMaxSteps));
-      error.hint = "conditions on the first parameters alone remove many combinations in one step";
+      error.hint = "conditions on the first parameters only remove many combinations in one step";
       return error;
     }
     Diagnostic error = error_at(parameters_place(), fmt::format("'{}' expands to {}{} variants", spec_.name.value,
                                                                 is_cut_short ? "more than " : "", count_));
-    error.expected = fmt::format("at most {}", max_variants_);
-    error.hint = "what is a number moves to 'specialization', which makes no modules; or raise --max-variants";
+    error.expected = fmt::format("at most {}", most());
+    error.hint = "move numbers to 'specialization', which makes no modules";
+    if (most() == max_variants_) error.hint += "; or raise --max-variants";
     return error;
   }
 
@@ -155,7 +224,7 @@ class Product {
         error_at(spec_.require.front().expression.where(),
                  fmt::format("no combination of the parameters of '{}' meets 'require'", spec_.name.value));
     for (size_t i = 1; i < spec_.require.size(); ++i) {
-      error.notes.push_back({spec_.require[i].expression.where(), "together with this"});
+      error.notes.push_back({spec_.require[i].expression.where(), "this condition removes some of them"});
     }
     return error;
   }
@@ -171,7 +240,8 @@ class Product {
   }
 
   Diagnostic unused(const AxisGroup& group, size_t choice) const {
-    Diagnostic error = error_at(group.where(choice), fmt::format("value {} of parameter '{}' never survives 'require'",
+    Diagnostic error = error_at(group.where(choice), fmt::format("no variant has the value {} of parameter '{}': "
+                                                                 "'require' removes all",
                                                                  spec::value_text(group, choice), group.name()));
     error.hint = "remove the value, or loosen a condition";
     for (const Condition& condition : spec_.require) {
@@ -192,8 +262,8 @@ class Product {
       std::replace(identifier.begin(), identifier.end(), '.', '_');
       const auto [first, is_new] = seen.emplace(std::move(identifier), &variant);
       if (is_new) continue;
-      Diagnostic error = error_at(
-          parameters_place(), fmt::format("'{}' and '{}' are one identifier in C++", first->second->id, variant.id));
+      Diagnostic error = error_at(parameters_place(), fmt::format("'{}' and '{}' become the same identifier in C++",
+                                                                  first->second->id, variant.id));
       error.hint = "rename a word";
       return {error};
     }
@@ -206,7 +276,7 @@ class Product {
     for (Variant& variant : variants_) {
       const int64_t size = std::get<Integer>(expression::evaluate(*spec_.subgroup_size, variant.values)).value;
       if (size < 1 || size > kLargestSubgroup || (size & (size - 1)) != 0) {
-        Diagnostic error = error_at(spec_.subgroup_size->where(), fmt::format("a subgroup of {} invocations", size));
+        Diagnostic error = error_at(spec_.subgroup_size->where(), fmt::format("a subgroup has {} invocations", size));
         error.expected = fmt::format("a power of two, at most {}", kLargestSubgroup);
         error.notes.emplace_back().message = "in variant " + variant.id;
         return {error};
@@ -222,8 +292,9 @@ class Product {
   std::vector<const Condition*> constants_;  // conditions that read nothing
   std::vector<Value> environment_;
   std::vector<Variant> variants_;
-  size_t count_ = 0;
+  uint64_t count_ = 0;
   size_t steps_ = 0;
+  size_t first_free_seen_ = std::numeric_limits<size_t>::max();
 };
 
 }  // namespace

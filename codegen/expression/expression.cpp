@@ -62,6 +62,11 @@ void add_definitions(const Node& node, std::set<std::string, std::less<>>& to) {
   for (const auto& operand : node.operands) add_definitions(*operand, to);
 }
 
+void add_names(const Node& node, std::set<std::string, std::less<>>& to) {
+  if (node.op == Op::symbol) to.insert(node.name);
+  for (const auto& operand : node.operands) add_names(*operand, to);
+}
+
 // The shortest text that reads back as the same double, and as a real.
 std::string real_text(double value) {
   std::string text = fmt::format("{}", value);
@@ -175,7 +180,8 @@ void move_to(Node& node, const SourceLocation& where) {
 }  // namespace
 
 Node copy_of(const Node& node) {
-  Node copy{node.op, node.type, node.where, {}, node.name, node.symbol, node.value, node.function, node.definition};
+  Node copy{node.op,    node.type,     node.where,      {},           node.name, node.symbol,
+            node.value, node.function, node.definition, node.is_known};
   for (const auto& operand : node.operands) copy.operands.push_back(std::make_unique<Node>(copy_of(*operand)));
   return copy;
 }
@@ -193,8 +199,8 @@ size_t size_of(const Node& node) {
 }
 
 Diagnostic too_large(const SourceLocation& where) {
-  return {where, fmt::format("the expression has more than {} names, numbers and operators, with what its definitions "
-                             "and functions stand for",
+  return {where, fmt::format("the expression has more than {} names, numbers and operators, together with its "
+                             "definitions and functions",
                              kMaxSize)};
 }
 
@@ -230,13 +236,19 @@ Type Expression::type() const { return root_->type; }
 const SourceLocation& Expression::where() const { return root_->where; }
 
 Result<Expression> parse(std::string_view text, const SourceLocation& start, const Scope& scope,
-                         std::optional<Type> wanted) {
+                         std::optional<Type> wanted, const Names* names) {
   auto tree = parse_syntax(text, start);
   if (!tree) return tree.error();
-  Diagnostics errors = resolve(**tree, scope, wanted);
+  Diagnostics errors = resolve(**tree, scope, wanted, names);
   if (!errors.empty()) return errors;
   if (size_of(**tree) > kMaxSize) return Diagnostics{too_large((*tree)->where)};
   return Expression(std::shared_ptr<const Node>(*std::move(tree)));
+}
+
+std::set<std::string, std::less<>> names_in(std::string_view text) {
+  std::set<std::string, std::less<>> names;
+  if (const auto tree = parse_syntax(text, {})) add_names(**tree, names);
+  return names;
 }
 
 size_t size_of(const Expression& expression) { return size_of(expression.root()); }

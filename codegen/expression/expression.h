@@ -15,6 +15,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -95,15 +96,21 @@ class Scope {
   std::vector<std::pair<std::string, Expression>> definitions_;
 };
 
+// What a part of a spec calls the names of a scope: those that it may read, and what each is there. The numbers of the
+// device all know by their own names.
+using Names = std::map<std::string, std::string, std::less<>>;
+
 // The names of the built-in functions.
 std::vector<std::string> builtin_functions();
 
 // Parses the whole of `text`, which stands at `start`. `wanted` is the type it must have (an integer serves as a real).
 // Errors: syntax, unknown names and functions (with a suggestion), wrong types, words outside a symbol's set,
 // nesting deeper than 64, more than 1,000 words and signs, or as much with what definitions and functions stand for. A
-// `start` without a column gives diagnostics without one.
+// `start` without a column gives diagnostics without one. `names`: what the text calls them; null: as the scope does.
 Result<Expression> parse(std::string_view text, const SourceLocation& start, const Scope& scope,
-                         std::optional<Type> wanted = std::nullopt);
+                         std::optional<Type> wanted = std::nullopt, const Names* names = nullptr);
+// The names that a text mentions, known or not; none, if it cannot be read.
+std::set<std::string, std::less<>> names_in(std::string_view text);
 
 // Values by Scope::index_of. Every symbol the expression names must have one.
 Value evaluate(const Expression& expression, std::span<const Value> environment);
@@ -134,19 +141,6 @@ std::vector<SymbolUse> uses_of(const Expression& expression);
 
 // The definitions that an expression mentions, and those that they do, except such as stand for a name or a number.
 std::set<std::string, std::less<>> definitions_of(const Expression& expression);
-
-// The expression with names for parts of it, as if each were the definition of its name: the largest for which
-// `name_of` has one. It is not asked about single names and numbers; definitions that it leaves alone are not looked
-// into.
-using NameOfPart = std::function<std::optional<std::string>(const Expression& part, std::string_view definition)>;
-Expression with_parts(const Expression& expression, const NameOfPart& name_of);
-
-// The largest parts that are wanted, in the order of the text: single names and numbers too, and of definitions what
-// they stand for.
-std::vector<Expression> parts_of(const Expression& expression,
-                                 const std::function<bool(const Expression& part)>& is_wanted);
-// Whether it is a division as a whole: `a / b`, `a % b` or `ceil_div(a, b)`.
-bool is_division(const Expression& expression);
 
 // The divisions of two integers whose rounded quotient goes on as a number: not those that ceil_div, % or a comparison
 // takes, nor what definitions stand for.

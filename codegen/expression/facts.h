@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What follows from conditions that hold.
+// Proves that conditions follow from other conditions.
 //
 //   const Facts facts(conditions);        // k <= 61440 or not device.is_cpu;  n * 8 % 128 == 0
 //   facts.imply(condition)                // k <= 1000000 or not device.is_cpu: true; n % 4 == 0: true; n % 32 == 0: no

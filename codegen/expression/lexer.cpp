@@ -18,12 +18,12 @@ constexpr std::array<std::string_view, 6> kKeywords = {"and", "or", "not", "in",
 constexpr std::array<std::string_view, 14> kSigns = {"==", "!=", "<=", ">=", "<", ">", "+",
                                                      "-",  "*",  "/",  "%",  "(", ")", ","};
 
-// What people write from habit, and the language's own word for it.
-struct Habit {
-  std::string_view written;
-  std::string_view ours;
+// Operators of C++, and their spelling in expressions.
+struct Spelling {
+  std::string_view in_cpp;
+  std::string_view here;
 };
-constexpr std::array<Habit, 6> kHabits = {
+constexpr std::array<Spelling, 6> kSpellings = {
     {{"&&", "and"}, {"||", "or"}, {"!", "not"}, {"=", "=="}, {"&", "and"}, {"|", "or"}}};
 
 // Not <cctype>: that depends on the locale.
@@ -109,9 +109,9 @@ class Lexer {
       take(Token::Kind::sign, sign.size());
       return std::nullopt;
     }
-    for (const Habit& habit : kHabits) {
-      if (rest.starts_with(habit.written))
-        return unexpected(habit.written.size(), fmt::format("write '{}'", habit.ours));
+    for (const Spelling& spelling : kSpellings) {
+      if (rest.starts_with(spelling.in_cpp))
+        return unexpected(spelling.in_cpp.size(), fmt::format("write '{}'", spelling.here));
     }
     return unexpected(1, "");
   }

@@ -82,6 +82,7 @@ struct Node {
   Value value;                                  // of a literal or a word
   std::shared_ptr<const Function> function;     // of a call
   std::string definition;                       // the name of the definition that was mentioned here
+  bool is_known = false;                        // of a symbol: `symbol` is set, and the name is the scope's
 };
 
 // With the fewest parentheses that keep its meaning.
@@ -105,6 +106,6 @@ Result<std::unique_ptr<Node>> parse_syntax(std::string_view text, const SourceLo
 
 // Gives each node its meaning and its type, or says why it has none. Names become symbols or words, calls built-ins or
 // functions of the scope.
-Diagnostics resolve(Node& root, const Scope& scope, std::optional<Type> wanted);
+Diagnostics resolve(Node& root, const Scope& scope, std::optional<Type> wanted, const Names* names);
 
 }  // namespace qgen::expression

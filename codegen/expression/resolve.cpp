@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "codegen/expression/node.h"
 #include "vocabulary/dtypes.h"
@@ -18,6 +19,8 @@ namespace {
 
 using MaybeType = std::optional<Type>;
 
+constexpr std::string_view kDevicePrefix = "device.";
+
 bool is_number(Type type) { return type == Type::integer || type == Type::real; }
 std::string with_article(Type type) { return fmt::format("{} {}", type == Type::integer ? "an" : "a", name(type)); }
 bool holds(const std::vector<std::string>& words, std::string_view word) {
@@ -26,7 +29,7 @@ bool holds(const std::vector<std::string>& words, std::string_view word) {
 
 class Resolver {
  public:
-  explicit Resolver(const Scope& scope) : scope_(scope) {}
+  Resolver(const Scope& scope, const Names* names) : scope_(scope), names_(names) {}
 
   Diagnostics run(Node& root, MaybeType wanted) {
     if (wanted == Type::word && is_loose_word(root)) {
@@ -49,8 +52,17 @@ class Resolver {
 
   // ---- names
 
+  // What the scope calls it; nullptr: the text may not read it.
+  const std::string* name_of(const std::string& name) const {
+    if (names_ == nullptr || name.starts_with(kDevicePrefix)) return &name;
+    const auto known = names_->find(name);
+    return known == names_->end() ? nullptr : &known->second;
+  }
+
   bool is_loose_word(const Node& node) const {
-    return node.op == Op::symbol && !scope_.find(node.name) && !scope_.find_definition(node.name);
+    if (node.op != Op::symbol || node.is_known) return false;
+    const std::string* name = name_of(node.name);
+    return name == nullptr || (!scope_.find(*name) && !scope_.find_definition(*name));
   }
 
   static void make_word(Node& node) {
@@ -61,20 +73,14 @@ class Resolver {
 
   MaybeType unknown_name(const Node& node) {
     if (is_known_word(node.name)) {
-      report(node, fmt::format("the word '{}' stands where there is nothing to compare it with", node.name));
+      report(node, fmt::format("the word '{}' is not compared with anything", node.name));
       return std::nullopt;
     }
-    std::vector<std::string> all;
+    const std::vector<std::string> all = known_names();
     std::vector<std::string> shown;  // the device's numbers are many: they are listed when one of them is meant
-    const bool is_device = node.name.starts_with("device.");
-    for (const auto& [name, meaning] : scope_.definitions()) {
-      all.push_back(name);
-      if (!is_device) shown.push_back(name);
-    }
-    for (const Symbol& symbol : scope_.symbols()) {
-      all.push_back(symbol.name);
-      if (symbol.name.starts_with("device.") == is_device) shown.push_back(symbol.name);
-    }
+    const bool is_device = node.name.starts_with(kDevicePrefix);
+    std::ranges::copy_if(all, std::back_inserter(shown),
+                         [&](const std::string& name) { return name.starts_with(kDevicePrefix) == is_device; });
     const std::string expected = shown.empty() ? "" : fmt::format("one of {}", join_sorted(shown));
     const auto dotted = std::find_if(all.begin(), all.end(), [&](const std::string& name) {
       return name.ends_with("." + node.name) || name.starts_with(node.name + ".");
@@ -84,17 +90,37 @@ class Resolver {
     return std::nullopt;
   }
 
+  // All that the text may read.
+  std::vector<std::string> known_names() const {
+    std::vector<std::string> known;
+    const auto add = [&](const std::string& name) {
+      if (names_ == nullptr || name.starts_with(kDevicePrefix)) known.push_back(name);
+    };
+    for (const auto& [name, meaning] : scope_.definitions()) add(name);
+    for (const Symbol& symbol : scope_.symbols()) add(symbol.name);
+    if (names_ == nullptr) return known;
+    for (const auto& [name, of_scope] : *names_) {
+      if (scope_.find(of_scope) || scope_.find_definition(of_scope)) known.push_back(name);
+    }
+    return known;
+  }
+
   MaybeType symbol(Node& node) {
-    if (const Expression* meaning = scope_.find_definition(node.name)) {
-      const std::string node_name = node.name;
+    if (node.is_known) return node.type;
+    const std::string* found = name_of(node.name);
+    if (!found) return unknown_name(node);
+    const std::string name = *found;
+    if (const Expression* meaning = scope_.find_definition(name)) {
       node = copy_at(meaning->root(), node.where);
-      if (node.definition.empty()) node.definition = node_name;  // else it is another name of that definition
+      if (node.definition.empty()) node.definition = name;  // else it is another name of that definition
       return node.type;
     }
-    const Symbol* found = scope_.find(node.name);
-    if (!found) return unknown_name(node);
-    node.symbol = *scope_.index_of(node.name);
-    node.type = found->type;
+    const auto index = scope_.index_of(name);
+    if (!index) return unknown_name(node);
+    node.symbol = *index;
+    node.name = name;
+    node.type = scope_.symbols()[*index].type;
+    node.is_known = true;
     return node.type;
   }
 
@@ -246,7 +272,9 @@ class Resolver {
     return false;
   }
 
-  const Symbol* symbol_of(const Node& node) const { return node.op == Op::symbol ? scope_.find(node.name) : nullptr; }
+  const Symbol* symbol_of(const Node& node) const {
+    return node.op == Op::symbol && node.is_known ? &scope_.symbols()[node.symbol] : nullptr;
+  }
 
   bool can_be_equal(const Node& left, const Node& right) {
     const Symbol* a = symbol_of(left);
@@ -349,7 +377,7 @@ class Resolver {
     const MaybeType type = resolve(argument);
     if (!wants(argument, type, who, type == Type::word, what)) return std::nullopt;
     if (argument.op == Op::word && !fact_of(node.op, to_text(argument.value))) {  // what a definition stands for
-      report(argument, fmt::format("'{}' takes {}, and '{}' is none", who, what, to_text(argument.value)));
+      report(argument, fmt::format("'{}' takes {}, and '{}' is not one", who, what, to_text(argument.value)));
       return std::nullopt;
     }
     const Symbol* symbol = symbol_of(argument);
@@ -384,13 +412,14 @@ class Resolver {
   }
 
   const Scope& scope_;
+  const Names* names_;  // null: those of the scope
   Diagnostics errors_;
 };
 
 }  // namespace
 
-Diagnostics resolve(Node& root, const Scope& scope, std::optional<Type> wanted) {
-  return Resolver(scope).run(root, wanted);
+Diagnostics resolve(Node& root, const Scope& scope, std::optional<Type> wanted, const Names* names) {
+  return Resolver(scope, names).run(root, wanted);
 }
 
 }  // namespace qgen::expression

@@ -25,7 +25,7 @@ Tree known(Value value, const Node& of) {
   return node;
 }
 
-// What an operator comes to of which one operand is known.
+// Simplifies an operator if one of its operands is known.
 Tree simplified(Tree node) {
   auto& operands = node->operands;
   const auto is = [&](size_t i, const Value& value) { return is_known(*operands[i], value); };

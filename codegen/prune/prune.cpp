@@ -11,8 +11,8 @@
 #include <map>
 #include <set>
 
-#include "codegen/prune/ways.h"
-#include "runtime/selector/problem.h"
+#include "codegen/prune/alternatives.h"
+#include "runtime/engine/selector/problem.h"
 
 namespace qgen::prune {
 namespace {
@@ -20,9 +20,9 @@ namespace {
 using emit::CheckedRow;
 using emit::CheckedTuning;
 using emit::Family;
-using emit::KernelPlace;
+using emit::KernelIndex;
 
-constexpr double kBytesOfVariant = 300;  // of generated tables: bench/README.md
+constexpr double kBytesOfVariant = 300;  // of generated tables: docs/results.md
 
 // Rows of one problem follow each other, the fastest first.
 template <typename Visit>
@@ -34,7 +34,7 @@ void for_each_problem(const CheckedTuning& tuning, const Visit& visit) {
   }
 }
 
-KernelSet set_of(std::vector<KernelPlace> kernels) {
+KernelSet set_of(std::vector<KernelIndex> kernels) {
   std::ranges::sort(kernels);
   kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
   return kernels;
@@ -68,12 +68,12 @@ class Pruner {
     std::set<Demand> demands;
     add_problems(tunings, options.loss, demands);
     const auto measured = measured_operators(tunings);
-    for (WaysOfOperator& ways : ways_of_operators(families)) {
-      demands.insert(ways.demands.begin(), ways.demands.end());
-      const std::string& name = families[ways.family].spec->name.value;
-      if (ways.kernels.empty() || measured.contains(name)) continue;
+    for (OperatorDemands& of_operator : demands_of_operators(families)) {
+      demands.insert(of_operator.demands.begin(), of_operator.demands.end());
+      const std::string& name = families[of_operator.family].spec->name.value;
+      if (of_operator.kernels.empty() || measured.contains(name)) continue;
       pruned_.unmeasured.push_back(name);
-      if (options.keeps_unmeasured) demands.insert(Demand{ways.kernels});
+      if (options.keeps_unmeasured) demands.insert(Demand{of_operator.kernels});
     }
     for (size_t f = 0; f < families.size(); ++f) {
       pruned_.kept.emplace_back(families[f].kernels.size());
@@ -96,40 +96,40 @@ class Pruner {
 
  private:
   using Module = std::pair<size_t, uint64_t>;  // family and digest: a family's blob has each module once
-  const emit::Kernel& kernel(const KernelPlace& place) const { return families_[place.family].kernels[place.kernel]; }
-  Module module_of(const KernelPlace& place) const { return {place.family, kernel(place).module_digest}; }
+  const emit::Kernel& kernel(const KernelIndex& place) const { return families_[place.family].kernels[place.kernel]; }
+  Module module_of(const KernelIndex& place) const { return {place.family, kernel(place).module_digest}; }
 
-  bool is_kept(const KernelPlace& place) const { return pruned_.kept[place.family][place.kernel]; }
-  bool is_kept(const std::vector<KernelPlace>& kernels) const {
-    return std::ranges::all_of(kernels, [&](const KernelPlace& place) { return is_kept(place); });
+  bool is_kept(const KernelIndex& place) const { return pruned_.kept[place.family][place.kernel]; }
+  bool is_kept(const std::vector<KernelIndex>& kernels) const {
+    return std::ranges::all_of(kernels, [&](const KernelIndex& place) { return is_kept(place); });
   }
   bool is_met(const Demand& demand) const {
     return std::ranges::any_of(demand, [&](const KernelSet& kernels) { return is_kept(kernels); });
   }
-  void keep(const KernelPlace& place) {
+  void keep(const KernelIndex& place) {
     if (is_kept(place)) return;
     pruned_.kept[place.family][place.kernel] = true;
     ++variants_of_[module_of(place)];
   }
   void keep_all(const KernelSet& kernels) {
-    for (const KernelPlace& place : kernels) keep(place);
+    for (const KernelIndex& place : kernels) keep(place);
   }
-  void drop(const KernelPlace& place) {
+  void drop(const KernelIndex& place) {
     pruned_.kept[place.family][place.kernel] = false;
     --variants_of_[module_of(place)];
   }
 
   KernelSet missing(const KernelSet& kernels) const {
     KernelSet rest;
-    std::ranges::copy_if(kernels, std::back_inserter(rest), [&](const KernelPlace& place) { return !is_kept(place); });
+    std::ranges::copy_if(kernels, std::back_inserter(rest), [&](const KernelIndex& place) { return !is_kept(place); });
     return rest;
   }
 
-  // What keeping them adds: modules that are there already add nothing but a line of a table.
+  // The bytes that keeping them adds: a module that is already kept adds only a line of a table.
   double bytes_of(const KernelSet& kernels) const {
     double bytes = 0;
     std::set<Module> modules;
-    for (const KernelPlace& place : kernels) {
+    for (const KernelIndex& place : kernels) {
       const Module module = module_of(place);
       const auto there = variants_of_.find(module);
       bytes += kBytesOfVariant;
@@ -160,19 +160,19 @@ class Pruner {
 
   // What was taken early may be needed no more; the largest modules first.
   void thin_out() {
-    std::map<KernelPlace, std::vector<const Demand*>> users;
+    std::map<KernelIndex, std::vector<const Demand*>> users;
     for (const Demand& demand : demands_) {
       for (const KernelSet& kernels : demand) {
-        for (const KernelPlace& place : kernels) {
+        for (const KernelIndex& place : kernels) {
           if (is_kept(place)) users[place].push_back(&demand);
         }
       }
     }
-    std::vector<KernelPlace> places;
+    std::vector<KernelIndex> places;
     for (const auto& [place, demands] : users) places.push_back(place);
     std::ranges::stable_sort(places, std::greater(),
-                             [&](const KernelPlace& place) { return kernel(place).module_bytes; });
-    for (const KernelPlace& place : places) {
+                             [&](const KernelIndex& place) { return kernel(place).module_bytes; });
+    for (const KernelIndex& place : places) {
       drop(place);
       const bool is_needed = !std::ranges::all_of(users[place], [&](const Demand* demand) { return is_met(*demand); });
       if (is_needed) keep(place);
@@ -259,9 +259,9 @@ std::string to_text(const Pruned& pruned, std::span<const Family> families, cons
                         100 * device.mean, device.problems, 100 * device.worst);
   }
   if (!pruned.unmeasured.empty()) {
-    text +=
-        fmt::format("  {}, since no problem of theirs was measured: {}\n",
-                    options.keeps_unmeasured ? "whole" : "only what they run with", fmt::join(pruned.unmeasured, ", "));
+    text += fmt::format("  operators without a measured problem keep {}: {}\n",
+                        options.keeps_unmeasured ? "all variants" : "only variants without which they could not run",
+                        fmt::join(pruned.unmeasured, ", "));
   }
   return text;
 }

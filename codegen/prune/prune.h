@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which variants a library can do without.
+// Finds the variants that a library does not need.
 //
 //   const Pruned pruned = prune(families, tunings, {.loss = 0.03});
 //   pruned.kept[f][k]        // of each kernel of each family
 //   to_text(pruned, ...)     // what was dropped, the bytes saved, the predicted loss
 //
-// What stays:
+// These variants stay:
 //
-// * for each problem that was measured, on each device, the kernels of a choice that takes at most `loss` longer than
-//   the best: a small set of variants that does this for all problems, found greedily (the variants that serve the most
-//   problems a byte first) and then thinned out;
-// * what keeps every other problem running: of each operator, for each way to compute it that goes, one that can stand
-//   in for it (ways.h). So where an operator had a kernel or a recipe for a problem and a device, it still has one. How
-//   fast that is nobody measured: on a device that no tuning names, and for an operator of which none has a problem, a
-//   plain kernel may be all that is left;
-// * with `keeps_unmeasured` all of the latter operators;
-// * a variant of each family, so that no table is empty.
+// * For each measured problem on each device, the kernels of a choice that takes at most `loss` longer than the best. A
+//   greedy search finds a small set of variants that does this for all problems. It takes the variants that serve the
+//   most problems per byte first, and then removes those that turn out to be unnecessary.
+// * Variants without which another problem could not run: for each removed alternative of an operator, one that can
+//   replace it (alternatives.h). Nobody measured how fast that is. On a device without a tuning file, and for operators
+//   without a tuned problem, only a plain kernel may be left.
+// * With `keeps_unmeasured`, all variants of operators without a tuned problem.
+// * A variant of each family, so that no table is empty.
 #pragma once
 
 #include <span>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What a module does to its global variables, read from its instructions: for bindings that no readonly or writeonly
-// says it of.
+// Finds how a module accesses its global variables, for bindings without readonly or
+// writeonly.
 #pragma once
 
 #include "codegen/reflect/module.h"

@@ -6,7 +6,7 @@
 
 namespace qgen::reflect {
 
-// One diagnostic without a place: this room does not know which variant it reads.
+// A diagnostic without a location: this room does not know which variant it reads.
 inline Diagnostics fault(std::string message, std::string hint = {}) {
   Diagnostic diagnostic;
   diagnostic.message = std::move(message);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What an interface is made of, for byte streams in both directions (support/byte_stream.h); found by the types'
+// The fields of an interface, for byte streams in both directions (support/byte_stream.h); found by the types'
 // namespaces.
 #pragma once
 

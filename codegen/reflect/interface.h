@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/diagnostic.h"
-#include "runtime/library/kernel_info.h"
+#include "runtime/engine/library/kernel_info.h"
 
 namespace qgen::reflect {
 

@@ -17,7 +17,7 @@ constexpr uint32_t kLargestBound = 0x3fffff;  // SPIR-V's universal limit
 
 Diagnostics damaged(std::string what) { return fault("the SPIR-V is damaged: " + what); }
 
-// What an integer operation of OpSpecConstantOp gives on 32 bits; a division by zero is undefined there, and 0 here.
+// The result of a 32-bit integer operation of OpSpecConstantOp; a division by zero is undefined there, and 0 here.
 std::optional<uint32_t> apply(spv::Op op, uint32_t a, uint32_t b) {
   const auto signed_a = static_cast<int32_t>(a);
   const auto signed_b = static_cast<int32_t>(b);

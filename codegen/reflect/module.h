@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A SPIR-V module as its instructions, and what its constants come to.
+// A SPIR-V module as instructions, with the values of its constants.
 //
 // Instructions define ids before they use them (but for pointers announced ahead), so everything here is one walk
 // forward: nothing recurses, and damaged words end in a message, not in a loop.

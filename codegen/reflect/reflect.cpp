@@ -38,9 +38,10 @@ Result<FeatureMask> needs_of(const Module& module) {
     if (need.feature) {
       needs |= bit(*need.feature);
     } else if (!need.is_always_there) {
-      append(errors, fault(fmt::format("the module needs the SPIR-V capability {} ({}), for which qgen has no feature",
+      append(errors, fault(fmt::format("the module needs the SPIR-V capability {} ({}), which qgen does not know as "
+                                       "a feature",
                                        spv::CapabilityToString(static_cast<spv::Capability>(capability)), capability),
-                           "do without it, or give it a row in vocabulary/feature_rows.inc"));
+                           "avoid it, or add a row to vocabulary/feature_rows.inc"));
     }
   }
   if (!errors.empty()) return errors;
@@ -170,8 +171,8 @@ class InterfaceReader {
       }
       Binding& first = joined.back();
       if (first.kind != view.kind) {
-        append(errors_, fault(fmt::format("'{}' and '{}' share binding {} and are of two kinds", first.name, view.name,
-                                          view.binding)));
+        append(errors_, fault(fmt::format("'{}' and '{}' share binding {}, but are of different kinds", first.name,
+                                          view.name, view.binding)));
       }
       first.is_aliased &= view.is_aliased;
       if (first.access != view.access) first.access = Access::read_write;
@@ -208,7 +209,7 @@ class InterfaceReader {
   }
 
   void error(const Resource& resource, std::string_view what) {
-    append(errors_, fault(fmt::format("'{}' is {}, which qgen does not bind", resource.name, what),
+    append(errors_, fault(fmt::format("'{}' is {}, which qgen cannot bind", resource.name, what),
                           "use storage buffers, storage images or uniform buffers"));
   }
 

@@ -53,7 +53,7 @@ Result<std::array<uint32_t, 3>> workgroup_size(const Module& module, const Const
   for (size_t axis = 0; axis < size.size(); ++axis) {
     const auto side = axis < ids.size() ? constants.scalar(ids[axis]) : std::nullopt;
     if (!side) {
-      return fault(fmt::format("side {} of the workgroup is not integer arithmetic over constants", "xyz"[axis]));
+      return fault(fmt::format("dimension {} of the workgroup is not integer arithmetic over constants", "xyz"[axis]));
     }
     size[axis] = *side;
   }
@@ -155,7 +155,7 @@ Result<uint32_t> shared_bytes(const Module& module, const Constants& constants) 
     const uint32_t type = pointer.opcode == spv::OpTypePointer && Module::has(pointer, 2) ? pointer.operands[1] : 0;
     const TypeLayout layout = layouts.of(type);
     if (!layout.is_known) {
-      return fault("the size of a shared variable is not integer arithmetic over constants, or passes 4 GiB");
+      return fault("the size of a shared variable is not integer arithmetic over constants, or exceeds 4 GiB");
     }
     if (is_block(module, type)) {
       largest_block = std::max(largest_block, layout.size_bytes);
@@ -164,7 +164,7 @@ Result<uint32_t> shared_bytes(const Module& module, const Constants& constants) 
     }
   }
   const uint64_t bytes = std::max(end, largest_block);
-  if (bytes > kLargestSize) return fault("the shared variables together pass 4 GiB");
+  if (bytes > kLargestSize) return fault("the shared variables together exceed 4 GiB");
   return static_cast<uint32_t>(bytes);
 }
 
@@ -260,7 +260,7 @@ class MatrixReader {
     for (size_t i = 0; i < numbers.size(); ++i) {
       const auto number = constants_.scalar(operands[i + 1]);
       if (!number || *number > std::numeric_limits<uint16_t>::max()) {
-        error("a side of a cooperative matrix is not integer arithmetic over constants, or not below 65536");
+        error("a dimension of a cooperative matrix is not integer arithmetic over constants, or not below 65536");
         return std::nullopt;
       }
       numbers[i] = *number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What SPIRV-Cross does not say of a module: workgroup memory, and the shapes of its cooperative matrices.
+// Facts that SPIRV-Cross does not report about a module: workgroup memory, and the shapes of its cooperative matrices.
 #pragma once
 
 #include "codegen/reflect/interface.h"

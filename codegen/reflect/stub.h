@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A module's interface as a module of its own: names, decorations, types, constants and variables, and an entry point
-// that does nothing.
+// A module without code: the names, decorations, types, constants and variables, and an empty entry
+// point.
 //
 // SPIRV-Cross reads a module whole, and throws on instructions that it does not know: its 1.4.304 on every cooperative
 // matrix, 1.4.357 on tensor addressing. An interface never contains them, so a stub without function bodies and without

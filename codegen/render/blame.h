@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Faults of many variants -> reports to one author. A template's fault shows in every variant that renders its line,
-// but is written, read and mended once:
+// Turns faults of many variants into one report per fault. A fault of a template shows in each variant with this line,
+// but its author has to read and correct it once:
 //
 //   templates/row_softmax.comp:42: error: 'acc': undeclared identifier
 //     in variant row_softmax.f32.vec4 (dtype=f32 vec=4), and in 11 more

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The declarations that a spec knows and a template need not spell: each stands alone in its ${...}.
+// Functions that print declarations from the spec, so that a template need not write them. Each is alone in its ${...}.
 //
 //   ${extensions()}        #extension lines for the dtypes of the operands
 //   ${local_size(x, y)}    layout(local_size_x = 64, local_size_x_id = 0, local_size_y = 2) in;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What a template's expressions may name, and when each name has a value.
+// The names that a template's expressions may use, and when each name has a value.
 //
 //   parameter                 when a variant is rendered: its value
 //   operand                   then too: its own name, to hand to declare()

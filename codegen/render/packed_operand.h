@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "codegen/expression/expression.h"
-#include "runtime/library/kernel_info.h"
+#include "runtime/engine/library/kernel_info.h"
 
 namespace qgen::render {
 

@@ -7,6 +7,7 @@
 
 #include "codegen/render/declarations.h"
 #include "codegen/render/directive.h"
+#include "codegen/support/storage_access.h"
 #include "vocabulary/layouts.h"
 
 namespace qgen::render {
@@ -74,7 +75,7 @@ class DeclarationParser {
     const Argument& wanted = arguments_[0];
     const auto found = std::find(operands.begin(), operands.end(), wanted.text);
     if (found != operands.end()) return static_cast<size_t>(found - operands.begin());
-    report(wanted.where, fmt::format("'{}' is no operand of '{}'", wanted.text, spec_.name.value),
+    report(wanted.where, fmt::format("'{}' is not an operand of '{}'", wanted.text, spec_.name.value),
            operands.empty() ? "" : "one of " + join_sorted(operands), suggest(wanted.text, operands));
     return std::nullopt;
   }
@@ -195,6 +196,9 @@ std::set<size_t> names_used(const Declaration& declaration, const spec::Spec& sp
   std::set<size_t> used;
   if (std::holds_alternative<Extensions>(declaration)) {
     for (const spec::Operand& operand : spec.operands) add_operand(operand, spec, used);
+    for (const spec::Axis& axis : spec.parameters) {
+      if (axis.name.value == kStorageAccess) used.insert(place_of_parameter(spec, axis.name.value));
+    }
   }
   if (const auto* declare = std::get_if<DeclareOperand>(&declaration)) {
     add_operand(spec.operands[declare->operand], spec, used);

@@ -26,7 +26,7 @@ Diagnostics with_constant_hint(Diagnostics errors, std::string_view text, const 
   for (const size_t index : expression::symbols_of(*as_number)) {
     if (names.roles[index] != Role::specialization) continue;
     errors.front().hint =
-        fmt::format("'{0}' is a specialization constant, and GLSL computes with it: write ${{{0}}} alone",
+        fmt::format("'{0}' is a specialization constant, so only GLSL can compute with it: write ${{{0}}} alone",
                     names.in_text.symbols()[index].name);
   }
   return errors;
@@ -83,7 +83,7 @@ void ExpressionReader::check_use(const expression::SymbolUse& use, const Names& 
                    fmt::format("GLSL reads it as problem.{}", name));
     case Role::device_number:
       return fault(fmt::format("'{}' has no value before the kernel is chosen", name),
-                   "conditions on the device stand in the spec, under require_device");
+                   "write conditions on the device in the spec, under require_device");
   }
 }
 
@@ -98,7 +98,7 @@ bool ExpressionReader::report_unknown_function(std::string_view text, const Sour
   if (holds(known, name) || holds(strings(kOperators), name)) return false;
   const auto declarations = strings(declaration_names());
   if (holds(declarations, name)) {
-    report(state_, file_, place_of(call, text, where), fmt::format("'{}(...)' stands alone in its ${{}}", name));
+    report(state_, file_, place_of(call, text, where), fmt::format("'{}(...)' must be alone in its ${{}}", name));
     return true;
   }
   known.insert(known.end(), declarations.begin(), declarations.end());

@@ -12,6 +12,7 @@
 
 #include "codegen/render/directive.h"
 #include "codegen/render/parse_state.h"
+#include "codegen/support/article.h"
 #include "codegen/support/check_text.h"
 #include "common/text.h"
 
@@ -177,7 +178,7 @@ class FileParser {
 
   void expect_nothing() {
     if (current_->rest.empty()) return;
-    report(rest_place(), fmt::format("'${}' stands alone on its line", current_->keyword));
+    report(rest_place(), fmt::format("'${}' must be alone on its line", current_->keyword));
   }
 
   // ---- directives
@@ -202,7 +203,8 @@ class FileParser {
       return std::nullopt;
     }
     if (const Symbol* taken = names.in_directive.find(name)) {
-      report(place(name), fmt::format("'{}' is the name of a {} already", name, taken->kind), "another name");
+      report(place(name), fmt::format("'{}' is already the name of {}", name, with_article(taken->kind)),
+             "another name");
       return std::nullopt;
     }
     const size_t open = values.find('(');
@@ -240,7 +242,7 @@ class FileParser {
   void parse_include(Block& block) {
     const std::string_view quoted = current_->rest;
     if (quoted.size() < 2 || !quoted.starts_with('"') || quoted.find('"', 1) != quoted.size() - 1) {
-      return report(rest_place(), "an include without a quoted path", "$include \"lib/name.glsl\"");
+      return report(rest_place(), "the include has no quoted path", "$include \"lib/name.glsl\"");
     }
     const std::string_view path = quoted.substr(1, quoted.size() - 2);
     if (!check_path(path)) return;

@@ -26,7 +26,7 @@ void report_unused(ParseState& state, const std::vector<spec::Axis>& axes, size_
         {symbol.declared,
          fmt::format("no line of '{}' uses {} '{}'", state.spec.template_path->value, symbol.kind, group.name()),
          "",
-         "use it, or take it out of the spec: every value of it would be the same kernel",
+         "use it, or remove it from the spec: every value would give the same kernel",
          {}});
   }
 }
@@ -38,7 +38,7 @@ void report_unused(ParseState& state, const std::vector<spec::PipelineConstant>&
         {constants[i].name.where,
          fmt::format("no line of '{}' uses constant '{}'", state.spec.template_path->value, constants[i].name.value),
          "",
-         "use it, or take it out of the spec: each of its values would be the same pipeline",
+         "use it, or remove it from the spec: every value would give the same pipeline",
          {}});
   }
 }

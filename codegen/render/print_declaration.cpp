@@ -9,6 +9,7 @@
 #include "codegen/render/glsl.h"
 #include "codegen/render/packed_operand.h"
 #include "codegen/spec/axes.h"
+#include "codegen/support/storage_access.h"
 
 namespace qgen::render {
 namespace {
@@ -29,7 +30,7 @@ class Printer {
       if (!dtype) continue;
       for (const std::string_view extension : extensions_of(*dtype, storage_of(operand))) extensions.insert(extension);
     }
-    std::string lines;
+    std::string lines(has_word_access() ? kWordAccessPragma : "");
     for (const std::string_view extension : extensions) {
       lines += fmt::format("{}#extension {} : require", lines.empty() ? "" : "\n", extension);
     }
@@ -60,7 +61,8 @@ class Printer {
     if (!dtype) return failure(fmt::format("operand '{}' has no dtype", operand.name.value));
     if (storage_of(operand) == Storage::texture3d) {
       if (declaration.as != DeclareOperand::As::elements) {
-        return failure(fmt::format("'{}' is a texture, which has no {}", operand.name.value, field_of(declaration.as)));
+        return failure(
+            fmt::format("'{}' is a texture, and textures have no {}", operand.name.value, field_of(declaration.as)));
       }
       return fmt::format("layout(set = 0, binding = {}, {}) uniform {}{} {}_image;", declaration.operand,
                          image_format(*dtype), qualifiers(operand.access, false), image_type(*dtype),
@@ -73,8 +75,8 @@ class Printer {
                                  : 1;
     const auto type = elements == 3 ? std::nullopt : vector_type(element, elements);
     if (!type) {
-      return failure(fmt::format("a buffer holds elements by 1, 2 or 4, and '{}' is declared by {}", operand.name.value,
-                                 elements));
+      return failure(fmt::format("a buffer is declared with elements of 1, 2 or 4, and '{}' is declared with {}",
+                                 operand.name.value, elements));
     }
     const bool shares_bytes = may_share_bytes(operand, spec_.operands);
     return fmt::format("{}layout(set = 0, binding = {}, std430) {}buffer {}{} {{ {} {}_{}[]; }};",
@@ -89,7 +91,7 @@ class Printer {
     const auto dtype = find_dtype(word_of(operand.dtype));
     const auto layout = operand.layout ? find_layout(word_of(*operand.layout)) : Layout::strided;
     if (!dtype || bytes(*dtype) != 1 || !layout || info(*layout).storage != Storage::buffer) {
-      return failure(fmt::format("operand '{}' is no buffer of i8 or u8 in a layout of buffers", name));
+      return failure(fmt::format("operand '{}' is not a buffer of i8 or u8 in a layout of buffers", name));
     }
     PackedOperand described{.name = name,
                             .binding = declaration.operand,
@@ -103,8 +105,8 @@ class Printer {
     const int64_t across = std::get<Integer>(expression::evaluate(*declaration.across, environment_)).value;
     if (across < 0 || across >= static_cast<int64_t>(Dim::batch) || across == packed(*layout)) {
       return failure(
-          fmt::format("rows of '{}' lie along width 0, height 1 or channels 2, not along what a word packs, and "
-                      "{} is given",
+          fmt::format("rows of '{}' are along width 0, height 1 or channels 2, but not along the packed dimension, "
+                      "and {} is given",
                       name, across));
     }
     described.across = static_cast<Dim>(across);
@@ -125,13 +127,20 @@ class Printer {
       }
       const auto& expression = std::get<Expression>(declaration.sides[i]);
       const int64_t side = std::get<Integer>(expression::evaluate(expression, environment_)).value;
-      if (side < 1) return failure(fmt::format("a workgroup has no side of {} invocations", side));
+      if (side < 1) return failure(fmt::format("a workgroup cannot have {} invocations along a dimension", side));
       sides += fmt::format("local_size_{} = {}", axis, side);
     }
     return fmt::format("layout({}) in;", sides);
   }
 
  private:
+  bool has_word_access() const {
+    for (const spec::Axis& axis : spec_.parameters) {
+      if (axis.name.value != kStorageAccess) continue;
+      return expression::to_text(environment_[place_of_parameter(spec_, axis.name.value)]) == kWordAccess;
+    }
+    return false;
+  }
   std::string word_of(const spec::Choice& choice) const {
     if (!choice.is_parameter) return choice.word;
     return expression::to_text(environment_[place_of_parameter(spec_, choice.word)]);

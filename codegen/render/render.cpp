@@ -100,7 +100,7 @@ class Renderer {
       if (++visits_ > kMaxVisits || rendered_.text.size() > kMaxBytes) {
         return fail(
             {rendered_.files[0].display, 0, 0, 0},
-            fmt::format("the rendered text passes {} MiB, or takes more than {} steps", kMaxBytes >> 20, kMaxVisits));
+            fmt::format("the rendered text exceeds {} MiB, or takes more than {} steps", kMaxBytes >> 20, kMaxVisits));
       }
       std::visit([this](const auto& what) { visit(what); }, item.what);
     }

@@ -8,6 +8,8 @@
 #include <cassert>
 #include <set>
 
+#include "codegen/support/storage_access.h"
+
 namespace qgen::spec {
 namespace {
 
@@ -24,6 +26,8 @@ std::string id_part(const Axis& axis, const Value& value) {
     case Type::integer: return fmt::format("{}{}", own_name(axis), expression::to_text(value));
     case Type::boolean: return fmt::format("{}{}", std::get<bool>(value) ? "" : "not_", own_name(axis));
     case Type::word:
+      if (axis.name.value == kStorageAccess && expression::to_text(value) == kNativeAccess) return "";
+      break;
     case Type::real:
     case Type::text: break;
   }

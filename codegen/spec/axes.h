@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Axes as what is chosen from: one value of a single axis, or one record of several.
+// Axes as lists of alternatives: one value of a single axis, or one record of several.
 //
 //   dtype: [f32, f16]                                  group of one    id parts "f32", "f16"
 //   shape: [{m: 16, n: 16, k: 32}, {m: 8, n: 8, k: 8}] group of three  id parts "m16n16k32", "m8n8k8"
@@ -30,8 +30,8 @@ std::vector<AxisGroup> groups_of(const std::vector<Axis>& axes);
 // One choice as specs spell it: "4", "{m: 16, n: 16, k: 32}".
 std::string value_text(const AxisGroup& group, size_t choice);
 
-// One choice as ids spell it. Words stand alone, numbers carry their name, booleans are the name or its opposite; the
-// fields of a record follow each other, with a '_' between them where one is no number.
+// One choice as ids spell it. Words stand alone, numbers carry their name, booleans are the name or its opposite; native storage
+// access is not spelt; the fields of a record follow each other, with a '_' between them where one is no number.
 std::string id_part(const AxisGroup& group, size_t choice);
 
 // The different words of an axis, in the order of the spec; none, if its values are no words.

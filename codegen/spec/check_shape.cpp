@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Whether a file has the form of a spec: each key is one of keys.h, and each value is of the kind that its key takes.
-// Whether names resolve and types fit is asked afterwards, of what was read.
+// Checks that a file has the form of a spec: each key is one of keys.h, and each value has the kind of its key. Names
+// and types are checked later.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "codegen/spec/field_type.h"
 #include "codegen/spec/keys.h"
 #include "codegen/spec/make_error.h"
 #include "codegen/spec/range.h"
 #include "codegen/spec/words.h"
+#include "codegen/support/article.h"
+#include "common/number.h"
 
 namespace qgen::spec {
 namespace {
@@ -76,14 +77,15 @@ class ShapeChecker {
       case Form::map: return check_map(entry.value, key);
       case Form::section: return check_section(entry.value, key);
       case Form::shared_list:
-        return entry.value.kind == Kind::scalar ? check_name(entry.value) : check_list(entry.value, key);
+        return entry.value.kind == Kind::scalar ? check_list_name(entry.value, fmt::format("'{}'", key.name))
+                                                : check_list(entry.value, key);
     }
   }
 
   void check_section(const YamlNode& node, const Key& key) {
     if (node.kind != Kind::list) return check_map(node, key);
     if (is_fragment_) {
-      return report(node.where, fmt::format("'{}' of a fragment is a list", key.name),
+      return report(node.where, fmt::format("'{}' of a fragment or cost is a list", key.name),
                     fmt::format("a map, such as {}: {{name: ...}}", key.name),
                     "a fragment names no others: what a spec is made of, the spec says");
     }
@@ -111,6 +113,27 @@ class ShapeChecker {
     }
   }
 
+  // `a`, or `{a: {rows: 2 * m}}`.
+  void check_use(const YamlNode& node, const std::string& what) {
+    if (node.kind != Kind::map) {
+      if (is_kind(node, Kind::scalar, what, "'name_of_a_fragment'")) check_name(node);
+      return;
+    }
+    for (const YamlEntry& entry : node.entries) {
+      check_name(entry.key);
+      if (!is_kind(entry.value, Kind::map, fmt::format("'{}'", entry.key.text), "{rows: 2 * m}")) continue;
+      for (const YamlEntry& handed : entry.value.entries) {
+        check_name(handed.key);
+        is_kind(handed.value, Kind::scalar, fmt::format("'{}'", handed.key.text), "'2 * m'");
+      }
+    }
+  }
+
+  void check_take(const YamlNode& node, const SourceLocation& where, const std::string& what, const Key& key) {
+    if (node.kind == Kind::map) check_object(node, where, what, key.object);
+    else if (is_kind(node, Kind::scalar, what, "'rows of a tile'")) check_line(node, what);
+  }
+
   void check_name(const YamlNode& node) {
     if (const auto fault = fault_of_name(node.text)) report(node.where, *fault);
   }
@@ -121,8 +144,18 @@ class ShapeChecker {
       if (is_kind(node, Kind::map, what, "{key: value}")) check_object(node, where, what, key.object);
     } else if (key.leaf == Leaf::field && node.kind == Kind::map) {
       check_object(node, where, what, key.object);
+      if (!node.find("words") && !node.find("type"))
+        report(where, fmt::format("{} has neither 'words' nor 'type'", what), "one of them");
+      if (node.find("words") && node.find("type"))
+        report(where, fmt::format("{} has 'words' and a 'type'", what), "one of them");
+    } else if (key.leaf == Leaf::use) {
+      check_use(node, what);
+    } else if (key.leaf == Leaf::fitted && node.kind == Kind::map) {
+      check_object(node, where, what, key.object);
+    } else if (key.leaf == Leaf::take) {
+      check_take(node, where, what, key);
     } else if (key.leaf == Leaf::axis) {
-      check_axis(node, what);
+      check_axis(node, what, key);
     } else if (key.leaf == Leaf::shape) {
       check_shapes(node, what);
     } else if (key.leaf == Leaf::range) {
@@ -138,7 +171,8 @@ class ShapeChecker {
       case Leaf::reference: return "quantize_affine";
       case Leaf::text: return "some text";
       case Leaf::boolean: return "true";
-      case Leaf::number: return "0.5";
+      case Leaf::number:
+      case Leaf::fitted: return "0.5";
       case Leaf::value: return "f32";
       case Leaf::word: return "read";
       case Leaf::choice: return "f32";
@@ -148,6 +182,8 @@ class ShapeChecker {
       case Leaf::axis:
       case Leaf::shape:
       case Leaf::range:
+      case Leaf::use:
+      case Leaf::take:
       case Leaf::object: break;
     }
     return "?";
@@ -164,14 +200,15 @@ class ShapeChecker {
         if (node.text != "true" && node.text != "false")
           report(node.where, fmt::format("{} is '{}'", what, node.text), "true or false");
         return;
-      case Leaf::number: return check_number(node, what);
+      case Leaf::number:
+      case Leaf::fitted: return check_number(node, what);
       case Leaf::word: return check_word(node, key);
       case Leaf::choice:
         if (!node.text.starts_with('$')) check_word(node, key);
         return;
       case Leaf::field:
         if (!parse_field_type(node.text)) {
-          report(node.where, fmt::format("'{}' is no type of a problem field", node.text),
+          report(node.where, fmt::format("'{}' is not a type of problem fields", node.text),
                  "u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}");
         }
         return;
@@ -181,6 +218,8 @@ class ShapeChecker {
       case Leaf::axis:
       case Leaf::shape:
       case Leaf::range:
+      case Leaf::use:
+      case Leaf::take:
       case Leaf::object: return;
     }
   }
@@ -188,10 +227,10 @@ class ShapeChecker {
   // Texts are printed into comments. YAML's block texts end with a line end, which is none of theirs.
   void check_line(const YamlNode& node, const std::string& what) {
     const std::string_view line = without_line_end(node.text);
-    if (line.find('\n') != line.npos) report(node.where, fmt::format("{} is of several lines", what), "one line");
+    if (line.find('\n') != line.npos) report(node.where, fmt::format("{} has several lines", what), "one line");
     if (line.ends_with('\\'))
       report(node.where, fmt::format("{} ends with a backslash", what), "",
-             "in C++, a backslash at the end of a comment draws the next line into it");
+             "in C++, a backslash at the end of a comment continues it on the next line");
   }
 
   void check_number(const YamlNode& node, const std::string& what) {
@@ -203,7 +242,7 @@ class ShapeChecker {
   void check_word(const YamlNode& node, const Key& key) {
     if (std::find(key.words.begin(), key.words.end(), node.text) != key.words.end()) return;
     const std::string_view parameter = key.leaf == Leaf::choice ? ", or $parameter" : "";
-    report(node.where, fmt::format("'{}' is no {}", node.text, key.name),
+    report(node.where, fmt::format("'{}' is not {}", node.text, with_article(key.noun.empty() ? key.name : key.noun)),
            fmt::format("one of {}{}", join_sorted(key.words), parameter), suggest(node.text, key.words));
   }
 
@@ -231,11 +270,7 @@ class ShapeChecker {
     }
   }
 
-  static bool is_count(std::string_view text) {
-    uint32_t value = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-    return read.ec == std::errc() && read.ptr == text.data() + text.size();
-  }
+  static bool is_count(std::string_view text) { return read_number<uint32_t>(text).has_value(); }
 
   void check_range(const YamlNode& node, const std::string& what, const Key& key) {
     if (node.kind == Kind::scalar) return check_word(node, key);
@@ -248,14 +283,15 @@ class ShapeChecker {
     for (const YamlNode& bound : node.items) {
       if (!is_kind(bound, Kind::scalar, fmt::format("a bound of {}", what), "-128")) continue;
       if (const auto number = parse_bound(bound.text)) bounds.push_back(*number);
-      else report(bound.where, fmt::format("'{}' is no bound", bound.text), "a number, such as -128, 0.5 or 2^-125");
+      else report(bound.where, fmt::format("'{}' is not a bound", bound.text), "a number, such as -128, 0.5 or 2^-125");
     }
     if (bounds.size() == 2 && bounds[0] > bounds[1])
       report(node.where, fmt::format("{} is above {}", node.items[0].text, node.items[1].text));
   }
 
-  // Single values, or records that all have the fields of the first.
-  void check_axis(const YamlNode& node, const std::string& what) {
+  // Single values, or records that all have the fields of the first; or the name of such a list.
+  void check_axis(const YamlNode& node, const std::string& what, const Key& key) {
+    if (node.kind == Kind::scalar && key.form == Form::section) return check_list_name(node, what);
     if (!is_kind(node, Kind::list, what, "[1, 4]")) return;
     if (node.items.empty()) return report(node.where, fmt::format("{} has no values", what), "at least one");
     const YamlNode& first = node.items.front();
@@ -271,6 +307,15 @@ class ShapeChecker {
     }
   }
 
+  void check_list_name(const YamlNode& node, const std::string& what) {
+    const size_t dot = node.text.find('.');
+    const bool is_name = dot != std::string::npos && !fault_of_name(std::string_view(node.text).substr(0, dot)) &&
+                         !fault_of_name(std::string_view(node.text).substr(dot + 1));
+    if (!is_name)
+      report(node.where, fmt::format("{} is '{}'", what, node.text),
+             "a list, such as [1, 4]; or that of a fragment, such as layouts.rows");
+  }
+
   void check_record(const YamlNode& record, const YamlNode& first, const std::string& what) {
     if (record.entries.empty()) return report(record.where, fmt::format("a record of {} has no fields", what));
     std::vector<std::string> fields;
@@ -281,7 +326,7 @@ class ShapeChecker {
       is_kind(entry.value, Kind::scalar, fmt::format("'{}'", entry.key.text), "16");
       if (first.find(entry.key.text)) continue;
       has_unknown = true;
-      report(entry.key.where, fmt::format("'{}' is no field of the first record of {}", entry.key.text, what),
+      report(entry.key.where, fmt::format("the first record of {} has no field '{}'", what, entry.key.text),
              fmt::format("one of {}", join_sorted(fields)), suggest(entry.key.text, fields));
     }
     for (const std::string& field : fields) {
@@ -296,8 +341,9 @@ class ShapeChecker {
 }  // namespace
 
 Diagnostics check_shape(const YamlNode& root) {
-  ShapeChecker checker(is_fragment(root));
-  if (is_fragment(root)) checker.check_object(root, root.where, "the fragment", fragment_keys());
+  ShapeChecker checker(is_fragment(root) || is_cost(root));
+  if (is_cost(root)) checker.check_object(root, root.where, "the cost", cost_keys());
+  else if (is_fragment(root)) checker.check_object(root, root.where, "the fragment", fragment_keys());
   else checker.check_object(root, root.where, "the spec", spec_keys());
   return std::move(checker.errors);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What callers are told must hold together: attributes name operands that there are, defaults are what the attribute
-// can be, and every tensor that a caller gives or gets has a shape.
+// Checks the signature: attributes name operands that exist, defaults are possible values, and every tensor that a
+// caller passes or gets has a shape.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,6 +15,7 @@
 #include "codegen/spec/make_error.h"
 #include "codegen/spec/range.h"
 #include "codegen/spec/signature.h"
+#include "codegen/spec/type_names.h"
 #include "codegen/spec/words.h"
 
 namespace qgen::spec {
@@ -45,6 +46,8 @@ class SignatureChecker {
     if (!is_public(spec_)) return check_is_silent();
     for (const Operand& operand : spec_.operands) check_operand(operand);
     for (const Attribute& attribute : spec_.attributes) check_attribute(attribute);
+    append(errors_, check_types_differ(spec_.operands));
+    append(errors_, check_types_differ(spec_.attributes));
     for (const PublicOperator& op : spec_.operators) check_public_operator(op);
     if (!errors_.empty()) return std::move(errors_);
     for (const Signature& signature : signatures_of(spec_)) check_defaults(signature);
@@ -86,7 +89,7 @@ class SignatureChecker {
   void check_row_sums(const Operand& operand) {
     const Operand* source = find_operand(*operand.row_sums_of);
     if (!source || source->is_weight) return;
-    report(operand.row_sums_of->where, fmt::format("'{}' is no weight", operand.row_sums_of->value), "",
+    report(operand.row_sums_of->where, fmt::format("'{}' is not a weight", operand.row_sums_of->value), "",
            "sums of rows are made from a weight")
         .notes.push_back({source->name.where, "declared here"});
   }
@@ -96,7 +99,7 @@ class SignatureChecker {
     const bool has_forms = !layouts.empty() && std::ranges::all_of(layouts, [](const std::string& word) {
       return info(*find_layout(word)).is_weight;
     });
-    // A matrix, or a window's taps for each pair of channels: runtime/tensor/weight_form.h.
+    // A matrix, or a window's taps for each pair of channels: runtime/engine/tensor/weight_form.h.
     const bool is_weight = std::ranges::all_of(operand.shapes, [](const ShapePattern& shape) {
       return !shape.has_leading && shape.sides.size() >= 2 && shape.sides.size() <= 4;
     });
@@ -123,7 +126,7 @@ class SignatureChecker {
     if (found != spec_.operands.end()) return &*found;
     std::vector<std::string> names;
     for (const Operand& operand : spec_.operands) names.push_back(operand.name.value);
-    report(name.where, fmt::format("'{}' is no operand", name.value), fmt::format("one of {}", join_sorted(names)),
+    report(name.where, fmt::format("'{}' is not an operand", name.value), fmt::format("one of {}", join_sorted(names)),
            suggest(name.value, names));
     return nullptr;
   }
@@ -140,6 +143,8 @@ class SignatureChecker {
     } else if (attribute.operand) {
       find_operand(*attribute.operand);
     }
+    if (is_generated_type(called))
+      report(where, fmt::format("'{}' is a type of generated code", called), "", "take another name");
     check_words(attribute);
     if (attribute.range && !is_number(attribute.kind))
       report(where, fmt::format("attribute '{}' is {}, and has a 'range'", called, name(attribute.kind)),
@@ -147,7 +152,7 @@ class SignatureChecker {
     if (attribute.kind == Kind::integer && attribute.range) check_is_integers(attribute);
   }
 
-  // What is spelled says what it can be, once.
+  // Attributes with words have exactly one list of them.
   void check_words(const Attribute& attribute) {
     const SourceLocation& where = attribute.name.where;
     const std::string& called = attribute.name.value;
@@ -165,8 +170,8 @@ class SignatureChecker {
       const auto dtypes = dtype_words();
       for (const auto& word : attribute.words) {
         if (std::ranges::find(dtypes, word.value) == dtypes.end())
-          report(word.where, fmt::format("'{}' is no dtype", word.value), fmt::format("one of {}", join_sorted(dtypes)),
-                 suggest(word.value, dtypes));
+          report(word.where, fmt::format("'{}' is not a dtype", word.value),
+                 fmt::format("one of {}", join_sorted(dtypes)), suggest(word.value, dtypes));
       }
     }
     append(errors_, check_words_differ(called, attribute.words));
@@ -182,14 +187,20 @@ class SignatureChecker {
   // ---- public operators
 
   void check_public_operator(const PublicOperator& op) {
-    for (const Narrowing& narrowing : op.operands) check_narrowing(narrowing);
-    for (const auto& name : op.without) {
-      std::vector<std::string> names;
-      for (const Attribute& attribute : spec_.attributes) names.push_back(attribute.name.value);
-      if (std::ranges::find(names, name.value) != names.end()) continue;
-      report(name.where, fmt::format("'{}' is no attribute", name.value),
-             names.empty() ? "" : fmt::format("one of {}", join_sorted(names)), suggest(name.value, names));
+    for (const Alias& alias : op.aliases) {
+      if (const auto fault = fault_of_alias(alias.name.value)) report(alias.name.where, *fault);
     }
+    for (const Narrowing& narrowing : op.operands) check_narrowing(narrowing);
+    for (const auto& name : op.without) check_is_attribute(name);
+    for (const auto& name : op.with) check_is_attribute(name);
+  }
+
+  void check_is_attribute(const Located<std::string>& name) {
+    std::vector<std::string> names;
+    for (const Attribute& attribute : spec_.attributes) names.push_back(attribute.name.value);
+    if (std::ranges::find(names, name.value) != names.end()) return;
+    report(name.where, fmt::format("'{}' is not an attribute", name.value),
+           names.empty() ? "" : fmt::format("one of {}", join_sorted(names)), suggest(name.value, names));
   }
 
   void check_narrowing(const Narrowing& narrowing) {
@@ -198,7 +209,7 @@ class SignatureChecker {
     const auto possible = words_of(spec_, operand->dtype);
     for (const auto& dtype : narrowing.dtypes) {
       if (std::ranges::find(possible, dtype.value) != possible.end()) continue;
-      report(dtype.where, fmt::format("no kernel takes {} at '{}'", dtype.value, operand->name.value),
+      report(dtype.where, fmt::format("no kernel accepts {} for '{}'", dtype.value, operand->name.value),
              fmt::format("one of {}", join_sorted(possible)), suggest(dtype.value, possible));
     }
     if (narrowing.is_optional == true && !operand->is_optional) {
@@ -273,7 +284,7 @@ class PublicNames {
     const auto [first, is_new] = seen_.emplace(name.value, name.where);
     if (is_new) return;
     errors.push_back(
-        make_error(name.where, fmt::format("{} '{}' is the name of an operator already", what, name.value)));
+        make_error(name.where, fmt::format("{} '{}' is already the name of an operator", what, name.value)));
     errors.back().notes.push_back({first->second, "the other is here"});
   }
 
@@ -286,11 +297,16 @@ class PublicNames {
 Diagnostics check_signatures(const std::vector<Spec>& specs) {
   Diagnostics errors;
   PublicNames names;
+  TypeNames types;
   for (const Spec& spec : specs) {
     const bool is_public = !signatures_of(spec).empty();
-    if (is_public && spec.operators.empty()) names.add(spec.name, "operator", errors);
+    if (is_public && spec.operators.empty()) {
+      names.add(spec.name, "operator", errors);
+      types.add(spec.name, errors);
+    }
     for (const PublicOperator& op : spec.operators) {
       names.add(op.name, "operator", errors);
+      types.add(op.name, errors);
       for (const Alias& alias : op.aliases) names.add(alias.name, "alias", errors);
     }
   }

@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
 #include "codegen/spec/axes.h"
 #include "codegen/spec/make_error.h"
+#include "codegen/spec/type_names.h"
 #include "codegen/spec/words.h"
+#include "codegen/support/article.h"
 
 namespace qgen::spec {
 namespace {
@@ -24,7 +27,8 @@ constexpr size_t kMostOfAKind = 255;               // tables count operands in a
 constexpr uint64_t kMostProblemBytes = 16384;      // which every device takes as a uniform buffer
 constexpr size_t kMostSpecializations = 1024;      // combinations of their values: a kernel of each variant each
 constexpr ptrdiff_t kMostInPlace = 32;             // tables have a bit for each: OperandInfo::in_place
-constexpr std::string_view kIsNoOperand = "'none' is how a step passes no operand";  // of an operand or scratch
+constexpr std::string_view kIsNoOperand =
+    "'none' is reserved: with it, a step passes no operand";  // of an operand or scratch
 
 std::string with_article(Type type) { return fmt::format("{} {}", type == Type::integer ? "an" : "a", name(type)); }
 
@@ -104,6 +108,9 @@ class DeclarationChecker {
 
   void declare_operand(const Located<std::string>& name) {
     declare(name, "operand");
+    if (name.value == "gl" || name.value.starts_with("gl_"))
+      report(name.where, fmt::format("'{}_data' would begin with 'gl_', as the names of GLSL itself do", name.value),
+             "", "take another name");
     if (name.value == kNoOperand) report(name.where, std::string(kIsNoOperand));
   }
 
@@ -114,7 +121,7 @@ class DeclarationChecker {
     if (first.record.empty()) return;
     for (const Axis& axis : group.axes) {
       if (Diagnostic* error = declare({glsl_name(axis), axis.name.where}, kind)) {
-        error->hint = fmt::format("C++ and GLSL call '{}' so", axis.name.value);
+        error->hint = fmt::format("in C++ and GLSL this is the name of '{}'", axis.name.value);
       }
     }
   }
@@ -135,10 +142,12 @@ class DeclarationChecker {
 
   // What was reported, or nothing.
   Diagnostic* declare(const Located<std::string>& name, std::string_view kind) {
+    if (is_generated_type(name.value))
+      report(name.where, fmt::format("'{}' is a type of generated code", name.value), "", "take another name");
     const auto [first, is_new] = declared_.emplace(name.value, Declared{name.where, kind});
     if (is_new) return nullptr;
-    Diagnostic& error =
-        report(name.where, fmt::format("'{}' is the name of a {} already", name.value, first->second.kind));
+    Diagnostic& error = report(
+        name.where, fmt::format("'{}' is already the name of {}", name.value, qgen::with_article(first->second.kind)));
     error.notes.push_back({first->second.where, "declared here"});
     return &error;
   }
@@ -148,6 +157,21 @@ class DeclarationChecker {
       for (const auto& value : axis.values) check_value(axis, value, is_specialization);
     }
     for (const AxisGroup& group : groups_of(axes)) check_is_given_once(group);
+    check_enums(axes);
+  }
+
+  // Words are enumerators, so that each axis of them is an enum.
+  void check_enums(const std::vector<Axis>& axes) {
+    TypeNames types;
+    for (const Axis& axis : axes) {
+      if (axis.type != Type::word) continue;
+      types.add(axis.name, errors_);
+      const std::string type = pascal_case(axis.name.value);
+      const auto same = std::ranges::find_if(axes, [&](const Axis& one) { return glsl_name(one) == type; });
+      if (same == axes.end()) continue;
+      report(same->name.where, fmt::format("'{}' is the C++ type of parameter '{}' too", type, axis.name.value), "",
+             "begin the name with a small letter");
+    }
   }
 
   void check_specializations() {
@@ -188,9 +212,9 @@ class DeclarationChecker {
     const Type type = expression::type_of(value.value);
     if (is_specialization && type != Type::integer) {
       report(value.where,
-             fmt::format("'{}' of specialization constant '{}' is no integer", expression::to_text(value.value),
+             fmt::format("'{}' of specialization constant '{}' is not an integer", expression::to_text(value.value),
                          axis.name.value),
-             "integers", "words and booleans change the code: they are 'parameters'");
+             "integers", "list words and booleans under 'parameters', since they change the code");
     } else if (type == Type::word) {
       check_word(value);
     } else if (type == Type::integer) {
@@ -232,8 +256,9 @@ class DeclarationChecker {
   void check_is_no_name(const Located<std::string>& word) {
     const auto name = declared_.find(word.value);
     if (name == declared_.end()) return;
-    report(word.where, fmt::format("the word '{}' is the name of a {} too", word.value, name->second.kind), "",
-           "expressions could mean either")
+    report(word.where,
+           fmt::format("the word '{}' is also the name of {}", word.value, qgen::with_article(name->second.kind)), "",
+           "rename one of them, since expressions could mean either")
         .notes.push_back({name->second.where, "declared here"});
   }
 
@@ -248,7 +273,7 @@ class DeclarationChecker {
     if (operand.storage.is_parameter) return;
     const std::string_view storage = name(info(*find_layout(layout.word)).storage);
     if (storage == operand.storage.word) return;
-    report(layout.where, fmt::format("'{}' is no layout of a {}", layout.word, operand.storage.word), "",
+    report(layout.where, fmt::format("a {} cannot have the layout '{}'", operand.storage.word, layout.word), "",
            fmt::format("a {} tensor has storage {}", layout.word, storage));
   }
 
@@ -266,17 +291,17 @@ class DeclarationChecker {
     if (input == spec_.operands.end()) {
       std::vector<std::string> names;
       for (const Operand& operand : spec_.operands) names.push_back(operand.name.value);
-      report(named.where, fmt::format("'{}' is no operand", named.value), fmt::format("one of {}", join_sorted(names)),
-             suggest(named.value, names));
+      report(named.where, fmt::format("'{}' is not an operand", named.value),
+             fmt::format("one of {}", join_sorted(names)), suggest(named.value, names));
       return;
     }
-    const std::string pair = fmt::format("'{}' in place of '{}'", output.name.value, named.value);
+    const std::string pair = fmt::format("'{}' cannot be written in place of '{}'", output.name.value, named.value);
     if (output.access != Access::write || input->access != Access::read)
-      report(named.where, pair, "an output in place of what is read");
+      report(named.where, pair, "an output in place of an input");
     if (input - spec_.operands.begin() >= kMostInPlace)
       report(named.where, pair, fmt::format("one of the first {} operands", kMostInPlace));
     if (!spec_.template_path || !spec_.recipes.empty())
-      report(named.where, pair, "a spec of kernels alone", "a later step of a recipe reads what an earlier one wrote");
+      report(named.where, pair, "a spec without recipes", "a later step of a recipe reads what an earlier one wrote");
     if (!have_in_common(output.dtype, input->dtype))
       report(named.where, pair, "two operands that may have the same dtype");
     if (!may_be_buffer(output) || !may_be_buffer(*input)) report(named.where, pair, "two buffers");
@@ -303,7 +328,7 @@ class DeclarationChecker {
       const std::string text = expression::to_text(value.value);
       if (std::find(words.begin(), words.end(), text) != words.end()) continue;
       report(value.where,
-             fmt::format("'{}' is no {}, and '{}' takes its {} from here", text, what, operand.name.value, what),
+             fmt::format("'{}' is not a {}, and '{}' takes its {} from here", text, what, operand.name.value, what),
              fmt::format("one of {}", join_sorted(words)), suggest(text, words))
           .notes.push_back({choice.where, fmt::format("'${}' is given to '{}' here", choice.word, operand.name.value)});
     }
@@ -314,9 +339,10 @@ class DeclarationChecker {
                    const std::vector<std::string>& words) {
     if (std::find(words.begin(), words.end(), choice.word) != words.end()) return;
     if (!checked_.emplace(choice.word, what).second) return;
-    report(choice.where,
-           fmt::format("'{}' is no {}, and '{}' takes its {} from here", choice.word, what, operand.name.value, what),
-           fmt::format("one of {}", join_sorted(words)), suggest(choice.word, words));
+    report(
+        choice.where,
+        fmt::format("'{}' is not a {}, and '{}' takes its {} from here", choice.word, what, operand.name.value, what),
+        fmt::format("one of {}", join_sorted(words)), suggest(choice.word, words));
   }
 
   const Axis* find_parameter(std::string_view name) const {
@@ -344,9 +370,10 @@ class DeclarationChecker {
 
 // ---- uses
 
-// What a kind of name is known to: for an expression that may not read it, where the condition belongs instead.
+// Where names of this kind may be read: the hint for an expression that may not read one.
 std::string home_of(std::string_view kind) {
-  if (kind == kFit) return "the cost alone reads it: what a kernel can do does not depend on what was measured";
+  if (kind == kFit)
+    return "only the cost reads fitted constants: whether a kernel fits must not depend on measurements";
   return fmt::format("a {} is known at selection: write the condition under '{}'", kind,
                      kind == kDevice ? "require_device" : "applies_when");
 }
@@ -368,6 +395,18 @@ Diagnostics check_reads(const expression::Expression& expression, const expressi
 }
 
 constexpr std::initializer_list<std::string_view> kAtSelection = {kParameter, kSpecialization, kProblem, kDevice};
+constexpr std::initializer_list<std::string_view> kOfDevice = {kParameter, kSpecialization, kDevice};
+
+// A failed condition is told as something that the device lacks.
+Diagnostics check_reads_device(const Condition& condition, const expression::Scope& scope) {
+  const auto uses = expression::uses_of(condition.expression);
+  const bool reads_device = std::ranges::any_of(
+      uses, [&](const expression::SymbolUse& use) { return scope.symbols()[use.symbol].kind == kDevice; });
+  if (reads_device) return {};
+  return {make_error(condition.expression.where(),
+                     fmt::format("'{}' of 'require_device' reads no device number", condition.text), "",
+                     "write a condition on the problem under 'applies_when', and slow kernels under 'rarely_best'")};
+}
 
 Diagnostics check_conditions(const Spec& spec) {
   Diagnostics errors;
@@ -375,9 +414,19 @@ Diagnostics check_conditions(const Spec& spec) {
     append(errors, check_reads(condition.expression, spec.scope, "'require'", {kParameter}, home_of));
   }
   for (const Condition& condition : spec.require_device) {
-    append(errors, check_reads(condition.expression, spec.scope, "'require_device'",
-                               {kParameter, kSpecialization, kDevice}, home_of));
+    Diagnostics reads = check_reads(condition.expression, spec.scope, "'require_device'", kOfDevice, home_of);
+    append(errors, reads.empty() ? check_reads_device(condition, spec.scope) : std::move(reads));
   }
+  for (const RarelyBest& row : spec.rarely_best) {
+    append(errors, check_reads(row.when.expression, spec.scope, "'rarely_best'", kOfDevice, [](std::string_view) {
+             return std::string("it is evaluated once for each device, before a problem is known");
+           }));
+  }
+  constexpr size_t kMostRarelyBest = 64;  // a bit each
+  if (spec.rarely_best.size() > kMostRarelyBest)
+    errors.push_back(make_error(spec.rarely_best[kMostRarelyBest].when.expression.where(),
+                                fmt::format("'rarely_best' has {} items", spec.rarely_best.size()),
+                                fmt::format("{} at most", kMostRarelyBest)));
   for (const Condition& condition : spec.applies_when) {
     append(errors, check_reads(condition.expression, spec.scope, "'applies_when'", kAtSelection, home_of));
   }
@@ -386,7 +435,7 @@ Diagnostics check_conditions(const Spec& spec) {
   }
   if (spec.subgroup_size) {
     append(errors, check_reads(*spec.subgroup_size, spec.scope, "'subgroup_size'", {kParameter}, [](std::string_view) {
-             return std::string("a module says which size it needs, and is there before devices and problems");
+             return std::string("a module has one subgroup size for all devices and problems: read parameters only");
            }));
   }
   return errors;
@@ -396,9 +445,8 @@ Diagnostics check_conditions(const Spec& spec) {
 Diagnostics check_constants(const Spec& spec) {
   Diagnostics errors;
   for (const PipelineConstant& constant : spec.constants) {
-    append(errors, check_reads(*constant.value, spec.scope, "'constants'", {kProblem}, [](std::string_view) {
-             return std::string("a constant says what the problem decides; templates read the rest by its own name");
-           }));
+    append(errors, check_reads(*constant.value, spec.scope, "'constants'", {kProblem},
+                               [](std::string_view) { return std::string("a constant reads problem fields only"); }));
     const Type type = constant.value->type();
     if (type == Type::boolean || type == Type::integer) continue;
     errors.push_back(make_error(constant.value->where(),
@@ -449,7 +497,7 @@ Diagnostics check_parameters_of_operands(const Spec& spec) {
     errors.push_back(make_error(
         axis.name.where,
         fmt::format("parameter '{}' needs a 'template': this operator is made of recipes only", axis.name.value), "",
-        "without one, parameters are what operands may be: 'dtype: $parameter'"));
+        "without a template, parameters only list the formats of operands: 'dtype: $parameter'"));
   }
   return errors;
 }
@@ -464,6 +512,19 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// What depends on the problem is known when it is there. A fixed number is known now, and Vulkan binds no more bytes at
+// once than 32 bits count.
+Diagnostics check_scratch_size(const Scratch& scratch) {
+  if (!expression::symbols_of(scratch.elements).empty()) return {};
+  const int64_t most = std::numeric_limits<uint32_t>::max() / bytes(scratch.dtype);
+  const int64_t elements = std::get<Integer>(expression::evaluate(scratch.elements, {})).value;
+  if (elements >= 1 && elements <= most) return {};
+  return {
+      make_error(scratch.elements.where(),
+                 fmt::format("scratch '{}' has {} elements of {}", scratch.name.value, elements, name(scratch.dtype)),
+                 fmt::format("1 to {}", most))};
+}
+
 Diagnostics check_recipe(const Spec& spec, const Recipe& recipe) {
   Diagnostics errors;
   for (const Condition& condition : recipe.applies_when)
@@ -471,6 +532,7 @@ Diagnostics check_recipe(const Spec& spec, const Recipe& recipe) {
   std::vector<std::string> sources = operand_names(spec);
   for (const Scratch& scratch : recipe.scratch) {
     append(errors, check_recipe_expression(scratch.elements, spec.scope));
+    append(errors, check_scratch_size(scratch));
     if (holds(sources, scratch.name.value))
       errors.push_back(make_error(scratch.name.where,
                                   fmt::format("scratch '{}' is the name of an operand too", scratch.name.value)));
@@ -500,7 +562,7 @@ std::string stem(std::string_view file) {
 Diagnostics check_file_name(const Located<std::string>& name, std::string_view file) {
   if (stem(file) == name.value) return {};
   return {make_error(name.where, fmt::format("the file of '{}' is named '{}'", name.value, stem(file)),
-                     fmt::format("'{}.yaml'", name.value), "a file holds one spec or fragment, and bears its name")};
+                     fmt::format("'{}.yaml'", name.value), "a file contains one spec or fragment, and has its name")};
 }
 
 Diagnostics check_words_differ(const std::string& of, const std::vector<Located<std::string>>& words) {
@@ -519,7 +581,7 @@ Diagnostics check_declarations(const Spec& spec) { return DeclarationChecker(spe
 
 Diagnostics check_recipe_expression(const expression::Expression& expression, const expression::Scope& scope) {
   return check_reads(expression, scope, "a recipe", {kProblem, kDevice}, [](std::string_view) {
-    return std::string("a recipe has no variant of its own: it reads problem fields and device numbers");
+    return std::string("a recipe has no variants: it reads problem fields and device numbers only");
   });
 }
 

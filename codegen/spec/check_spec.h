@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The meaning of a spec whose shape is right. Private to this room; check_specs() in parse_spec.h is its public part.
+// Checks the meaning of a spec whose shape is right. Private to this room; parse_spec.h has the public check_specs().
 #pragma once
 
 #include <string_view>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What concerns more than one spec: the steps of recipes against the families whose kernels run them. A step is one
-// kernel, never another recipe, so recipes cannot form a cycle.
+// Checks across specs: the steps of recipes against the families whose kernels run them. A step is one kernel, never
+// another recipe, so recipes cannot form a cycle.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +14,7 @@
 #include "codegen/spec/field_type.h"
 #include "codegen/spec/make_error.h"
 #include "codegen/spec/parse_spec.h"
+#include "codegen/spec/type_names.h"
 
 namespace qgen::spec {
 namespace {
@@ -69,6 +70,7 @@ class StepChecker {
       for (const ProblemField& field : family_.problem) check_field(field);
     }
     for (const auto& [parameter, value] : step_.with) check_with(parameter, value);
+    check_written();
   }
 
  private:
@@ -101,6 +103,26 @@ class StepChecker {
     if (scratch) check_scratch(operand, where, name(scratch->dtype));
   }
 
+  // Kernels declare operands `restrict`: one that is written has its bytes to itself, unless it may lie in the place of
+  // what is read.
+  void check_written() {
+    for (const Operand& written : family_.operands) {
+      if (written.access == Access::read) continue;
+      const std::string_view source = source_of(spec_, recipe_, step_, written.name.value);
+      if (source.empty()) continue;
+      for (const Operand& other : family_.operands) {
+        const bool is_pair_of_outputs = other.access != Access::read && &other < &written;
+        if (&other == &written || is_pair_of_outputs || may_lie_in(written, other)) continue;
+        if (source_of(spec_, recipe_, step_, other.name.value) != source) continue;
+        report(place_of(written),
+               fmt::format("'{}' is both '{}' and '{}' of '{}', which writes '{}'", source, written.name.value,
+                           other.name.value, family_.name.value, written.name.value),
+               "a separate operand or scratch for the output")
+            .notes.push_back({written.name.where, fmt::format("'{}' is declared here", written.name.value)});
+      }
+    }
+  }
+
   void check_seen(const Operand& operand, std::string_view layout) {
     const auto* of_step = said_of(step_.seen_as, operand.name.value);
     const auto* said = of_step ? of_step : said_of(recipe_.seen_as, operand.name.value);
@@ -122,21 +144,21 @@ class StepChecker {
   void check_scratch(const Operand& operand, const SourceLocation& where, std::string_view dtype) {
     const std::vector<std::string> takes = words_of(family_, operand.dtype);
     if (std::find(takes.begin(), takes.end(), dtype) != takes.end()) return;
-    report(where, fmt::format("'{}' of '{}' takes no {}", operand.name.value, family_.name.value, dtype),
+    report(where, fmt::format("'{}' of '{}' does not accept {}", operand.name.value, family_.name.value, dtype),
            fmt::format("one of {}", join_sorted(takes)))
         .notes.push_back({operand.name.where, fmt::format("'{}' is declared here", operand.name.value)});
   }
 
   void check_may_be_absent(const Operand& operand) {
     if (operand.is_optional) return;
-    report(place_of(operand), fmt::format("this step gives '{}' no '{}'", family_.name.value, operand.name.value),
+    report(place_of(operand), fmt::format("this step passes '{}' no '{}'", family_.name.value, operand.name.value),
            fmt::format("'{}: <one of our operands, or scratch>' under 'operands', or an operand of this name",
                        operand.name.value))
         .notes.push_back({operand.name.where, fmt::format("'{}' is declared here", operand.name.value)});
   }
 
   void check_field(const ProblemField& field) {
-    const std::string_view text = expression_of(spec_, step_, field.name.value);
+    const std::string_view text = expression_of(spec_, step_, field);
     const ProblemField* ours = find_named(spec_.problem, text);
     const auto* said = said_of(step_.problem, field.name.value);
     if (text.empty()) return report_not_passed(field);
@@ -153,8 +175,9 @@ class StepChecker {
   void check_fits(const ProblemField& field, const SourceLocation& where, std::string_view text) {
     const auto* said = said_of(step_.problem, field.name.value);
     if (said && said->second.expression.type() == Type::word) return check_word(field, said->second);
+    if (field.is_word() && field.otherwise && text == field.otherwise->value) return;
     if (field.is_word()) {
-      report(where, fmt::format("'{}' is given no word", field.name.value),
+      report(where, fmt::format("the value of '{}' is not a word", field.name.value),
              fmt::format("one of {}", join_sorted(texts_of(field.words))));
       return;
     }
@@ -173,7 +196,7 @@ class StepChecker {
     const SourceLocation& where = passed.expression.where();
     if (!ours && !field.is_word()) return append(errors_, errors_of(passed.text, where));  // a misspelt name
     report(
-        where, fmt::format("'{}' is no value of '{}'", passed.text, field.name.value),
+        where, fmt::format("'{}' is not a value of '{}'", passed.text, field.name.value),
         field.is_word() ? fmt::format("one of {}", join_sorted(words)) : fmt::format("a value for {}", to_text(field)),
         suggest(passed.text, words));
   }
@@ -184,7 +207,7 @@ class StepChecker {
   }
 
   void report_not_passed(const ProblemField& field) {
-    report(step_.kernel.where, fmt::format("this step gives '{}' no '{}'", family_.name.value, field.name.value),
+    report(step_.kernel.where, fmt::format("this step passes '{}' no '{}'", family_.name.value, field.name.value),
            fmt::format("'{}: <expression>' under 'problem', or a problem field or definition of this name",
                        field.name.value))
         .notes.push_back({field.name.where, fmt::format("'{}' is declared here", field.name.value)});
@@ -230,14 +253,36 @@ const Spec* find_family(const Step& step, const Families& families, Diagnostics&
   return nullptr;
 }
 
-bool uses(const Spec& spec, const Recipe& recipe, const Step& step, const Spec& family, const Scratch& scratch) {
-  return std::any_of(family.operands.begin(), family.operands.end(), [&](const Operand& operand) {
-    return source_of(spec, recipe, step, operand.name.value) == scratch.name.value;
-  });
+using StepsOfFamilies = std::vector<std::pair<const Step*, const Spec*>>;
+
+// The first of the steps that takes the scratch writes it: nothing is in it before. Of steps that are wrong otherwise,
+// nothing more is said.
+void check_scratch_is_written(const Spec& spec, const Recipe& recipe, const StepsOfFamilies& steps,
+                              const Scratch& scratch, bool are_sound, Diagnostics& errors) {
+  for (const auto& [step, family] : steps) {
+    const Operand* reader = nullptr;
+    bool is_written = false;
+    for (const Operand& operand : family->operands) {
+      if (source_of(spec, recipe, *step, operand.name.value) != scratch.name.value) continue;
+      if (operand.access == Access::write) is_written = true;
+      else if (!reader) reader = &operand;
+    }
+    if (is_written || (reader && !are_sound)) return;
+    if (!reader) continue;
+    const auto* said = said_of(step->operands, reader->name.value);
+    errors.push_back(make_error(said ? said->second.where : step->kernel.where,
+                                fmt::format("'{}' reads scratch '{}', which no step before it has written",
+                                            step->kernel.value, scratch.name.value),
+                                "a step that writes it first"));
+    errors.back().notes.push_back({scratch.name.where, fmt::format("'{}' is declared here", scratch.name.value)});
+    return;
+  }
+  errors.push_back(make_error(scratch.name.where, fmt::format("no step uses scratch '{}'", scratch.name.value)));
 }
 
 void check_recipe(const Spec& spec, const Recipe& recipe, const Families& families, Diagnostics& errors) {
-  std::vector<std::pair<const Step*, const Spec*>> steps;
+  StepsOfFamilies steps;
+  const size_t errors_before = errors.size();
   for (const Step& step : recipe.steps) {
     const Spec* family = find_family(step, families, errors);
     if (family == nullptr) return;
@@ -251,7 +296,7 @@ void check_recipe(const Spec& spec, const Recipe& recipe, const Families& famili
     if (!is_taken)
       errors.push_back(make_error(theirs.where,
                                   fmt::format("no step of '{}' takes this '{}'", recipe.name.value, theirs.value),
-                                  "an operand that some step's kernels have, and the step says nothing of"));
+                                  "an operand of the steps' kernels that no step gives itself"));
   }
   for (const auto& [theirs, layout] : recipe.seen_as) {
     const bool is_taken = std::ranges::any_of(
@@ -260,13 +305,9 @@ void check_recipe(const Spec& spec, const Recipe& recipe, const Families& famili
       errors.push_back(
           make_error(theirs.where, fmt::format("no step of '{}' has a '{}'", recipe.name.value, theirs.value)));
   }
-  for (const Scratch& scratch : recipe.scratch) {
-    const bool is_used = std::any_of(steps.begin(), steps.end(), [&](const auto& step) {
-      return uses(spec, recipe, *step.first, *step.second, scratch);
-    });
-    if (!is_used)
-      errors.push_back(make_error(scratch.name.where, fmt::format("no step uses scratch '{}'", scratch.name.value)));
-  }
+  const bool are_sound = errors.size() == errors_before;
+  for (const Scratch& scratch : recipe.scratch)
+    check_scratch_is_written(spec, recipe, steps, scratch, are_sound, errors);
 }
 
 // Words that go by one name are one enum in C++, in all specs of the run.
@@ -292,16 +333,26 @@ class WordSets {
   void add(const Spec& spec, const std::string& name, const SourceLocation& where,
            const std::vector<Located<std::string>>& located) {
     const auto words = texts_of(located);
+    Diagnostics clash;
+    if (const std::string type = pascal_case(name); is_generated_type(type) && !sets_.contains(name))
+      clash.push_back(make_error(where,
+                                 fmt::format("the words of '{}' are the enum {}, and generated code has a type "
+                                             "of this name",
+                                             name, type),
+                                 "", "take another name, or give the words one by 'enum'"));
+    types_.add({name, where}, clash);
+    append(errors_, with_uses(std::move(clash), spec));
     const auto [first, is_new] = sets_.emplace(name, Words{words, where});
     if (is_new || first->second.words == words) return;
     Diagnostic error =
         make_error(where, fmt::format("the words of '{}' are {} here", name, fmt::join(words, ", ")),
-                   fmt::format("{}", fmt::join(first->second.words, ", ")), "other words are another 'enum'");
+                   fmt::format("{}", fmt::join(first->second.words, ", ")), "give other words another name by 'enum'");
     error.notes.push_back({first->second.where, "the others are here"});
     append(errors_, with_uses({std::move(error)}, spec));
   }
 
   std::map<std::string, Words, std::less<>> sets_;
+  TypeNames types_;
   Diagnostics errors_;
 };
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "codegen/expression/expression.h"
-#include "runtime/library/kernel_info.h"
+#include "runtime/engine/library/kernel_info.h"
 
 namespace qgen::spec {
 

@@ -40,10 +40,14 @@ std::string to_text(const FieldType& type) {
 }
 
 std::string to_text(const ProblemField& field) {
-  if (!field.is_word()) return to_text(FieldType{field.kind, field.count});
+  const std::string otherwise = field.otherwise ? ", default: " + field.otherwise->value : "";
+  if (!field.is_word()) {
+    const std::string type = to_text(FieldType{field.kind, field.count});
+    return field.otherwise ? fmt::format("{{type: {}{}}}", type, otherwise) : type;
+  }
   const bool has_own_name = field.word_set == field.name.value;
-  return fmt::format("{{words: [{}]{}}}", fmt::join(texts_of(field.words), ", "),
-                     has_own_name ? "" : ", enum: " + field.word_set);
+  return fmt::format("{{words: [{}]{}{}}}", fmt::join(texts_of(field.words), ", "),
+                     has_own_name ? "" : ", enum: " + field.word_set, otherwise);
 }
 
 expression::Type type_of(const ProblemField& field) {

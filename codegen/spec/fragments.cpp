@@ -5,11 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "codegen/spec/check_spec.h"
 #include "codegen/spec/make_error.h"
 #include "codegen/spec/parse_spec.h"
+#include "common/nearest.h"
 
 namespace qgen::spec {
 
@@ -18,10 +23,13 @@ using Kind = YamlNode::Kind;
 constexpr size_t kMaxParts =
     20'000;  // entries and items that a spec may be put together from: a small file stays small
 
+// Each is looked for among all names. More misspelt names than these in one spec are one mistake, and are told without.
+constexpr size_t kMostSuggestions = 50;
+
 // One spec on its way to a tree without fragments.
 class Merger {
  public:
-  explicit Merger(const Fragments& fragments) : fragments_(fragments) {}
+  explicit Merger(const Fragments& fragments) : fragments_(fragments), parts_(1) {}
 
   YamlNode merge_spec(const YamlNode& root) {
     YamlNode merged = merge_object(root, {root.find("use")}, spec_keys(), "a spec");
@@ -33,41 +41,126 @@ class Merger {
         if (section.key.text == "recipes")
           entry.value = merge_object(entry.value, {of_recipes, entry.value.find("use")}, recipe_keys(), "a recipe");
         if (section.key.text == "attributes" || section.key.text == "problem") name_words(entry.value);
+        if (section.key.text == "parameters" || section.key.text == "specialization") name_list(entry.value);
       }
     }
     return merged;
   }
 
   Fragments::Merged take(YamlNode root) {
-    return {std::move(root), std::move(uses_), std::move(errors_), uses_broken_};
+    return {std::move(root), std::move(parts_), std::move(uses_), std::move(errors_), uses_broken_};
   }
 
  private:
   using Fragment = Fragments::Fragment;
 
+  // A fragment that an object uses, or of which it takes sections alone.
+  struct Used {
+    const Fragment* fragment;
+    size_t part;
+  };
+  using PartsOfObject = std::map<const Fragment*, size_t>;
+
   // With the fragments that the lists `uses` name; some may be null. `what` names the object for messages: "a spec".
   YamlNode merge_object(const YamlNode& node, std::initializer_list<const YamlEntry*> uses, KeyTable keys,
                         std::string_view what) {
-    std::vector<const Fragment*> used;
+    const PartsOfObject outer = std::exchange(parts_of_object_, {});
+    std::vector<Used> used;
     for (const YamlEntry* use : uses) {
       if (use == nullptr) continue;
-      for (const YamlNode& name : use->value.items) {
-        const Fragment* fragment = find(name);
-        if (!fragment) continue;
-        check_fits(*fragment, keys, name, what);
-        if (std::ranges::find(used, fragment) == used.end()) used.push_back(fragment);
-        else errors_.push_back(make_error(name.where, fmt::format("'{}' is used twice", name.text)));
+      for (const YamlNode& item : use->value.items) {
+        if (item.kind == Kind::scalar) add_used(item, nullptr, keys, what, used);
+        for (const YamlEntry& entry : item.entries) add_used(entry.key, &entry.value, keys, what, used);
       }
     }
     YamlNode merged = empty(node.kind, node.where);
+    merged.part = node.part;
     for (const Key& key : keys) {
       if (key.name == "use" || key.name == "recipes_use") continue;
+      const YamlEntry* own = node.find(key.name);
+      const bool is_ours_alone = key.name == "attributes" && node.find("kernel");  // a kernel has none
       std::vector<const YamlEntry*> parts;
-      for (const Fragment* fragment : used) add_section(*fragment, key.name, parts);
-      if (const YamlEntry* own = node.find(key.name)) parts.push_back(own);
+      for (const auto& [fragment, part] : used) {
+        const bool stands_elsewhere = key.form == Form::section && names(own, *fragment);
+        if (!is_ours_alone && !stands_elsewhere) add_section(*fragment, part, key.name, parts);
+      }
+      if (own) parts.push_back(own);
       if (!parts.empty()) merged.entries.push_back({parts.back()->key, merge_parts(parts, key)});
     }
+    parts_of_object_ = outer;
     return merged;
+  }
+
+  void add_used(const YamlNode& name, const YamlNode* handed, KeyTable keys, std::string_view what,
+                std::vector<Used>& used) {
+    const Fragment* fragment = find(name);
+    if (!fragment) return;
+    check_fits(*fragment, keys, name, what);
+    if (std::ranges::find(used, fragment, &Used::fragment) != used.end()) {
+      errors_.push_back(make_error(name.where, fmt::format("'{}' is used twice", name.text)));
+    } else {
+      used.push_back({fragment, part_of(*fragment, name)});
+      if (handed) hand_in(parts_[used.back().part], *handed);
+    }
+  }
+
+  // Of the object that is put together.
+  size_t part_of(const Fragment& fragment, const YamlNode& name) {
+    const auto [known, is_new] = parts_of_object_.emplace(&fragment, parts_.size());
+    if (is_new) {
+      Part& part = parts_.emplace_back(Part{name.text, name.where, name.part, {}, {}});
+      part.takes = takes_of(fragment, known->second);
+      if (const YamlEntry* gives = fragment.root.find(kGives)) {
+        for (const YamlNode& given : gives->value.items) part.gives.insert(given.text);
+      }
+    }
+    return known->second;
+  }
+
+  static std::vector<Take> takes_of(const Fragment& fragment, size_t part) {
+    std::vector<Take> takes;
+    const YamlEntry* listed = fragment.root.find(kTakes);
+    if (listed == nullptr) return takes;
+    for (const YamlEntry& entry : listed->value.entries) {
+      Take take{entry.key, {}, {}};
+      if (const YamlEntry* otherwise = entry.value.find("default")) take.otherwise = marked(otherwise->value, part);
+      takes.push_back(std::move(take));
+    }
+    return takes;
+  }
+
+  void hand_in(Part& part, const YamlNode& handed) {
+    for (const YamlEntry& entry : handed.entries) {
+      const auto take = std::ranges::find(part.takes, entry.key.text, [](const Take& t) { return t.name.text; });
+      if (take != part.takes.end()) {
+        take->given = entry.value;
+        continue;
+      }
+      std::vector<std::string> names;
+      for (const Take& known : part.takes) names.push_back(known.name.text);
+      errors_.push_back(make_error(entry.key.where, fmt::format("'{}' takes no '{}'", part.fragment, entry.key.text),
+                                   names.empty() ? "" : fmt::format("one of {}", join_sorted(names)),
+                                   suggest(entry.key.text, names)));
+    }
+  }
+
+  // Whether the section, a list, says itself where that of the fragment stands.
+  static bool names(const YamlEntry* section, const Fragment& fragment) {
+    const std::string& name = fragment.root.find("fragment")->value.text;
+    return section != nullptr && std::ranges::any_of(section->value.items, [&](const YamlNode& item) {
+             return item.kind == Kind::scalar && item.text == name;
+           });
+  }
+
+  // A copy whose nodes are of the part.
+  static YamlNode marked(YamlNode node, size_t part) {
+    node.part = part;
+    for (YamlNode& item : node.items) item = marked(std::move(item), part);
+    for (YamlEntry& entry : node.entries) {
+      entry.key = marked(std::move(entry.key), part);
+      entry.value = marked(std::move(entry.value), part);
+    }
+    return node;
   }
 
   static YamlNode empty(Kind kind, const SourceLocation& where) {
@@ -78,39 +171,48 @@ class Merger {
   }
 
   const Fragment* find(const YamlNode& name) {
-    std::vector<std::string> names;
-    for (const Fragment& fragment : fragments_.all_) {
-      const YamlNode& known = fragment.root.find("fragment")->value;
-      if (known.text == name.text) {
-        uses_.push_back({fragment.file, {name.text, name.where}});
-        return &fragment;
-      }
-      names.push_back(known.text);
+    if (const auto known = fragments_.by_name_.find(name.text); known != fragments_.by_name_.end()) {
+      const Fragment& fragment = fragments_.all_[known->second];
+      uses_.push_back({fragment.file, {name.text, name.where}});
+      return &fragment;
     }
     uses_broken_ |= fragments_.broken_.count(name.text) != 0;
     if (fragments_.broken_.count(name.text) != 0) return nullptr;
-    const std::string hint = suggest(name.text, names);
+    const std::string hint = suggestion_for(name.text);
     errors_.push_back(
         make_error(name.where, fmt::format("no fragment of this run is named '{}'", name.text), "",
-                   hint.empty() ? "fragments are files beside specs: name theirs, or their folder" : hint));
+                   hint.empty() ? "fragments are files like specs: name their files, or their folder" : hint));
     return nullptr;
+  }
+
+  std::string suggestion_for(std::string_view name) {
+    if (++suggestions_ > kMostSuggestions) return "";
+    std::vector<std::string_view> names;
+    for (const auto& [known, index] : fragments_.by_name_) names.push_back(known);
+    return did_you_mean(name, names);
   }
 
   void check_fits(const Fragment& fragment, KeyTable keys, const YamlNode& name, std::string_view what) {
     for (const YamlEntry& entry : fragment.root.entries) {
-      if (entry.key.text == "fragment" || find_key(keys, entry.key.text)) continue;
+      if (is_interface(entry.key.text) || entry.key.text == kLists || find_key(keys, entry.key.text)) continue;
       Diagnostic error = make_error(
-          name.where, fmt::format("'{}' holds '{}', which {} has no place for", name.text, entry.key.text, what));
+          name.where, fmt::format("'{}' contains '{}', which {} cannot have", name.text, entry.key.text, what));
       error.notes.push_back({entry.key.where, fmt::format("'{}' is given here", entry.key.text)});
       errors_.push_back(std::move(error));
     }
   }
 
-  static void add_section(const Fragment& fragment, std::string_view key, std::vector<const YamlEntry*>& parts) {
+  void add_section(const Fragment& fragment, size_t part, std::string_view key, std::vector<const YamlEntry*>& parts) {
+    const YamlEntry* section = find_section(fragment, key);
+    if (!section || size_ > kMaxParts) return;  // no copies of what has no room
+    sections_.push_back({marked(section->key, part), marked(section->value, part)});
+    parts.push_back(&sections_.back());
+  }
+
+  static const YamlEntry* find_section(const Fragment& fragment, std::string_view key) {
     const YamlEntry* section = fragment.root.find(key);
-    if (!section) return;
-    fragment.taken.emplace(key);
-    parts.push_back(section);
+    if (section) fragment.taken.emplace(key);
+    return section;
   }
 
   YamlNode merge_parts(const std::vector<const YamlEntry*>& parts, const Key& key) {
@@ -119,6 +221,8 @@ class Merger {
       return parts.back()->value;
     }
     YamlNode merged = empty(key.form == Form::list ? Kind::list : Kind::map, parts.back()->value.where);
+    given_.clear();
+    has_private_names_ = key.name == "fit" || key.name == "define";
     for (const YamlEntry* part : parts) {
       if (key.form == Form::list) {
         for (const YamlNode& item : part->value.items) {
@@ -142,57 +246,78 @@ class Merger {
 
   void add_named(const YamlNode& name, const Key& key, YamlNode& merged) {
     const Fragment* fragment = find(name);
-    if (!fragment) return;
-    const YamlEntry* section = section_of(*fragment, name, key.name);
-    if (section) add_part(section->value, key, merged);
+    if (!fragment || section_of(*fragment, name, key.name) == nullptr) return;
+    std::vector<const YamlEntry*> sections;
+    add_section(*fragment, part_of(*fragment, name), key.name, sections);
+    if (!sections.empty()) add_part(sections.front()->value, key, merged);
   }
 
   // Of the fragment that `name` names; null where it has no such section, which is reported.
   const YamlEntry* section_of(const Fragment& fragment, const YamlNode& name, std::string_view key) {
-    std::vector<const YamlEntry*> parts;
-    add_section(fragment, key, parts);
-    if (!parts.empty()) return parts.front();
+    if (const YamlEntry* section = find_section(fragment, key)) return section;
     Diagnostic error = make_error(name.where, fmt::format("fragment '{}' has no '{}'", name.text, key));
-    error.notes.push_back({fragment.root.find("fragment")->value.where, fmt::format("'{}' is this", name.text)});
+    error.notes.push_back(
+        {fragment.root.find("fragment")->value.where, fmt::format("'{}' is defined here", name.text)});
     errors_.push_back(std::move(error));
     return nullptr;
   }
 
-  // {words: activation} -> {words: [none, relu], enum: activation}
+  // {words: words.activation} -> {words: [none, relu], enum: activation}
   void name_words(YamlNode& node) {
     const auto words =
         std::ranges::find_if(node.entries, [](const YamlEntry& entry) { return entry.key.text == "words"; });
     if (words == node.entries.end() || words->value.kind != Kind::scalar) return;
     if (const YamlEntry* other = node.find("enum"))
-      errors_.push_back(make_error(other->key.where, "the words of a fragment have its name", "", "leave 'enum' out"));
+      errors_.push_back(make_error(other->key.where, "the words have the name of their list, and 'enum' gives another",
+                                   "", "leave 'enum' out"));
     YamlEntry name = *words;
     name.key.text = "enum";
-    words->value = words_named(name.value);
+    name.value.text = name.value.text.substr(name.value.text.find('.') + 1);
+    name_list(words->value);
     node.entries.push_back(std::move(name));
   }
 
-  YamlNode words_named(const YamlNode& name) {
-    YamlNode words = empty(Kind::list, name.where);
+  // `layouts.rows` -> [strided, packed_4w]; check_shape() vouches for the form of the name.
+  void name_list(YamlNode& values) {
+    if (values.kind != Kind::scalar) return;
+    const size_t dot = values.text.find('.');
+    YamlNode name = values;
+    name.text.resize(dot);
+    const std::string wanted = values.text.substr(dot + 1);
+    values = empty(Kind::list, name.where);
     const Fragment* fragment = find(name);
-    const YamlEntry* section = fragment ? section_of(*fragment, name, "words") : nullptr;
-    if (section == nullptr) return words;
-    for (const YamlNode& word : section->value.items) {
-      if (has_room(word)) words.items.push_back(word);
+    const YamlEntry* lists = fragment ? section_of(*fragment, name, kLists) : nullptr;
+    if (lists == nullptr) return;
+    const YamlEntry* list = lists->value.find(wanted);
+    if (list == nullptr) return report_no_list(name, wanted, lists->value);
+    fragment->taken.emplace(Fragments::list_key(wanted));
+    for (const YamlNode& value : list->value.items) {
+      if (has_room(value)) values.items.push_back(value);
     }
-    return words;
+  }
+
+  void report_no_list(const YamlNode& fragment, const std::string& wanted, const YamlNode& lists) {
+    std::vector<std::string> names;
+    for (const YamlEntry& list : lists.entries) names.push_back(list.key.text);
+    errors_.push_back(make_error(fragment.where, fmt::format("'{}' has no list '{}'", fragment.text, wanted),
+                                 fmt::format("one of {}", join_sorted(names)), suggest(wanted, names)));
   }
 
   void add_entry(const YamlEntry& entry, YamlNode& merged) {
-    if (const YamlEntry* first = merged.find(entry.key.text)) report_twice(entry.key, first->key);
+    // What only its part reads may have any name.
+    const size_t part = entry.key.part;
+    const bool is_private = has_private_names_ && part != 0 && !parts_[part].gives.contains(entry.key.text);
+    const auto [first, is_new] = given_.emplace(std::pair(is_private ? part : 0, entry.key.text), &entry.key);
+    if (!is_new) report_twice(entry.key, *first->second);
     else if (has_room(entry.key)) merged.entries.push_back(entry);
   }
 
   bool has_room(const YamlNode& part) {
-    if (++parts_ == kMaxParts + 1) {
+    if (++size_ == kMaxParts + 1) {
       errors_.push_back(make_error(
           part.where, fmt::format("with this the spec and its fragments have more than {} parts", kMaxParts)));
     }
-    return parts_ <= kMaxParts;
+    return size_ <= kMaxParts;
   }
 
   void report_twice(const YamlNode& key, const YamlNode& first) {
@@ -204,11 +329,21 @@ class Merger {
   const Fragments& fragments_;
   std::vector<Use> uses_;
   Diagnostics errors_;
+  std::vector<Part> parts_;
+  PartsOfObject parts_of_object_;   // of the spec or recipe that is being put together
+  std::deque<YamlEntry> sections_;  // of fragments, with their parts
+  // The keys of the section that is being put together, and of which part those are that no other reads.
+  std::map<std::pair<size_t, std::string>, const YamlNode*> given_;
+  bool has_private_names_ = false;
   bool uses_broken_ = false;
-  size_t parts_ = 0;
+  size_t size_ = 0;  // in entries and items
+  size_t suggestions_ = 0;
 };
 
-void Fragments::add(YamlNode root, const std::string& file) { all_.push_back({file, std::move(root), {}}); }
+void Fragments::add(YamlNode root, const std::string& file) {
+  by_name_.emplace(root.find("fragment")->value.text, all_.size());
+  all_.push_back({file, std::move(root), {}});
+}
 
 Fragments::Merged Fragments::merge(const YamlNode& root) {
   Merger merger(*this);
@@ -228,10 +363,12 @@ bool is_of_use(const Note& note) { return note.message.starts_with(kUsedBy); }
 }  // namespace
 
 Diagnostics with_uses(Diagnostics errors, const std::vector<Use>& uses, std::string_view spec) {
+  std::map<std::string_view, const Use*> by_file;
+  for (const Use& use : uses) by_file.emplace(use.file, &use);
   for (Diagnostic& error : errors) {
-    const auto use = std::ranges::find(uses, error.where.file, &Use::file);
-    if (use == uses.end() || std::ranges::any_of(error.notes, is_of_use)) continue;
-    error.notes.push_back({use->fragment.where, fmt::format("{}'{}' here", kUsedBy, spec)});
+    const auto use = by_file.find(error.where.file);
+    if (use == by_file.end() || std::ranges::any_of(error.notes, is_of_use)) continue;
+    error.notes.push_back({use->second->fragment.where, fmt::format("{}'{}' here", kUsedBy, spec)});
   }
   return errors;
 }
@@ -260,39 +397,6 @@ Diagnostics gather(Diagnostics errors) {
   }
   finish();
   return gathered;
-}
-
-Diagnostics Fragments::check_names() const {
-  Diagnostics errors;
-  std::map<std::string, SourceLocation> seen;
-  for (const Fragment& fragment : all_) {
-    const YamlNode& name = fragment.root.find("fragment")->value;
-    append(errors, check_file_name({name.text, name.where}, fragment.file));
-    const auto [first, is_new] = seen.emplace(name.text, name.where);
-    if (is_new) continue;
-    Diagnostic error = make_error(name.where, fmt::format("'{}' is the name of two fragments", name.text));
-    error.notes.push_back({first->second, "the other is here"});
-    errors.push_back(std::move(error));
-  }
-  return errors;
-}
-
-Diagnostics Fragments::check_use() const {
-  Diagnostics errors;
-  for (const Fragment& fragment : all_) {
-    const YamlNode& name = fragment.root.find("fragment")->value;
-    if (fragment.taken.empty()) {
-      errors.push_back(
-          make_error(name.where, fmt::format("no spec uses fragment '{}'", name.text), "", "name it, or delete it"));
-      continue;
-    }
-    for (const YamlEntry& entry : fragment.root.entries) {
-      if (entry.key.text == "fragment" || fragment.taken.count(entry.key.text) != 0) continue;
-      errors.push_back(
-          make_error(entry.key.where, fmt::format("no spec uses '{}' of fragment '{}'", entry.key.text, name.text)));
-    }
-  }
-  return errors;
 }
 
 }  // namespace qgen::spec

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What specs share. A fragment holds sections of a spec, or of a recipe, in a file of its own:
+// Fragments: files with sections of a spec, or of a recipe, that several specs share:
 //
 //   fragment: product                     kernel: sum_slices
 //   problem:                              problem: [product, {slices: u32}]
@@ -9,13 +9,16 @@
 //     n: u32
 //
 // A section is a list of maps and of names of fragments, whose section stands there; `use: [a, b]` takes all sections
-// of a and of b, before what is said beside it. `{words: a}` takes the words of a, and a for the name of their enum.
+// of a and of b, before what is said beside it, but for those that a section names itself. `use: [{a: {rows: 2 * m}}]`
+// hands a what it takes (part_names.h). `layout: a.rows` takes the
+// values of the list `rows` of a, and `{words: a.mode}` those of its list `mode`, and that for the name of their enum.
 // Nothing is overridden: what is said twice is an error. All this happens to the tree, in which every node knows its
 // place: whoever reads the tree knows no fragments, and what is wrong in one is told where it stands. Private to this
 // room.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,6 +28,22 @@
 
 namespace qgen::spec {
 
+// A name that a fragment reads and does not declare.
+struct Take {
+  YamlNode name;
+  std::optional<YamlNode> otherwise;  // the default
+  std::optional<YamlNode> given;      // where the use hands it one
+};
+
+// What a merged spec is put together of: the spec itself, which is the first, and each fragment as often as it is used.
+struct Part {
+  std::string fragment;  // its name; empty: the spec itself
+  SourceLocation where;  // of the use
+  size_t user = 0;       // the part that uses it
+  std::vector<Take> takes;
+  std::set<std::string, std::less<>> gives;
+};
+
 class Fragments {
  public:
   // A file of the right shape that is a fragment.
@@ -33,7 +52,8 @@ class Fragments {
   void add_broken(const std::string& name) { broken_.insert(name); }
 
   struct Merged {
-    YamlNode root;
+    YamlNode root;  // YamlNode::part says of which part each node is
+    std::vector<Part> parts;
     std::vector<Use> uses;
     Diagnostics errors;
     bool uses_broken = false;
@@ -43,11 +63,17 @@ class Fragments {
 
   // Fragments whose files bear another name, and names that are given to two.
   Diagnostics check_names() const;
+  // Names that a fragment gives and does not define, or takes and declares itself or never reads.
+  Diagnostics check_interfaces() const;
+  // Fragments that declare a problem field or an axis of this name, or give it: "a and b"; empty: none.
+  std::string givers_of(std::string_view name) const;
   // Fragments, or sections of them, that no merge() took.
   Diagnostics check_use() const;
 
  private:
   friend class Merger;
+  // What Fragment::taken calls a list.
+  static std::string list_key(std::string_view list) { return "lists." + std::string(list); }
 
   struct Fragment {
     std::string file;
@@ -55,7 +81,8 @@ class Fragments {
     mutable std::set<std::string, std::less<>> taken;  // keys of sections
   };
 
-  std::vector<Fragment> all_;  // a name given to two is that of the first
+  std::vector<Fragment> all_;
+  std::map<std::string, size_t, std::less<>> by_name_;  // into all_; a name given to two is that of the first
   std::set<std::string, std::less<>> broken_;
 };
 

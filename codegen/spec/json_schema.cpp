@@ -20,16 +20,21 @@ using Json = nlohmann::ordered_json;
 // ---- the schema -----------------------------------------------------------------------------------------------------
 
 constexpr const char* kNamePattern = "^[A-Za-z](_?[A-Za-z0-9])*$";
+constexpr const char* kListPattern = "^[A-Za-z0-9_]+\\.[A-Za-z0-9_]+$";
 constexpr const char* kProperties = "properties";
 
 Json of_types(std::initializer_list<const char*> types) { return {{"type", types}}; }
 // Of several schemas; an initializer list alone would be an object where it holds pairs.
 Json any_of(std::initializer_list<Json> schemas) { return {{"anyOf", Json::array_t(schemas)}}; }
 
-Json schema_of_axis() {
+Json schema_of_axis(const Key& key) {
   const Json value = of_types({"string", "integer", "boolean"});
   const Json record = {{"type", "object"}, {"minProperties", 1}, {"additionalProperties", value}};
-  return {{"type", "array"}, {"minItems", 1}, {"items", any_of({value, record})}};
+  Json list = {{"type", "array"}, {"minItems", 1}, {"items", any_of({value, record})}};
+  if (key.form != Form::section) return list;
+  list["type"] = {"array", "string"};  // each keyword speaks of its own type alone
+  list["pattern"] = kListPattern;
+  return list;
 }
 
 Json schema_of_shape() {
@@ -44,7 +49,13 @@ Json schema_of_range(const Key& key) {
 
 Json schema_of(KeyTable keys);
 
-// What is said of its object is said of objects alone.
+// Of each name that a fragment takes, an expression.
+Json schema_of_use() {
+  const Json handed = {{"type", "object"}, {"additionalProperties", of_types({"string", "number", "boolean"})}};
+  return {{"type", {"string", "object"}}, {"pattern", kNamePattern}, {"additionalProperties", handed}};
+}
+
+// The rules of its object apply to objects only.
 Json schema_of_field(const Key& key) {
   Json schema = {{"type", {"string", "object"}}, {"pattern", "^[uif]32(\\[[0-9]+\\])?$"}};
   Json object = schema_of(key.object);
@@ -61,8 +72,9 @@ Json schema_of_leaf(const Key& key) {
     case Leaf::boolean: return {{"type", "boolean"}};
     case Leaf::number:
       return any_of({{{"type", "number"}, {"minimum", 0}}, {{"type", "string"}, {"pattern", "^2\\^-?[0-9]+$"}}});
+    case Leaf::fitted: return any_of({{{"type", "number"}, {"minimum", 0}}, schema_of(key.object)});
     case Leaf::value: return of_types({"string", "integer", "boolean"});
-    case Leaf::axis: return schema_of_axis();
+    case Leaf::axis: return schema_of_axis(key);
     case Leaf::word: return {{"enum", key.words}};
     case Leaf::choice: return any_of({{{"enum", key.words}}, {{"type", "string"}, {"pattern", "^\\$"}}});
     case Leaf::field: return schema_of_field(key);
@@ -70,6 +82,8 @@ Json schema_of_leaf(const Key& key) {
     case Leaf::range: return schema_of_range(key);
     case Leaf::constant:
     case Leaf::expression: return of_types({"string", "number", "boolean"});  // plain YAML scalars are expressions too
+    case Leaf::use: return schema_of_use();
+    case Leaf::take: return any_of({of_types({"string"}), schema_of(key.object)});
     case Leaf::object: return schema_of(key.object);
   }
   return {};
@@ -82,7 +96,7 @@ Json schema_of(const Key& key) {
     case Form::tuple:
     case Form::list: return {{"type", "array"}, {"minItems", 1}, {"items", leaf}};
     case Form::shared_list:
-      return {{"type", {"string", "array"}}, {"pattern", kNamePattern}, {"minItems", 1}, {"items", leaf}};
+      return {{"type", {"string", "array"}}, {"pattern", kListPattern}, {"minItems", 1}, {"items", leaf}};
     case Form::map: return {{"type", "object"}, {"additionalProperties", leaf}};
     case Form::section: {  // each keyword speaks of its own type alone, so editors underline the very word
       const Json items = {{"type", {"string", "object"}}, {"pattern", kNamePattern}, {"additionalProperties", leaf}};
@@ -134,7 +148,10 @@ std::string json_schema() {
                          {"title", "qgen spec"},
                          {"if", {{"type", "object"}, {"required", Json::array({"fragment"})}}},
                          {"then", schema_of(fragment_keys())},
-                         {"else", schema_of(spec_keys())}};
+                         {"else",
+                          {{"if", {{"type", "object"}, {"required", Json::array({kCostOf})}}},
+                           {"then", schema_of(cost_keys())},
+                           {"else", schema_of(spec_keys())}}}};
   return members_in_lines(document, "") + '\n';
 }
 

@@ -11,38 +11,34 @@
 namespace qgen::spec {
 namespace {
 
-Key required(Key key) {
-  key.is_required = true;
-  return key;
-}
-
 const std::array kOperandKeys = {
-    Key{"access", "what the kernel does with it", Form::one, Leaf::word, true, {"read", "write", "read_write"}},
+    Key{"access", "how the kernel accesses it", Form::one, Leaf::word, true, {"read", "write", "read_write"}},
     Key{"dtype", "a dtype, or $parameter", Form::one, Leaf::choice, true, dtype_words()},
-    Key{"storage", "a storage, or $parameter; buffer if unsaid", Form::one, Leaf::choice, false, storage_words()},
-    Key{"layout", "a layout, or $parameter; strided in a buffer and any in a texture if unsaid", Form::one,
-        Leaf::choice, false, layout_words()},
-    Key{"optional", "whether the caller may leave it out", Form::one, Leaf::boolean},
-    Key{"in_place", "of an output: the inputs in whose bytes it may lie, where dtype, shape and layout are the same",
+    Key{"storage", "a storage, or $parameter; default: buffer", Form::one, Leaf::choice, false, storage_words()},
+    Key{"layout", "a layout, or $parameter; default: strided in a buffer, any in a texture", Form::one, Leaf::choice,
+        false, layout_words()},
+    Key{"optional", "whether the caller may omit it", Form::one, Leaf::boolean},
+    Key{"in_place", "of an output: the inputs whose memory it may use, if dtype, shape and layout are equal",
         Form::list, Leaf::reference},
-    Key{"shape", "its sides, as callers see them: [..., N, K]; or several such, of which it has one", Form::one,
+    Key{"shape", "its dimensions for callers: [..., N, K]; or several such lists, one of which applies", Form::one,
         Leaf::shape},
-    Key{"weight", "whether it is a weight: packed as the chosen kernel reads it, and kept", Form::one, Leaf::boolean},
-    Key{"view", "whether callers may give it strides of their own", Form::one, Leaf::boolean},
-    Key{"row_sums_of", "the weight whose sums along rows it is; no caller gives it", Form::one, Leaf::reference},
-    Key{"like", "the input in whose storage and layout it is made unless the caller says", Form::one, Leaf::reference},
-    Key{"help", "what a caller should know beside dtype and shape, in a line", Form::one, Leaf::text},
+    Key{"weight", "whether it is a weight, which is packed in the form that the chosen kernel reads", Form::one,
+        Leaf::boolean},
+    Key{"view", "whether callers may give it strides", Form::one, Leaf::boolean},
+    Key{"row_sums_of", "the weight whose row sums it contains; callers do not pass it", Form::one, Leaf::reference},
+    Key{"like", "of an output: the input whose storage and layout it gets by default", Form::one, Leaf::reference},
+    Key{"help", "what a caller should know beyond dtype and shape, in one line", Form::one, Leaf::text},
 };
 
-const Key kWordsKey = {"words",
-                       "what it can be, in the order in which kernels number them; or the fragment that says it",
-                       Form::shared_list, Leaf::name};
-const Key kEnumKey = {"enum", "the name of the words in C++, which others may share; its own if unsaid", Form::one,
+const Key kWordsKey = {
+    "words", "its possible values, in the order in which kernels number them; or a fragment's list: words.mode",
+    Form::shared_list, Leaf::name};
+const Key kEnumKey = {"enum", "the name of the words in C++, which others may share; default: its name", Form::one,
                       Leaf::name};
 
 const std::array kAttributeKeys = {
     Key{"type",
-        "what it is; unsaid where there are 'words'",
+        "its type; omit it if there are 'words'",
         Form::one,
         Leaf::word,
         false,
@@ -50,26 +46,43 @@ const std::array kAttributeKeys = {
     kWordsKey,
     kEnumKey,
     Key{"of", "of a dtype or layout: the operand that has it", Form::one, Leaf::reference},
-    Key{"range", "the least and the greatest number it can be, or a range that has a name", Form::one, Leaf::range,
-        false, range_words()},
-    Key{"default", "its value where it is not given; in parentheses: what happens then", Form::one, Leaf::constant},
-    Key{"unit", "what it counts", Form::one, Leaf::text},
-    Key{"help", "what it means, in a line", Form::one, Leaf::text},
+    Key{"range", "the least and the greatest possible number, or a named range", Form::one, Leaf::range, false,
+        range_words()},
+    Key{"default", "its value if it is not given; in parentheses: a description of what happens then", Form::one,
+        Leaf::constant},
+    Key{"unit", "its unit", Form::one, Leaf::text},
+    Key{"help", "its meaning, in one line", Form::one, Leaf::text},
 };
 
-const std::array kWordFieldKeys = {required(kWordsKey), kEnumKey};
+const std::array kFieldKeys = {
+    kWordsKey, kEnumKey,
+    Key{"type", "u32, i32 or f32; omit it if there are 'words'", Form::one, Leaf::word, false, {"u32", "i32", "f32"}},
+    Key{"default", "the value that a recipe step passes by default", Form::one, Leaf::constant}};
+
+const std::array kTakeKeys = {
+    Key{"help", "its meaning and unit, in one line", Form::one, Leaf::text, true},
+    Key{"default", "an expression of the fragment's names, used if nothing gives the value", Form::one,
+        Leaf::expression},
+};
+
+const std::array kFitKeys = {
+    Key{"value", "the number", Form::one, Leaf::number, true},
+    Key{"unit", "us, bytes, operations; factor: none", Form::one, Leaf::text, true},
+    Key{"help", "what it stands for, in a line", Form::one, Leaf::text, true},
+};
 
 const std::array kNarrowingKeys = {
-    Key{"dtype", "those of the operand's dtypes that are possible", Form::list, Leaf::word, false, dtype_words()},
-    Key{"optional", "whether the caller may leave it out", Form::one, Leaf::boolean},
-    Key{"help", "instead of the operand's", Form::one, Leaf::text},
+    Key{"dtype", "the possible ones of the operand's dtypes", Form::list, Leaf::word, false, dtype_words()},
+    Key{"optional", "whether the caller may omit it", Form::one, Leaf::boolean},
+    Key{"help", "replaces the operand's help", Form::one, Leaf::text},
 };
 
 const std::array kPublicOperatorKeys = {
-    Key{"summary", "what it computes, in a line; the spec's if unsaid", Form::one, Leaf::text},
-    Key{"operands", "an operand: what of it is possible here", Form::map, Leaf::object, false, {}, kNarrowingKeys},
+    Key{"summary", "what it computes, in one line; default: the spec's summary", Form::one, Leaf::text},
+    Key{"operands", "an operand: its restrictions", Form::map, Leaf::object, false, {}, kNarrowingKeys},
     Key{"without", "attributes that it does not have", Form::list, Leaf::reference},
-    Key{"aliases", "other names for a part of it: which part", Form::map, Leaf::text},
+    Key{"with", "attributes that only the operators have that list them here", Form::list, Leaf::reference},
+    Key{"aliases", "another project's name for a part of it: which part", Form::map, Leaf::text},
 };
 
 const std::array kOfF16Keys = {
@@ -80,99 +93,128 @@ const std::array kOfF16Keys = {
 const std::array kToleranceKeys = {
     Key{"abs", "the largest absolute error", Form::one, Leaf::number},
     Key{"rel", "the largest relative error", Form::one, Leaf::number},
-    Key{"f16", "the same of outputs of f16, if theirs is another", Form::one, Leaf::object, false, {}, kOfF16Keys},
-    Key{"computed", "what the reference allows beside it, computed from the data", Form::one, Leaf::text},
+    Key{"f16", "the same for f16 outputs, if it differs", Form::one, Leaf::object, false, {}, kOfF16Keys},
+    Key{"computed", "the additional error that the reference computes from the data, in words", Form::one, Leaf::text},
     Key{"why", "the reason for the numbers", Form::one, Leaf::text},
 };
 
 const std::array kVerifyKeys = {
-    Key{"reference", "the scalar reference that defines the operator; the one of its name if unsaid", Form::one,
+    Key{"reference", "the scalar reference that defines the operator; default: the one of its name", Form::one,
         Leaf::reference},
-    Key{"tolerance",
-        "the error that is allowed against it; none if unsaid",
-        Form::one,
-        Leaf::object,
-        false,
-        {},
-        kToleranceKeys},
+    Key{"tolerance", "the allowed error; default: none", Form::one, Leaf::object, false, {}, kToleranceKeys},
 };
 
 const std::array kScratchKeys = {
     Key{"dtype", "a dtype", Form::one, Leaf::word, true, dtype_words()},
-    Key{"elements", "how many, over the problem's fields", Form::one, Leaf::expression, true},
+    Key{"elements", "their number, an expression of problem fields", Form::one, Leaf::expression, true},
 };
 
 const std::array kStepKeys = {
     Key{"kernel", "the operator or kernel family whose kernels may run this step", Form::one, Leaf::reference, true},
-    Key{"operands", "its operand: ours, scratch, or 'none'; one of the same name passes unsaid", Form::map,
-        Leaf::reference},
-    Key{"problem", "its field: an expression over ours; a field or definition of the same name passes unsaid",
+    Key{"operands", "its operand: an operand of the recipe, scratch, or 'none'; default: the one of the same name",
+        Form::map, Leaf::reference},
+    Key{"problem", "its field: an expression of the recipe's fields; default: the field or definition of the same name",
         Form::map, Leaf::expression},
-    Key{"with", "its parameter: the one value this step takes", Form::map, Leaf::value},
-    Key{"seen_as", "its operand: the layout that the memory is taken for", Form::map, Leaf::reference},
+    Key{"with", "its parameter: the value of this step's kernels", Form::map, Leaf::value},
+    Key{"seen_as", "its operand: the layout as which the step reads it", Form::map, Leaf::reference},
 };
 
-const Key kUseKey = {"use", "fragments: what they hold stands before what is said here", Form::list, Leaf::reference};
+const std::array kRarelyBestKeys = {
+    Key{"when", "the kernels: a condition on parameters, specialization and device", Form::one, Leaf::expression, true},
+    Key{"on",
+        "the architectures where it was measured; or features, for devices with all of them",
+        Form::list,
+        Leaf::word,
+        true,
+        architecture_and_feature_words(),
+        {},
+        "architecture or feature"},
+    Key{"because", "the measurement and its date, in one line", Form::one, Leaf::text, true},
+};
+
+const Key kUseKey = {"use", "fragments, with the expressions that they take; their sections come first", Form::list,
+                     Leaf::use};
 const Key kScratchKey = {"scratch", "memory between the steps", Form::section, Leaf::object, false, {}, kScratchKeys};
-const Key kBindKey = {"bind", "an operand of the steps: ours, scratch, or 'none'; unless the step says", Form::map,
-                      Leaf::reference};
-const Key kSeenAsKey = {"seen_as",
-                        "an operand of the steps: the layout that its memory is taken for; unless the step says",
+const Key kBindKey = {"bind",
+                      "an operand of all steps: an operand of the recipe, scratch, or 'none'; a step may override it",
+                      Form::map, Leaf::reference};
+const Key kSeenAsKey = {"seen_as", "an operand of all steps: the layout as which they read it; a step may override it",
                         Form::map, Leaf::reference};
-const Key kStepsKey = {"steps", "kernels, in the order they run", Form::list, Leaf::object, false, {}, kStepKeys};
+const Key kStepsKey = {"steps",  "kernels, in the order in which they run", Form::list, Leaf::object, false, {},
+                       kStepKeys};
 
 const Key kRecipeConditionsKey = {"applies_when", "conditions on the problem and the device", Form::list,
                                   Leaf::expression};
 const std::array kRecipeKeys = {kUseKey, kRecipeConditionsKey, kScratchKey, kBindKey, kSeenAsKey, kStepsKey};
 
 const std::array kSpecKeys = {
-    Key{"operator", "the operator's name, which is the file's", Form::one, Leaf::name},
-    Key{"kernel", "instead of operator: the name of a family that only recipes use", Form::one, Leaf::name},
-    Key{"summary", "what it computes, in a line", Form::one, Leaf::text},
+    Key{"operator", "the operator's name, equal to the file's", Form::one, Leaf::name},
+    Key{"kernel", "instead of operator: the name of a kernel family that only recipes use", Form::one, Leaf::name},
+    Key{"summary", "what it computes, in one line", Form::one, Leaf::text},
     Key{"template", "the GLSL template, relative to the template root", Form::one, Leaf::text},
     kUseKey,
     Key{"operands", "tensors, in binding order", Form::section, Leaf::object, false, {}, kOperandKeys},
-    Key{"attributes", "what callers say beside tensors", Form::section, Leaf::object, false, {}, kAttributeKeys},
+    Key{"attributes", "arguments that are not tensors", Form::section, Leaf::object, false, {}, kAttributeKeys},
     Key{"operators",
-        "the names that callers use; the spec's own if unsaid",
+        "the names for callers; default: the spec's name",
         Form::map,
         Leaf::object,
         false,
         {},
         kPublicOperatorKeys},
     Key{"problem",
-        "what the caller knows: names for the expressions",
+        "numbers that the caller passes, and that expressions read",
         Form::section,
         Leaf::field,
         false,
         {},
-        kWordFieldKeys},
-    Key{"parameters", "axes that change the code: a module per combination", Form::section, Leaf::axis},
-    Key{"specialization", "axes chosen when the pipeline is made", Form::section, Leaf::axis},
-    Key{"constants", "specialization constants that the problem decides: a pipeline for each value", Form::section,
+        kFieldKeys},
+    Key{"parameters", "axes that change the code: one module per combination", Form::section, Leaf::axis},
+    Key{"specialization", "axes bound when the pipeline is created", Form::section, Leaf::axis},
+    Key{"constants", "specialization constants computed from the problem: one pipeline per value", Form::section,
         Leaf::expression},
-    Key{"fit", "numbers that the cost reads, found by `qgen-tune fit` from measured times", Form::section,
-        Leaf::number},
-    Key{"define", "names for expressions, each read by those below it", Form::section, Leaf::expression},
-    Key{"require", "conditions on parameters, read at generation", Form::list, Leaf::expression},
-    Key{"applies_when", "conditions on the problem, read at selection", Form::list, Leaf::expression},
-    Key{"require_device", "conditions on the device, read at selection", Form::list, Leaf::expression},
-    Key{"subgroup_size", "invocations that a subgroup must have, over parameters; any if unsaid", Form::one,
+    Key{"fit",
+        "numbers that only the cost reads; `qgen-tune fit` finds them from measured times",
+        Form::section,
+        Leaf::fitted,
+        false,
+        {},
+        kFitKeys},
+    Key{"define", "names for expressions; an expression may read those above it", Form::section, Leaf::expression},
+    Key{"require", "conditions on parameters, evaluated at generation", Form::list, Leaf::expression},
+    Key{"applies_when", "conditions on the problem, evaluated at selection", Form::list, Leaf::expression},
+    Key{"require_device", "conditions on the device, evaluated at selection", Form::list, Leaf::expression},
+    Key{"rarely_best",
+        "kernels that untuned choices leave out on some architectures",
+        Form::list,
+        Leaf::object,
+        false,
+        {},
+        kRarelyBestKeys},
+    Key{"subgroup_size", "the required subgroup size, an expression of parameters; default: any", Form::one,
         Leaf::expression},
     Key{"grid", "workgroups in x, y and z", Form::tuple, Leaf::expression},
     Key{"cost", "an estimate in microseconds", Form::one, Leaf::expression},
-    Key{"verify", "what judges the result", Form::one, Leaf::object, false, {}, kVerifyKeys},
-    Key{"recipes_use", "fragments that every recipe uses, before what it says itself", Form::list, Leaf::reference},
-    Key{"recipes", "other ways to compute it, of several kernels", Form::section, Leaf::object, false, {}, kRecipeKeys},
+    Key{"verify", "how the result is verified", Form::one, Leaf::object, false, {}, kVerifyKeys},
+    Key{"recipes_use", "fragments that every recipe uses; their sections come first", Form::list, Leaf::use},
+    Key{"recipes", "sequences of kernels that compute it", Form::section, Leaf::object, false, {}, kRecipeKeys},
 };
 
-// What a spec alone can say.
+// Keys of specs only.
 constexpr std::string_view kOwnKeys[] = {"operator", "kernel",    "summary",    "template",
                                          "use",      "operators", "recipes_use"};
 
 std::vector<Key> make_fragment_keys() {
   std::vector<Key> keys = {
-      Key{"fragment", "instead of operator: the name of what specs share", Form::one, Leaf::name, true}};
+      Key{"fragment", "instead of operator: the fragment's name", Form::one, Leaf::reference, true},
+      Key{"takes",
+          "names that it reads and does not define: the meaning and unit of each",
+          Form::map,
+          Leaf::take,
+          false,
+          {},
+          kTakeKeys},
+      Key{"gives", "its definitions that others may read", Form::list, Leaf::reference}};
   for (const Key& key : kSpecKeys) {
     if (std::ranges::find(kOwnKeys, key.name) == std::end(kOwnKeys)) keys.push_back(key);
   }
@@ -180,14 +222,22 @@ std::vector<Key> make_fragment_keys() {
   keys.push_back(kBindKey);
   keys.push_back(kSeenAsKey);
   keys.push_back(kStepsKey);
-  keys.emplace_back(Key{"words", "what attributes and problem fields can be: an enum in C++, named as the fragment",
-                        Form::list, Leaf::name});
+  keys.emplace_back(Key{"lists",
+                        "named values of axes and words: 'layout: layouts.rows' is the list 'rows' of 'layouts'",
+                        Form::map, Leaf::axis});
   return keys;
 }
 
 }  // namespace
 
 KeyTable spec_keys() { return kSpecKeys; }
+KeyTable cost_keys() {
+  static const std::vector<Key> kKeys = {
+      Key{kCostOf, "the spec or fragment beside this file, whose cost this is", Form::one, Leaf::reference, true},
+      Key{"measured", "the times that the numbers of 'fit' were fitted to, in a line", Form::one, Leaf::text},
+      *find_key(kSpecKeys, "fit"), *find_key(kSpecKeys, "define"), *find_key(kSpecKeys, "cost")};
+  return kKeys;
+}
 KeyTable recipe_keys() { return kRecipeKeys; }
 KeyTable fragment_keys() {
   static const std::vector<Key> kKeys = make_fragment_keys();

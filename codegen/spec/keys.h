@@ -21,6 +21,7 @@ enum class Leaf : uint8_t {
   text,
   boolean,
   number,    // not negative: 0.5, 2^-11
+  fitted,    // such a number; or an object of Key::object, which says its unit too
   value,     // a parameter's: an integer, a boolean or a word
   axis,      // a list of them, or of records of them
   word,      // one of Key::words
@@ -30,6 +31,8 @@ enum class Leaf : uint8_t {
   constant,  // a number, a boolean, a word or a text
   range,     // of a number: [0, 2^119], or one of Key::words
   expression,
+  use,     // the name of a fragment; or a map of it: what it is handed for each name that it takes
+  take,    // a line of help; or an object of Key::object
   object,  // of Key::object
 };
 
@@ -40,7 +43,7 @@ enum class Form : uint8_t {
   list,
   map,
   section,  // a map; in a spec also a list of maps and of names of fragments, whose section of this key stands there
-  shared_list,  // a list; or the name of a fragment, whose list of this key stands there
+  shared_list,  // a list; or that of a fragment: words.mode
 };
 
 struct Key;
@@ -54,6 +57,7 @@ struct Key {
   bool is_required = false;
   std::vector<std::string> words = {};
   KeyTable object = {};
+  std::string_view noun = {};  // what a word of it is, if not `name`: "architecture"
 };
 
 KeyTable spec_keys();
@@ -61,10 +65,20 @@ KeyTable recipe_keys();
 // What a fragment may hold: sections of a spec, or of a recipe.
 KeyTable fragment_keys();
 
+// What fragments alone have: the names that they take and give, and lists of values.
+constexpr std::string_view kTakes = "takes", kGives = "gives", kLists = "lists";
+// Keys of a fragment that are no section of a spec or recipe.
+inline bool is_interface(std::string_view key) { return key == "fragment" || key == kTakes || key == kGives; }
+
 const Key* find_key(KeyTable keys, std::string_view name);
 
 // A file that begins with `fragment: name` holds what specs share, and is no spec.
 inline bool is_fragment(const YamlNode& root) { return root.find("fragment") != nullptr; }
+
+// A file NAME.cost.yaml, which begins with `cost_of: NAME`, holds the cost of that spec or fragment.
+constexpr std::string_view kCostOf = "cost_of";
+inline bool is_cost(const YamlNode& root) { return root.find(kCostOf) != nullptr; }
+KeyTable cost_keys();
 
 // Whether the tree has the keys and kinds of the tables: unknown keys, missing keys, wrong kinds, misspelt words.
 Diagnostics check_shape(const YamlNode& root);

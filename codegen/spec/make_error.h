@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A Diagnostic from its parts; what is left out stays empty. Private to this room.
+// Makes a Diagnostic; omitted parts stay empty. Private to this room.
 #pragma once
 
 #include <string>

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "codegen/spec/axes.h"
+#include "codegen/spec/check_spec.h"
 #include "codegen/spec/field_type.h"
 #include "codegen/spec/parse_spec.h"
 #include "codegen/spec/signature.h"
@@ -93,7 +94,10 @@ std::string text_of(const Narrowing& narrowing) {
 
 class Printer {
  public:
-  std::string print(const Spec& spec) {
+  explicit Printer(const Spec& spec) : spec_(spec) {}
+
+  std::string print() {
+    const Spec& spec = spec_;
     line("{}: {}", spec.is_internal ? "kernel" : "operator", spec.name.value);
     if (!spec.summary.empty()) line("summary: {}", quoted(spec.summary));
     if (spec.template_path) line("template: {}", quoted(spec.template_path->value));
@@ -103,12 +107,13 @@ class Printer {
     print_conditions("", "require", spec.require);
     print_conditions("", "applies_when", spec.applies_when);
     print_conditions("", "require_device", spec.require_device);
+    print_rarely_best(spec.rarely_best);
     if (spec.subgroup_size) line("subgroup_size: {}", plain(*spec.subgroup_size));
     if (spec.grid[0]) line("grid:");
     for (const auto& side : spec.grid) {
-      if (side) line("  - {}", plain(*side));
+      if (side) line_of(side->where(), "  - {}", plain(*side));
     }
-    if (spec.cost) line("cost: {}", plain(*spec.cost));
+    if (spec.cost) line_of(spec.cost->where(), "cost: {}", plain(*spec.cost));
     if (spec.verify) print_verify(*spec.verify);
     if (!spec.recipes.empty()) line("recipes:");
     for (const Recipe& recipe : spec.recipes) print_recipe(recipe);
@@ -122,42 +127,62 @@ class Printer {
     text_ += '\n';
   }
 
+  // A line that stands in a fragment bears its name.
+  template <typename... Arguments>
+  void line_of(const SourceLocation& where, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    line(format, std::forward<Arguments>(arguments)...);
+    if (where.file.empty() || where.file == spec_.file) return;
+    text_.pop_back();
+    text_ += fmt::format("   # {}\n", stem(where.file));
+  }
+
   void print_declarations(const Spec& spec) {
     line("operands:");
     for (const Operand& operand : spec.operands) {
-      line("  {}: {{access: {}, dtype: {}, storage: {}{}{}{}{}}}", operand.name.value, name(operand.access),
-           to_text(operand.dtype), to_text(operand.storage),
-           operand.layout ? ", layout: " + to_text(*operand.layout) : "", operand.is_optional ? ", optional: true" : "",
-           operand.in_place.empty() ? "" : ", in_place: " + texts(operand.in_place), signature_of(operand));
+      line_of(operand.name.where, "  {}: {{access: {}, dtype: {}, storage: {}{}{}{}{}}}", operand.name.value,
+              name(operand.access), to_text(operand.dtype), to_text(operand.storage),
+              operand.layout ? ", layout: " + to_text(*operand.layout) : "",
+              operand.is_optional ? ", optional: true" : "",
+              operand.in_place.empty() ? "" : ", in_place: " + texts(operand.in_place), signature_of(operand));
     }
     if (!spec.attributes.empty()) line("attributes:");
     for (const Attribute& attribute : spec.attributes)
-      line("  {}: {{{}}}", attribute.name.value, fmt::join(parts_of(attribute), ", "));
+      line_of(attribute.name.where, "  {}: {{{}}}", attribute.name.value, fmt::join(parts_of(attribute), ", "));
     if (!spec.operators.empty()) line("operators:");
     for (const PublicOperator& op : spec.operators) print_public_operator(op);
     if (!spec.problem.empty()) line("problem:");
-    for (const ProblemField& field : spec.problem) line("  {}: {}", field.name.value, qgen::spec::to_text(field));
+    for (const ProblemField& field : spec.problem)
+      line_of(field.name.where, "  {}: {}", field.name.value, qgen::spec::to_text(field));
     print_axes("parameters", spec.parameters);
     print_axes("specialization", spec.specialization);
   }
 
   void print_constants(const std::vector<PipelineConstant>& constants) {
     if (!constants.empty()) line("constants:");
-    for (const PipelineConstant& constant : constants) line("  {}: {}", constant.name.value, plain(*constant.value));
+    for (const PipelineConstant& constant : constants)
+      line_of(constant.name.where, "  {}: {}", constant.name.value, plain(*constant.value));
   }
 
   void print_fit(const std::vector<FitConstant>& constants) {
     if (!constants.empty()) line("fit:");
-    for (const FitConstant& constant : constants) line("  {}: {}", constant.name.value, constant.value);
+    for (const FitConstant& constant : constants) {
+      const std::string value = constant.unit.empty() ? fmt::format("{}", constant.value)
+                                                      : fmt::format("{{value: {}, unit: {}, help: {}}}", constant.value,
+                                                                    quoted(constant.unit), quoted(constant.help));
+      line_of(constant.name.where, "  {}: {}", constant.name.value, value);
+    }
   }
 
   void print_public_operator(const PublicOperator& op) {
     line("  {}:{}", op.name.value,
-         op.summary.empty() && op.operands.empty() && op.without.empty() && op.aliases.empty() ? " {}" : "");
+         op.summary.empty() && op.operands.empty() && op.without.empty() && op.with.empty() && op.aliases.empty()
+             ? " {}"
+             : "");
     if (!op.summary.empty()) line("    summary: {}", quoted(op.summary));
     if (!op.operands.empty()) line("    operands:");
     for (const Narrowing& narrowing : op.operands) line("      {}: {}", narrowing.operand.value, text_of(narrowing));
     if (!op.without.empty()) line("    without: {}", texts(op.without));
+    if (!op.with.empty()) line("    with: {}", texts(op.with));
     if (!op.aliases.empty()) line("    aliases:");
     for (const Alias& alias : op.aliases) line("      {}: {}", alias.name.value, quoted(alias.part));
   }
@@ -167,18 +192,28 @@ class Printer {
     for (const AxisGroup& group : groups_of(axes)) {
       std::vector<std::string> values;
       for (size_t i = 0; i < group.size(); ++i) values.push_back(value_text(group, i));
-      line("  {}: [{}]", group.name(), fmt::join(values, ", "));
+      line_of(group.axes.front().name.where, "  {}: [{}]", group.name(), fmt::join(values, ", "));
     }
   }
 
   void print_conditions(std::string_view indent, std::string_view key, const std::vector<Condition>& conditions) {
     if (!conditions.empty()) line("{}{}:", indent, key);
-    for (const Condition& condition : conditions) line("{}  - {}", indent, plain(condition.expression));
+    for (const Condition& condition : conditions)
+      line_of(condition.expression.where(), "{}  - {}", indent, plain(condition.expression));
+  }
+
+  void print_rarely_best(const std::vector<RarelyBest>& rows) {
+    if (!rows.empty()) line("rarely_best:");
+    for (const RarelyBest& row : rows) {
+      line_of(row.when.expression.where(), "  - when: {}", plain(row.when.expression));
+      line("    on: {}", texts(row.on));
+      line("    because: {}", quoted(row.because));
+    }
   }
 
   void print_verify(const Verify& verify) {
     line("verify:");
-    line("  reference: {}", verify.reference.value);
+    line_of(verify.reference.where, "  reference: {}", verify.reference.value);
     std::string more;
     if (verify.tolerance_f16) more += fmt::format(", f16: {{{}}}", numbers_of(*verify.tolerance_f16));
     if (!verify.computed.empty()) more += fmt::format(", computed: {}", quoted(verify.computed));
@@ -191,11 +226,11 @@ class Printer {
   }
 
   void print_recipe(const Recipe& recipe) {
-    line("  {}:", recipe.name.value);
+    line_of(recipe.name.where, "  {}:", recipe.name.value);
     print_conditions("    ", "applies_when", recipe.applies_when);
     if (!recipe.scratch.empty()) line("    scratch:");
     for (const Scratch& scratch : recipe.scratch) {
-      line("      {}:", scratch.name.value);
+      line_of(scratch.name.where, "      {}:", scratch.name.value);
       line("        dtype: {}", qgen::name(scratch.dtype));
       line("        elements: {}", plain(scratch.elements));
     }
@@ -208,7 +243,7 @@ class Printer {
   }
 
   void print_step(const Step& step) {
-    line("      - kernel: {}", step.kernel.value);
+    line_of(step.kernel.where, "      - kernel: {}", step.kernel.value);
     if (!step.operands.empty()) line("        operands:");
     for (const auto& [theirs, ours] : step.operands) line("          {}: {}", theirs.value, ours.value);
     if (!step.problem.empty()) line("        problem:");
@@ -220,11 +255,12 @@ class Printer {
     for (const auto& [theirs, layout] : step.seen_as) line("          {}: {}", theirs.value, layout.value);
   }
 
+  const Spec& spec_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string to_text(const Spec& spec) { return Printer().print(spec); }
+std::string to_text(const Spec& spec) { return Printer(spec).print(); }
 
 }  // namespace qgen::spec

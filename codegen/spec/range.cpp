@@ -4,16 +4,16 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <utility>
 
+#include "common/number.h"
 #include "vocabulary/dtypes.h"
 
 namespace qgen::spec {
 namespace {
 
-// Every range that has a name: those of integer dtypes, then those of the f32 that scales may be.
+// All named ranges: those of the integer dtypes, then those of f32 values for scales.
 std::vector<Range> named_ranges() {
   std::vector<Range> ranges;
   for (const DTypeInfo& row : kDTypes) {
@@ -27,20 +27,13 @@ std::vector<Range> named_ranges() {
   return ranges;
 }
 
-std::optional<double> parse_plain(std::string_view text) {
-  double value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
-  return is_whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
 }  // namespace
 
 std::optional<double> parse_bound(std::string_view text) {
   const bool is_negative = text.starts_with('-');
   const std::string_view size = text.substr(is_negative ? 1 : 0);
-  if (!size.starts_with("2^")) return parse_plain(text);
-  const auto exponent = parse_plain(size.substr(2));
+  if (!size.starts_with("2^")) return read_number<double>(text);
+  const auto exponent = read_number<double>(size.substr(2));
   if (!exponent || *exponent != std::trunc(*exponent) || std::abs(*exponent) > 1023) return std::nullopt;
   return std::ldexp(is_negative ? -1.0 : 1.0, static_cast<int>(*exponent));
 }

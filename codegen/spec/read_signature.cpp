@@ -65,6 +65,14 @@ Narrowing narrowing_of(const YamlEntry& entry) {
   return narrowing;
 }
 
+std::vector<Located<std::string>> names_of(const YamlNode& node, std::string_view key) {
+  std::vector<Located<std::string>> names;
+  const YamlNode* list = value(node, key);
+  if (list == nullptr) return names;
+  for (const YamlNode& name : list->items) names.push_back(located(name));
+  return names;
+}
+
 }  // namespace
 
 void read_signature_of(const YamlNode& node, Operand& operand) {
@@ -81,13 +89,7 @@ void read_signature_of(const YamlNode& node, Operand& operand) {
   operand.help = text_or_nothing(node, "help");
 }
 
-std::vector<Located<std::string>> read_words(const YamlNode& node) {
-  std::vector<Located<std::string>> words;
-  const YamlNode* list = value(node, "words");
-  if (list == nullptr) return words;
-  for (const YamlNode& word : list->items) words.push_back(located(word));
-  return words;
-}
+std::vector<Located<std::string>> read_words(const YamlNode& node) { return names_of(node, "words"); }
 
 std::string read_word_set(const YamlEntry& entry) {
   const std::string set = text_or_nothing(entry.value, "enum");
@@ -117,9 +119,8 @@ PublicOperator read_public_operator(const YamlEntry& entry) {
   if (const YamlNode* operands = value(entry.value, "operands")) {
     for (const YamlEntry& operand : operands->entries) op.operands.push_back(narrowing_of(operand));
   }
-  if (const YamlNode* without = value(entry.value, "without")) {
-    for (const YamlNode& name : without->items) op.without.push_back(located(name));
-  }
+  op.without = names_of(entry.value, "without");
+  op.with = names_of(entry.value, "with");
   if (const YamlNode* aliases = value(entry.value, "aliases")) {
     for (const YamlEntry& alias : aliases->entries) op.aliases.push_back({located(alias.key), alias.value.text});
   }

@@ -50,13 +50,22 @@ SignatureTensor tensor_of(const Spec& spec, size_t index, const PublicOperator& 
   return tensor;
 }
 
+bool names(const std::vector<Located<std::string>>& list, const Attribute& attribute) {
+  return std::ranges::find(list, attribute.name.value, &Located<std::string>::value) != list.end();
+}
+
+// An attribute that any operator of the spec names under `with` belongs to those that do.
+bool has(const Spec& spec, const PublicOperator& op, const Attribute& attribute) {
+  if (names(op.without, attribute)) return false;
+  const auto adds_it = [&](const PublicOperator& sibling) { return names(sibling.with, attribute); };
+  return adds_it(op) || std::ranges::none_of(spec.operators, adds_it);
+}
+
 Signature signature_of(const Spec& spec, const PublicOperator& op) {
   Signature signature{op.name.value, op.summary.empty() ? spec.summary : op.summary, {}, {}, op.aliases};
   for (size_t i = 0; i < spec.operands.size(); ++i) signature.tensors.push_back(tensor_of(spec, i, op));
   for (const Attribute& attribute : spec.attributes) {
-    const bool is_left_out =
-        std::ranges::any_of(op.without, [&](const auto& name) { return name.value == attribute.name.value; });
-    if (!is_left_out) signature.attributes.push_back(&attribute);
+    if (has(spec, op, attribute)) signature.attributes.push_back(&attribute);
   }
   return signature;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What callers of an operator see: names, tensors, attributes. A spec whose operands have shapes has one signature for
+// The signature of an operator: names, tensors, attributes. A spec whose operands have shapes has one signature for
 // each of its public operators; other specs are for recipes, or for callers who fill a Problem themselves.
 //
 //   operands:

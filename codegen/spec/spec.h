@@ -8,13 +8,14 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "codegen/expression/expression.h"
 #include "common/diagnostic.h"
-#include "runtime/library/signature_info.h"
+#include "runtime/engine/library/signature_info.h"
 
 namespace qgen::spec {
 
@@ -126,6 +127,7 @@ struct PublicOperator {
   std::string summary;
   std::vector<Narrowing> operands;
   std::vector<Located<std::string>> without;  // attributes that it does not have
+  std::vector<Located<std::string>> with;     // attributes that the operators alone have that name them
   std::vector<Alias> aliases;
 };
 
@@ -136,9 +138,10 @@ enum class FieldKind : uint8_t { u32, i32, f32 };
 struct ProblemField {
   Located<std::string> name;
   FieldKind kind = FieldKind::u32;
-  uint32_t count = 1;                       // 1: a scalar
-  std::string word_set;                     // of words: the name of their enum
-  std::vector<Located<std::string>> words;  // of words
+  uint32_t count = 1;                             // 1: a scalar
+  std::string word_set;                           // of words: the name of their enum
+  std::vector<Located<std::string>> words;        // of words
+  std::optional<Located<std::string>> otherwise;  // what a step passes that says nothing of it
 
   bool is_word() const { return !words.empty(); }
 };
@@ -147,6 +150,8 @@ struct ProblemField {
 struct FitConstant {
   Located<std::string> name;
   double value = 0;
+  std::string label;       // who says it, and as what: "half_product_times.step_us"
+  std::string unit, help;  // what it stands for; both may be unsaid
 };
 
 // A specialization constant that the problem decides: `constants: {with_table: has_table != 0}`. Kernels read it by its
@@ -159,6 +164,13 @@ struct PipelineConstant {
 struct Condition {
   std::string text;  // canonical
   expression::Expression expression;
+};
+
+// Kernels that were measured on some architectures and were hardly ever the best there.
+struct RarelyBest {
+  Condition when;
+  std::vector<Located<std::string>> on;  // architectures, or features
+  std::string because;
 };
 
 struct Verify {
@@ -221,9 +233,11 @@ struct Spec {
   std::vector<PipelineConstant> constants;              // their ids follow those of specialization
   std::vector<FitConstant> fit;                         // what the cost alone may read
   std::vector<Located<std::string>> definitions;        // names; the expressions below hold what these stand for
+  std::set<std::string, std::less<>> hidden;            // definitions that only the fragment reads that says them
   std::vector<Condition> require;                       // names parameters only
   std::vector<Condition> applies_when;                  // parameters, specialization, problem, device
   std::vector<Condition> require_device;                // parameters, specialization, device
+  std::vector<RarelyBest> rarely_best;                  // parameters, specialization, device
   std::optional<expression::Expression> subgroup_size;  // parameters
   std::array<std::optional<expression::Expression>, 3> grid;
   std::optional<expression::Expression> cost;
@@ -256,7 +270,7 @@ std::string_view layout_seen(const Recipe& recipe, const Step& step, std::string
 constexpr std::string_view kNoOperand = "none";
 
 // The expression that a step passes as a problem field of its family, over our names: what it says, or our field or
-// definition of the same name. Empty: there is none.
-std::string_view expression_of(const Spec& spec, const Step& step, std::string_view field);
+// definition of the same name, or the field's default. Empty: there is none.
+std::string_view expression_of(const Spec& spec, const Step& step, const ProblemField& field);
 
 }  // namespace qgen::spec

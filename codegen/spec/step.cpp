@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What a recipe's step gives its kernels: what it says itself, else what the recipe says, else what the whole operator
-// has under the same name.
+// Finds the values that a recipe's step passes to its kernels: its definition, else the recipe's, else the operator's
+// of the same name.
 #include <algorithm>
 
 #include "codegen/spec/spec.h"
@@ -31,9 +31,12 @@ std::string_view layout_seen(const Recipe& recipe, const Step& step, std::string
   return said ? said->second.value : std::string_view();
 }
 
-std::string_view expression_of(const Spec& spec, const Step& step, std::string_view field) {
-  if (const auto* said = said_of(step.problem, field)) return said->second.text;
-  return has(spec.problem, field) || spec.scope.find_definition(field) ? field : std::string_view();
+std::string_view expression_of(const Spec& spec, const Step& step, const ProblemField& field) {
+  const std::string& name = field.name.value;
+  if (const auto* said = said_of(step.problem, name)) return said->second.text;
+  const bool is_defined = spec.scope.find_definition(name) && !spec.hidden.contains(name);
+  if (has(spec.problem, name) || is_defined) return name;
+  return field.otherwise ? std::string_view(field.otherwise->value) : std::string_view();
 }
 
 }  // namespace qgen::spec

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "vocabulary/dtypes.h"
+#include "vocabulary/features.h"
 #include "vocabulary/layouts.h"
 
 namespace qgen::spec {
@@ -15,7 +17,7 @@ namespace {
 
 std::vector<std::string> texts_of(std::span<const std::string_view> names) { return {names.begin(), names.end()}; }
 
-// Words of the expression language, the two scopes with names of their own, and what YAML reads as nothing.
+// The reserved words: those of expressions, the two scopes with separate names, and the words that YAML reads as null.
 constexpr std::string_view kOurs[] = {"and", "in", "not", "or", "device", "problem", "null", "Null", "NULL"};
 constexpr std::string_view kCpp[] = {
     "alignas",   "alignof",   "asm",      "auto",     "bitand",       "bitor",     "bool",      "break",
@@ -38,8 +40,8 @@ constexpr std::string_view kGlsl[] = {
     "subroutine", "uint",     "half",    "fixed",    "filter",        "cast",     "common",   "partition", "active",
     "superp",     "resource", "hvec2",   "external", "interface",     "noinline"};
 
-// What g++ 12 and clang 14 define for the headers of C++20, POSIX and glibc, and Qt for its own; those that are only
-// expanded before a parenthesis would do no harm, and stand here where they are best known.
+// Macros that g++ 12 and clang 14 define for the headers of C++20, POSIX and glibc, and Qt's. Macros with parameters
+// would do no harm; only the best known of them are here.
 constexpr std::string_view kMacros[] = {"alloca",
                                         "assert",
                                         "complex",
@@ -106,9 +108,24 @@ constexpr std::string_view kMacros[] = {"alloca",
                                         "sigev_notify_attributes"};
 
 // What generated code says without its namespace, beside types, which all begin with a capital.
-constexpr std::string_view kOfGeneratedCode[] = {"bit",   "ceil_div", "choose",   "int32_t",  "int64_t", "library",
-                                                 "max",   "min",      "offsetof", "qgen",     "size_t",  "std",
-                                                 "table", "uint16_t", "uint32_t", "uint64_t", "uint8_t"};
+constexpr std::string_view kOfGeneratedCode[] = {
+    "argument_of", "bit",      "bytes",    "ceil_div", "checked",  "choose",      "desc_of",
+    "graph",       "in_order", "int32_t",  "int64_t",  "library",  "make_call",   "make_problem",
+    "max",         "min",      "offsetof", "qgen",     "run",      "run_for_one", "size_t",
+    "std",         "table",    "uint16_t", "uint32_t", "uint64_t", "uint8_t"};
+// The types that generated code names without a namespace, and its template parameters.
+// clang-format off
+constexpr std::string_view kGeneratedTypes[] = {
+    "Access", "AliasInfo", "ArgumentList", "As", "AttributeInfo", "BindingInfo", "BindingKind", "BlockField",
+    "Builder", "Call", "ConditionInfo", "Context", "CostTerms", "DType", "Described", "DeviceNumber",
+    "DeviceTensor", "Done", "Error", "Expected", "Feature", "FieldInfo", "Fit", "Given", "InGraph", "Integer",
+    "Interface", "InterfaceInfo", "InterfaceRow", "KernelInfo", "Kind", "Layout", "LibraryInfo", "Name",
+    "NodeOf", "OnDevice", "Operand", "OperandForm", "OperandInfo", "Operands", "OperatorEntry", "OperatorInfo",
+    "Optional", "Parameters", "Place", "Problem", "ProblemBuffer", "PushConstants", "Real", "RecipeInfo",
+    "Required", "Role", "Row", "ScratchInfo", "SelectionScope", "ShapeInfo", "SignatureInfo", "Specialization",
+    "SpecializationSlot", "StepInfo", "Storage", "T", "Tensor", "TensorInfo", "TuningInfo", "Var", "Variant",
+    "View", "Weight"};
+// clang-format on
 constexpr std::string_view kGeneratedHeaders[] = {"modules", "operators", "registry", "words"};
 
 // Headers of C, POSIX, glibc and gcc: generated headers lie in one folder, which a build puts before those of the
@@ -150,6 +167,14 @@ bool holds(const Words& words, std::string_view word) {
 std::vector<std::string> dtype_words() { return texts_of(names_of(kDTypes)); }
 std::vector<std::string> storage_words() { return texts_of(names_of(kStorages)); }
 std::vector<std::string> layout_words() { return texts_of(names_of(kLayouts)); }
+std::vector<std::string> architecture_and_feature_words() {
+  std::set<std::string> words = {
+#define QGEN_ARCHITECTURE(name, vendor, first, last) name,
+#include "vocabulary/architecture_rows.inc"
+  };
+  for (const FeatureRow& row : feature_table()) words.emplace(row.name);
+  return {words.begin(), words.end()};
+}
 
 std::optional<std::string> fault_of_name(std::string_view name) {
   const bool is_spelled =
@@ -158,14 +183,15 @@ std::optional<std::string> fault_of_name(std::string_view name) {
   if (!is_spelled)
     return fmt::format("'{}' is not a name: letters, digits and single '_', beginning with a letter", name);
   if (name.size() > kMostNameBytes) {
-    return fmt::format("a name of {} letters, which are at most {}", name.size(), kMostNameBytes);
+    return fmt::format("a name has {} letters, and at most {} are possible", name.size(), kMostNameBytes);
   }
-  if (holds(kOurs, name)) return fmt::format("'{}' has a meaning of its own in qgen", name);
+  if (holds(kOurs, name)) return fmt::format("'{}' already has a meaning in qgen", name);
   if (holds(kCpp, name)) return fmt::format("'{}' is a keyword of C++, and names are printed as C++", name);
   return std::nullopt;
 }
 
 std::optional<std::string> fault_of_glsl_name(std::string_view name) {
+  if (name.starts_with("gl_")) return fmt::format("'{}' begins with 'gl_', as the names of GLSL itself do", name);
   if (!holds(kGlsl, name) && !is_glsl_type(name)) return std::nullopt;
   return fmt::format("'{}' is a word of GLSL, which reads this name", name);
 }
@@ -174,7 +200,7 @@ std::optional<std::string> fault_of_operator_name(std::string_view name) {
   if (auto fault = fault_of_name(name)) return fault;
   if (name[0] >= 'A' && name[0] <= 'Z')
     return fmt::format("'{}' begins with a capital, as the types of generated code do", name);
-  if (holds(kOfGeneratedCode, name)) return fmt::format("'{}' has a meaning of its own in generated code", name);
+  if (holds(kOfGeneratedCode, name)) return fmt::format("'{}' already has a meaning in generated code", name);
   if (holds(kGeneratedHeaders, name))
     return fmt::format("'{0}.h' is a header that qgen writes for all operators", name);
   if (holds(kSystemHeaders, name))
@@ -192,6 +218,27 @@ std::optional<std::string> fault_of_namespace(std::string_view name_space) {
     if (end == rest.npos) return std::nullopt;
     rest.remove_prefix(end + 2);
   }
+}
+
+std::string pascal_case(std::string_view name) {
+  std::string text;
+  bool starts_word = true;
+  for (const char c : name) {
+    const bool is_gap = c == '_' || c == '.';
+    if (!is_gap) text += starts_word && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    starts_word = is_gap;
+  }
+  return text;
+}
+
+bool is_generated_type(std::string_view name) { return holds(kGeneratedTypes, name); }
+
+std::optional<std::string> fault_of_alias(std::string_view name) {
+  const auto is_part = [](char c) { return is_letter(c) || is_digit(c) || c == '_'; };
+  if (name.empty() || is_digit(name[0]) || !std::ranges::all_of(name, is_part))
+    return fmt::format("'{}' is not a name: letters, digits and '_', and no digit at the beginning", name);
+  if (name.size() <= kMostNameBytes) return std::nullopt;
+  return fmt::format("a name has {} letters, and at most {} are possible", name.size(), kMostNameBytes);
 }
 
 bool is_macro(std::string_view name) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The words that the spec language gives a meaning: dtypes, storages, layouts; and which names may be declared.
+// The words with a meaning in the spec language: dtypes, storages, layouts, architectures; and which names may be
+// declared.
 #pragma once
 
 #include <optional>
@@ -14,6 +15,8 @@ namespace qgen::spec {
 std::vector<std::string> dtype_words();
 std::vector<std::string> storage_words();
 std::vector<std::string> layout_words();
+// Of devices, each once, sorted: "ada", "hopper".
+std::vector<std::string> architecture_and_feature_words();
 
 // Names longer than this are refused: they become names of files, in ids beside others.
 constexpr size_t kMostNameBytes = 100;
@@ -26,6 +29,15 @@ std::optional<std::string> fault_of_glsl_name(std::string_view name);
 std::optional<std::string> fault_of_operator_name(std::string_view name);
 // Why generated code cannot be in this namespace, `a::b`, or nothing.
 std::optional<std::string> fault_of_namespace(std::string_view name_space);
+
+// A name as the types that are called after it begin: "reduce_mode" -> "ReduceMode", "types.input" -> "TypesInput".
+std::string pascal_case(std::string_view name);
+
+// Whether generated code has a type of this name, beside those that it makes from a spec's names.
+bool is_generated_type(std::string_view name);
+
+// Why operators cannot have another name like this, or nothing. Those of other projects may begin with a '_'.
+std::optional<std::string> fault_of_alias(std::string_view name);
 
 // Whether a C or C++ library may define this name as a macro, so that no declaration can bear it. Macros begin with
 // two characters that are no small letters (EOF, INT_MAX, M_PIl, SYS_open), and so does no other name that is printed;

@@ -52,7 +52,9 @@ class TreeBuilder : public YAML::EventHandler {
   Diagnostics errors;
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (root) refuse(place(mark), "a second document begins here", "one file is one spec: put it in a file of its own");
+    if (root)
+      refuse(place(mark), "a second document begins here",
+             "a file contains one spec: move the second one to another file");
   }
   void OnDocumentEnd() override {}
 
@@ -75,7 +77,7 @@ class TreeBuilder : public YAML::EventHandler {
     place_text(node, offset(mark));
     // The file holds no such character, but an escape between double quotes may make one.
     if (const auto fault = find_text_fault(value)) {
-      refuse(node.where, fmt::format("this text holds {}", fault->message), "write it without that escape");
+      refuse(node.where, fmt::format("this text contains {}", fault->message), "write it without that escape");
     }
     add(std::move(node));
   }
@@ -112,10 +114,10 @@ class TreeBuilder : public YAML::EventHandler {
   static size_t offset(const YAML::Mark& mark) { return static_cast<size_t>(std::max(mark.pos, 0)); }
 
   [[noreturn]] void refuse_anchor(const YAML::Mark& mark) const {
-    refuse(place(mark), "anchors and aliases are no part of the spec language", "write the value out");
+    refuse(place(mark), "anchors and aliases are not part of the spec language", "write the value out");
   }
   [[noreturn]] void refuse_tag(const YAML::Mark& mark) const {
-    refuse(place(mark), "tags are no part of the spec language", "quote a text that begins with '!'");
+    refuse(place(mark), "tags are not part of the spec language", "quote a text that begins with '!'");
   }
 
   void begin(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::EmitterStyle::value style) {

@@ -26,6 +26,7 @@ struct YamlNode {
   SourceLocation where;
   std::string text;                // of a scalar
   bool is_plain = false;           // of a scalar: neither quoted nor a block
+  size_t part = 0;                 // of a spec that was put together: Fragments::Merged::parts
   SourceLocation text_where;       // where `text` begins; without a column if it does not stand in the file as it is
   size_t text_offset = 0;          // of that place, in bytes from the start of the file
   std::vector<YamlNode> items;     // of a list

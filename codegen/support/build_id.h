@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which build of the running program this is, by the note that the linker leaves in it (--build-id): another source,
-// compiler or statically linked library is another id. A cache that carries it never serves an older program's results.
+// The build id of the running program, from the note of the linker (--build-id). It changes with the sources, the
+// compiler and the linked libraries. A cache that carries it never serves an older program's results.
 #pragma once
 
 #include <string>

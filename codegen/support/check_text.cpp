@@ -13,7 +13,7 @@ std::optional<Diagnostic> check_text(std::string_view text, const std::string& f
   if (!fault) return std::nullopt;
   Diagnostic error;
   error.where = {file, fault->line, fault->column};
-  error.message = fmt::format("the file holds {}", fault->message);
+  error.message = fmt::format("the file contains {}", fault->message);
   error.expected = "text in UTF-8";
   return error;
 }

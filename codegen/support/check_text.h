@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What specs and templates have in common: they are text (common/text.h says what may be in it), and a fault has a
-// place.
+// Checks that specs and templates are text (common/text.h defines it), and gives the location of a fault.
 #pragma once
 
 #include <optional>
@@ -13,7 +12,7 @@
 
 namespace qgen {
 
-// The first byte or character that the text of a file cannot hold.
+// The first byte or character that is not allowed in a text file.
 std::optional<Diagnostic> check_text(std::string_view text, const std::string& file);
 
 }  // namespace qgen

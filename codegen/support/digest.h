@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Names for contents: 128 bits of XXH3. Good against accidents, not against attackers; what a digest finds in a cache
-// was put there by the same user.
+// Digests of contents: 128 bits of XXH3. Good against accidents, not against attackers; the same user wrote everything
+// that a digest finds in a cache.
 #pragma once
 
 #include <array>

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,15 +47,21 @@ class TextWriter {
   }
   void blank() { text_ += '\n'; }
   // A line of C++. One that is too long is broken before operators and behind commas, the outermost and loosest first,
-  // and goes on four columns further in.
-  void code(std::string_view line) {
+  // and goes on four columns further in. A string that is too long becomes two, one behind the other.
+  void code(std::string line) {
     for (size_t indent = 2 * depth_;; indent = 2 * depth_ + 4) {
-      const size_t end = indent + line.size() <= kWidth ? line.size() : break_of(line, kWidth - indent);
+      const size_t room = kWidth - indent;
+      const size_t end = line.size() <= room ? line.size() : break_of(line, room);
+      const size_t in_string = end > room ? blank_in_string(line, room) : line.npos;
       text_.append(indent, ' ');
-      text_.append(line.substr(0, end));
-      text_ += '\n';
+      if (in_string != line.npos) {
+        text_.append(line, 0, in_string + 1).append("\"\n");
+        line = "\"" + line.substr(in_string + 1);
+        continue;
+      }
+      text_.append(line, 0, end) += '\n';
       if (end == line.size()) return;
-      line.remove_prefix(end + 1);
+      line.erase(0, end + 1);
     }
   }
   // `before`, items with commas between them, `after`: one line where they fit, else as many items a line as fit.
@@ -68,8 +75,9 @@ class TextWriter {
       for (const std::string& item : items) {
         if (!row.empty() && 2 * depth_ + row.size() + item.size() + 2 > kWidth) text(std::exchange(row, ""));
         row += fmt::format("{}{},", row.empty() ? "" : " ", item);
+        if (2 * depth_ + row.size() > kWidth) code(std::exchange(row, ""));
       }
-      text(row);
+      if (!row.empty()) text(row);
     }
     text(after);
   }
@@ -84,8 +92,8 @@ class TextWriter {
     if (line[blank - 1] == ',') return 0;
     const size_t end = line.find(' ', blank + 1);
     const std::string_view word = end == line.npos ? "" : line.substr(blank, end + 1 - blank);
-    constexpr std::string_view kLoosestFirst[] = {" || ", " && ", " == != < <= > >= ", " + - ", " * / % "};
-    for (int i = 0; !word.empty() && i < 5; ++i) {
+    constexpr std::string_view kLoosestFirst[] = {" || ", " && ", " | ", " == != < <= > >= ", " + - ", " * / % "};
+    for (int i = 0; !word.empty() && i < 6; ++i) {
       if (kLoosestFirst[i].find(word) != std::string_view::npos) return i + 1;
     }
     return std::nullopt;
@@ -97,7 +105,7 @@ class TextWriter {
     size_t best = line.size();
     std::pair<int, int> best_rank;
     int depth = 0;
-    bool is_quoted = false;
+    bool is_quoted = line.starts_with('"');
     for (size_t i = 1; i + 1 < line.size() && (i <= room || best == line.size()); ++i) {
       if (line[i] == '"' && line[i - 1] != '\\') is_quoted = !is_quoted;
       if (is_quoted) continue;
@@ -110,6 +118,20 @@ class TextWriter {
       best_rank = {depth, *binding};
     }
     return best;
+  }
+
+  // The last blank in a string that `room` reaches, if the string goes on behind it; npos: there is none.
+  static size_t blank_in_string(std::string_view line, size_t room) {
+    size_t blank = line.npos;
+    bool is_quoted = false;
+    for (size_t i = 0; i + 1 < std::min(room, line.size()); ++i) {
+      if (line[i] == '"' && (i == 0 || line[i - 1] != '\\')) {
+        is_quoted = !is_quoted;
+        blank = line.npos;
+      }
+      if (is_quoted && line[i] == ' ') blank = i;
+    }
+    return blank;
   }
 
   std::string text_;

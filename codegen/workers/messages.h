@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the processes of a pool say to each other, over stream sockets. Private to this room.
+// The messages between the processes of a pool, over stream sockets. Private to this room.
 //
 //   pool    -> zygote   Order        a worker, please
 //   zygote  -> pool     Delivery     and with it the worker's socket

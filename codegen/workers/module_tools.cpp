@@ -38,8 +38,8 @@ using Rows = std::vector<std::vector<uint32_t>>;
 
 // ---- in this process ------------------------------------------------------------------------------------------------
 
-Outcome<Spirv, Refusal> compile_here(std::string_view glsl, Optimization optimization) {
-  auto spirv = compile::compile(glsl, optimization);
+Outcome<Spirv, Refusal> compile_here(std::string_view glsl, compile::Options options) {
+  auto spirv = compile::compile(glsl, options);
   if (spirv) return *std::move(spirv);
   Refusal refusal;
   for (const compile::Message& message : spirv.error()) refusal.faults.push_back({message.line, message.text, {}, {}});
@@ -72,13 +72,14 @@ struct Request {
   Tool tool = Tool::compile;
   std::string glsl;
   Optimization optimization = Optimization::none;
+  compile::Target target = compile::Target::vulkan1_3;
   Spirv spirv;
   Rows rows;
   Language language = Language::msl;
 };
 template <typename Stream>
 void fields(Stream& s, Request& r) {
-  s(r.tool, r.glsl, r.optimization, r.spirv, r.rows, r.language);
+  s(r.tool, r.glsl, r.optimization, r.target, r.spirv, r.rows, r.language);
 }
 
 // What any tool gave; exactly one of them is there.
@@ -100,7 +101,7 @@ Answer answer_to(const Request& request) {
     else answer.refusal.push_back(std::move(result).error());
   };
   switch (request.tool) {
-    case Tool::compile: take(compile_here(request.glsl, request.optimization), answer.spirv); break;
+    case Tool::compile: take(compile_here(request.glsl, {request.optimization, request.target}), answer.spirv); break;
     case Tool::reflect: take(reflect_here(request.spirv, request.rows), answer.reflected); break;
     case Tool::translate: {
       auto source = reflect::translate(request.spirv, request.language);
@@ -138,30 +139,34 @@ void prepare(std::string_view version) {
 // ---- what a limit is called -----------------------------------------------------------------------------------------
 
 Fault fault_of(const CutOff& cut_off, const Limits& limits) {
-  constexpr std::string_view kLess = "see what makes it so large: macros, unrolled loops, functions inlined many times";
+  constexpr std::string_view kLess =
+      "possible causes are macros, unrolled loops, and functions that are inlined "
+      "many times";
   Fault fault;
   switch (cut_off.cause) {
     case CutOff::Cause::cpu_time:
       fault.message = fmt::format("compiling this takes more than {} s of CPU time", limits.cpu_seconds);
       fault.hint = fmt::format("{}; --compile-seconds allows more", kLess);
       break;
-    case CutOff::Cause::real_time: fault.message = "compiling this neither ends nor computes"; break;
+    case CutOff::Cause::real_time: fault.message = "compiling this does not end, and uses no CPU time"; break;
     case CutOff::Cause::memory:
       fault.message = fmt::format("compiling this takes more than {} MiB of memory", limits.memory_mib);
       fault.hint = fmt::format("{}; --compile-memory allows more", kLess);
       break;
     case CutOff::Cause::stack:
       fault.message = fmt::format("the compiler runs out of its stack of {} MiB", limits.stack_mib);
-      fault.hint = "something is nested, or continued, many thousands deep: break it up";
+      fault.hint = "something is nested many thousands deep: split it";
       break;
     case CutOff::Cause::crash:
       fault.message = "the compiler crashes on this";
       if (cut_off.signal != 0) fault.message += fmt::format(" ({})", ::strsignal(cut_off.signal));
-      fault.hint = "a fault of glslang, SPIRV-Tools or SPIRV-Cross: take parts out to find what it chokes on";
+      fault.hint =
+          "this is a fault of glslang, SPIRV-Tools or SPIRV-Cross: remove parts of the template to find the "
+          "cause";
       break;
     case CutOff::Cause::killed:
       fault.message = "the process that compiled this was killed";
-      fault.hint = "the system does that where memory is short: a smaller -j needs less";
+      fault.hint = "the system does this if there is too little memory: a smaller -j needs less";
       break;
   }
   return fault;
@@ -192,11 +197,12 @@ std::unique_ptr<ProcessPool> make_pool(size_t most_workers, const Limits& limits
 
 ModuleTools in_workers(ProcessPool& pool) {
   ModuleTools tools;
-  tools.compile = [&pool](std::string_view glsl, Optimization optimization) {
+  tools.compile = [&pool](std::string_view glsl, compile::Options options) {
     Request request;
     request.tool = Tool::compile;
     request.glsl = glsl;
-    request.optimization = optimization;
+    request.optimization = options.optimization;
+    request.target = options.target;
     return ask(pool, request, &Answer::spirv);
   };
   tools.reflect = [&pool](const Spirv& spirv, const Rows& rows) {

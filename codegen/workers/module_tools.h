@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What third parties' code does with one module: glslang, SPIRV-Tools and SPIRV-Cross recurse, unroll and inline as a
-// template tells them to. So the program calls them in workers, where a text that is too much for them costs a process;
-// a test may call them here.
+// The tools of third parties that work on one module: glslang, SPIRV-Tools and SPIRV-Cross. They recurse, unroll and
+// inline as a template demands. So the program calls them in workers, where a text that overloads them costs only a
+// process; a test may call them here.
 //
 //   ProcessPool pool = ...;
 //   auto spirv = in_workers(pool).compile(glsl, Optimization::performance);
@@ -42,7 +42,7 @@ struct Reflected {
 };
 
 struct ModuleTools {
-  std::function<Outcome<compile::Spirv, Refusal>(std::string_view glsl, compile::Optimization)> compile;
+  std::function<Outcome<compile::Spirv, Refusal>(std::string_view glsl, compile::Options)> compile;
   // Specialization constant i has the i-th value of a row.
   std::function<Outcome<Reflected, Refusal>(const compile::Spirv&, const std::vector<std::vector<uint32_t>>& rows)>
       reflect;

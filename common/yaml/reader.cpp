@@ -14,7 +14,7 @@
 namespace qgen::yaml {
 namespace {
 
-// A value of a small text may stand for many where aliases are nested; what people write stays far below.
+// With nested aliases a small text may have very many values. Texts written by people have far fewer.
 constexpr size_t kMostValues = 4'000'000;
 
 }  // namespace
@@ -26,7 +26,7 @@ Done Reader::run(std::string_view text, const std::function<void(const YAML::Nod
     if (documents.size() == 1) {
       read(documents[0]);
     } else {
-      fault(SourceLocation{file_}, fmt::format("the text holds {} YAML documents, not one", documents.size()));
+      fault(SourceLocation{file_}, fmt::format("the text contains {} YAML documents, not one", documents.size()));
     }
   } catch (const YAML::Exception& thrown) {
     fault(place(thrown.mark), "this is not YAML: " + thrown.msg);
@@ -54,7 +54,7 @@ void Reader::fault(const YAML::Node& at, std::string message, std::string expect
 
 bool Reader::may_read_on(const YAML::Node& at) {
   if (++values_ < kMostValues) return true;
-  if (values_ == kMostValues) fault(at, fmt::format("the text stands for more than {} values", kMostValues));
+  if (values_ == kMostValues) fault(at, fmt::format("the text expands to more than {} values", kMostValues));
   return false;
 }
 
@@ -113,29 +113,29 @@ bool Reader::scalar(const YAML::Node& node, std::string_view what) {
 
 void Reader::text(const YAML::Node& node, std::string_view what, std::string& value) {
   if (!scalar(node, what)) return;
-  if (find_text_fault(node.Scalar())) return fault(node, fmt::format("{} holds what is not shown as it stands", what));
+  if (find_text_fault(node.Scalar()))
+    return fault(node, fmt::format("{} contains characters that cannot be printed", what));
   value = node.Scalar();
+}
+
+template <typename Number>
+void Reader::read_within(const YAML::Node& node, std::string_view what, const NumberRange<Number>& range,
+                         Number& value) {
+  if (const auto read = range.read(node.Scalar())) {
+    value = *read;
+  } else {
+    fault(node, fmt::format("{} is '{}'", what, node.Scalar()), range.to_text());
+  }
 }
 
 void Reader::number(const YAML::Node& node, std::string_view what, double least, double most, double& value) {
   if (!scalar(node, what)) return;
-  const auto read = parse_number<double>(node.Scalar());
-  if (read && *read >= least && *read <= most) {
-    value = *read;
-  } else {
-    fault(node, fmt::format("{} is '{}'", what, node.Scalar()), fmt::format("a number from {} to {:g}", least, most));
-  }
+  read_within(node, what, NumberRange<double>{least, most}, value);
 }
 
 void Reader::integer(const YAML::Node& node, std::string_view what, int64_t least, int64_t most, int64_t& value) {
   if (!scalar(node, what)) return;
-  const auto read = parse_number<int64_t>(node.Scalar());
-  if (read && *read >= least && *read <= most) {
-    value = *read;
-  } else {
-    fault(node, fmt::format("{} is '{}'", what, node.Scalar()),
-          fmt::format("a whole number from {} to {}", least, most));
-  }
+  read_within(node, what, NumberRange<int64_t>{least, most}, value);
 }
 
 void Reader::boolean(const YAML::Node& node, std::string_view what, bool& value) {

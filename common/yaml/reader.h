@@ -18,7 +18,6 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -29,6 +28,7 @@
 
 #include "common/diagnostic.h"
 #include "common/error.h"
+#include "common/number.h"
 
 namespace qgen::yaml {
 
@@ -37,13 +37,6 @@ struct Field {
   bool is_required;
   std::function<void(const YAML::Node&)> read;
 };
-
-template <typename Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number value{};
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
 
 class Reader {
  public:
@@ -72,6 +65,8 @@ class Reader {
   std::optional<size_t> word(const YAML::Node& node, std::string_view what, std::span<const std::string_view> words);
 
  private:
+  template <typename Number>
+  void read_within(const YAML::Node& node, std::string_view what, const NumberRange<Number>& range, Number& value);
   SourceLocation place(const YAML::Mark& mark, size_t length = 1) const;
   bool may_read_on(const YAML::Node& at);
 

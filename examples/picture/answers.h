@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What scenes.onnx answers of a picture, beside what the picture shows.
+// Compares the answers of scenes.onnx for a picture with what the picture shows.
 //
 //   const std::vector<Answer> answers = answers_of(logits, drawing.kinds);
 #pragma once

@@ -16,20 +16,20 @@
 #include "examples/picture/scene.h"
 #include "operators.h"
 #include "registry.h"
-#include "runtime/tensor/npy.h"
+#include "runtime/engine/tensor/npy.h"
 
 namespace qgen::picture {
 namespace {
 
 using namespace generated::operators;
 
-struct Way {
+struct Method {
   const char* name;
   const char* file;
   Shape block;
   int bits;
 };
-const Way kWays[] = {
+const Method kMethods[] = {
     {"per tensor, 8 bits", "tensor_8bit", {3, kHeight, kWidth}, 8},
     {"per block, 8 bits", "block_8bit", {1, 8, 8}, 8},
     {"per tensor, 4 bits", "tensor_4bit", {3, kHeight, kWidth}, 4},
@@ -37,7 +37,7 @@ const Way kWays[] = {
 };
 
 // Errors are drawn so many times brighter that half a step of all values' range is white.
-float brightness_of(const Way& way) { return static_cast<float>(2 * ((1 << way.bits) - 1)); }
+float brightness_of(const Method& way) { return static_cast<float>(2 * ((1 << way.bits) - 1)); }
 
 struct Roundtrip {
   HostTensor result;
@@ -45,7 +45,7 @@ struct Roundtrip {
 };
 
 // choose -> quantize -> dequantize, all on the device. 4 bits are a narrower range of u8.
-Expected<Roundtrip> quantize_and_back(Context& context, const DeviceTensor& image, const Way& way) {
+Expected<Roundtrip> quantize_and_back(Context& context, const DeviceTensor& image, const Method& way) {
   const int64_t quant_max = (1 << way.bits) - 1;
   auto params = choose_qparams_affine(
       context, {.input = image},
@@ -106,7 +106,7 @@ class Narrator {
   }
   static std::string refusal(const std::vector<Rejection>& rejected) {
     if (rejected.empty()) return "";
-    const Rejection& nearest = *std::ranges::max_element(rejected, {}, &Rejection::hurdle);
+    const Rejection& nearest = *std::ranges::max_element(rejected, {}, &Rejection::refused_by);
     return fmt::format("    {} do not fit; the nearest is {}:\n      {}\n", rejected.size(), nearest.id,
                        nearest.reason);
   }
@@ -115,7 +115,7 @@ class Narrator {
 };
 
 Done show_way(Context& context, const std::filesystem::path& folder, const HostTensor& original,
-              const DeviceTensor& image, const Way& way, std::string& table) {
+              const DeviceTensor& image, const Method& way, std::string& table) {
   fmt::print("\n{}\n", way.name);
   const auto roundtrip = quantize_and_back(context, image, way);
   if (!roundtrip) return roundtrip.error();
@@ -133,7 +133,7 @@ void print_results(const std::filesystem::path& folder, const std::string& table
   fmt::print("\nerror of values in 0..1\n{:<20} {:>7} {:>11} {:>12} {:>14} {:>12}\n{}", "", "scales", "bits/value",
              "mean", "largest", "PSNR", table);
   fmt::print("\nIn {}: original.png, and of each way\n", folder.string());
-  for (const Way& way : kWays) fmt::print("  {0}_result.png  {0}_error.png\n", way.file);
+  for (const Method& way : kMethods) fmt::print("  {0}_result.png  {0}_error.png\n", way.file);
   fmt::print("White in an error picture is half a step of its 8 or 4 bits.\n");
 }
 
@@ -161,7 +161,7 @@ Done show_all(const std::filesystem::path& folder, std::string_view which_device
   Context context{.profile = device->profile(), .library = *library, .executor = *executor};
   context.on_selection = [&](const Selection& selection) { narrator.tell(selection); };
   std::string table;
-  for (const Way& way : kWays) {
+  for (const Method& way : kMethods) {
     if (auto done = show_way(context, folder, original, *image, way, table); !done) return done;
   }
   print_results(folder, table);

@@ -6,8 +6,8 @@
 
 #include <filesystem>
 
-#include "runtime/library/error.h"
-#include "runtime/tensor/tensor.h"
+#include "runtime/engine/library/error.h"
+#include "runtime/engine/tensor/tensor.h"
 
 namespace qgen::picture {
 

@@ -10,7 +10,7 @@
 
 #include "examples/picture/answers.h"
 #include "examples/picture/png_file.h"
-#include "runtime/tensor/npy.h"
+#include "runtime/engine/tensor/npy.h"
 
 namespace qgen::picture {
 namespace {

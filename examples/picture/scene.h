@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/tensor/tensor.h"
+#include "runtime/engine/tensor/tensor.h"
 
 namespace qgen::picture {
 

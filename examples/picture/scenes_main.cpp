@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "examples/picture/scene.h"
-#include "runtime/tensor/npy.h"
+#include "runtime/engine/tensor/npy.h"
 
 namespace qgen::picture {
 namespace {

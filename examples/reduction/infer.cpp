@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What a project writes for an operator: what its inputs are in, what kernels are told out. The signature is checked.
+// The C++ code that a project writes for an operator: from described inputs to the problem. The signature is checked
+// before.
 #include "operators.h"
 #include "row_max.h"
 

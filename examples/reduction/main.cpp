@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// An operator of a project's own, called by name, and every kernel of it held to a plain loop.
+// Calls a project's own operator by name, and compares every kernel of it with a plain loop.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -2,8 +2,7 @@
 #include "bmm_plain.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::bmm_plain {
 namespace {
@@ -57,6 +56,7 @@ enum class Name : uint16_t {
   input_dtype,
   other_dtype,
   output_dtype,
+  storage_access,
   workgroup,
   batches,
   m,
@@ -81,10 +81,16 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"other_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -94,10 +100,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::other_dtype: return table::word(parameters->other_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 4, kFields, scope);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -114,6 +121,28 @@ int first_failing(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return table::first_false({
       Integer(problem.k) <= 1000000 || !device.is_cpu,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not bytes(output_dtype) == 2", kOnStorageBuffer8bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words and not bytes(input_dtype) == 1", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = Integer(bytes(parameters.input_dtype)) == 1;
+  const bool has_halves = Integer(bytes(parameters.output_dtype)) == 2;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -151,37 +180,28 @@ constexpr std::string_view kFitNames[] = {
 constexpr double kFitValues[] = {40.8, 43, 4.99};
 
 struct Fit {
-  double begin_products, product_ops, products_per_us;
+  double begin_products;  // products: that an output takes as long as, besides its own
+  double product_ops;  // operations: for a product, where all units work
+  double products_per_us;  // products / us: of one invocation, however few there are
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {.workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer made = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
-  const Real problem_term1 = Real(device.launch_us)
+  return Real(device.launch_us)
       + max(Real(fit.product_ops) * made * (Integer(problem.k) + Real(fit.begin_products))
-      / Real(device.f32_ops_per_us), Integer(problem.k) / Real(fit.products_per_us));
-  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = problem_term1 + ceil_div(made, Integer(kernel.workgroup)) / problem_term2;
-  }
+      / Real(device.f32_ops_per_us), Integer(problem.k) / Real(fit.products_per_us))
+      + ceil_div(made, Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_3cfe5168[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
@@ -201,7 +221,8 @@ constexpr InterfaceInfo binds_aa970481 = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
+constexpr FeatureMask needs_e1c1566d = bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit);
 constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
@@ -221,46 +242,78 @@ constexpr InterfaceInfo binds_8582c5aa = {
     .specialization = slots_37943515,
 };
 enum Interface : uint16_t {
+  uses_337b27e8,
   uses_4753fb40,
   uses_80be37fe,
+  uses_a656358f,
   uses_a93aefc2,
   uses_b61492d9,
+  uses_ceaee215,
+  uses_fb047404,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_4753fb40
-  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_80be37fe
-  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_a93aefc2
-  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_b61492d9
+  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_337b27e8
+  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_bb241055, needs_e1c1566d},  // uses_4753fb40
+  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_80be37fe
+  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_a656358f
+  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_a93aefc2
+  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_bb241055, needs_e1c1566d},  // uses_b61492d9
+  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_ceaee215
+  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_fb047404
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"bmm_plain.i8.i8.f16", {i8, i8, f16}, uses_4753fb40},
-    {"bmm_plain.i8.i8.f32", {i8, i8, f32}, uses_a93aefc2},
-    {"bmm_plain.i8.i8.i16", {i8, i8, i16}, uses_b61492d9},
-    {"bmm_plain.i8.i8.i32", {i8, i8, i32}, uses_80be37fe},
-    {"bmm_plain.i8.i8.i8", {i8, i8, i8}, uses_80be37fe},
-    {"bmm_plain.i8.i8.u8", {i8, i8, u8}, uses_80be37fe},
-    {"bmm_plain.i8.u8.f16", {i8, u8, f16}, uses_4753fb40},
-    {"bmm_plain.i8.u8.f32", {i8, u8, f32}, uses_a93aefc2},
-    {"bmm_plain.i8.u8.i16", {i8, u8, i16}, uses_b61492d9},
-    {"bmm_plain.i8.u8.i32", {i8, u8, i32}, uses_80be37fe},
-    {"bmm_plain.i8.u8.i8", {i8, u8, i8}, uses_80be37fe},
-    {"bmm_plain.i8.u8.u8", {i8, u8, u8}, uses_80be37fe},
-    {"bmm_plain.u8.i8.f16", {u8, i8, f16}, uses_4753fb40},
-    {"bmm_plain.u8.i8.f32", {u8, i8, f32}, uses_a93aefc2},
-    {"bmm_plain.u8.i8.i16", {u8, i8, i16}, uses_b61492d9},
-    {"bmm_plain.u8.i8.i32", {u8, i8, i32}, uses_80be37fe},
-    {"bmm_plain.u8.i8.i8", {u8, i8, i8}, uses_80be37fe},
-    {"bmm_plain.u8.i8.u8", {u8, i8, u8}, uses_80be37fe},
-    {"bmm_plain.u8.u8.f16", {u8, u8, f16}, uses_4753fb40},
-    {"bmm_plain.u8.u8.f32", {u8, u8, f32}, uses_a93aefc2},
-    {"bmm_plain.u8.u8.i16", {u8, u8, i16}, uses_b61492d9},
-    {"bmm_plain.u8.u8.i32", {u8, u8, i32}, uses_80be37fe},
-    {"bmm_plain.u8.u8.i8", {u8, u8, i8}, uses_80be37fe},
-    {"bmm_plain.u8.u8.u8", {u8, u8, u8}, uses_80be37fe},
+    {"bmm_plain.i8.i8.f16", {i8, i8, f16, StorageAccess::native}, uses_4753fb40},
+    {"bmm_plain.i8.i8.f16.by_words", {i8, i8, f16, StorageAccess::by_words}, uses_337b27e8},
+    {"bmm_plain.i8.i8.f32", {i8, i8, f32, StorageAccess::native}, uses_a93aefc2},
+    {"bmm_plain.i8.i8.f32.by_words", {i8, i8, f32, StorageAccess::by_words}, uses_fb047404},
+    {"bmm_plain.i8.i8.i16", {i8, i8, i16, StorageAccess::native}, uses_b61492d9},
+    {"bmm_plain.i8.i8.i16.by_words", {i8, i8, i16, StorageAccess::by_words}, uses_a656358f},
+    {"bmm_plain.i8.i8.i32", {i8, i8, i32, StorageAccess::native}, uses_80be37fe},
+    {"bmm_plain.i8.i8.i32.by_words", {i8, i8, i32, StorageAccess::by_words}, uses_ceaee215},
+    {"bmm_plain.i8.i8.i8", {i8, i8, i8, StorageAccess::native}, uses_80be37fe},
+    {"bmm_plain.i8.i8.i8.by_words", {i8, i8, i8, StorageAccess::by_words}, uses_a656358f},
+    {"bmm_plain.i8.i8.u8", {i8, i8, u8, StorageAccess::native}, uses_80be37fe},
+    {"bmm_plain.i8.i8.u8.by_words", {i8, i8, u8, StorageAccess::by_words}, uses_a656358f},
+    {"bmm_plain.i8.u8.f16", {i8, u8, f16, StorageAccess::native}, uses_4753fb40},
+    {"bmm_plain.i8.u8.f16.by_words", {i8, u8, f16, StorageAccess::by_words}, uses_337b27e8},
+    {"bmm_plain.i8.u8.f32", {i8, u8, f32, StorageAccess::native}, uses_a93aefc2},
+    {"bmm_plain.i8.u8.f32.by_words", {i8, u8, f32, StorageAccess::by_words}, uses_fb047404},
+    {"bmm_plain.i8.u8.i16", {i8, u8, i16, StorageAccess::native}, uses_b61492d9},
+    {"bmm_plain.i8.u8.i16.by_words", {i8, u8, i16, StorageAccess::by_words}, uses_a656358f},
+    {"bmm_plain.i8.u8.i32", {i8, u8, i32, StorageAccess::native}, uses_80be37fe},
+    {"bmm_plain.i8.u8.i32.by_words", {i8, u8, i32, StorageAccess::by_words}, uses_ceaee215},
+    {"bmm_plain.i8.u8.i8", {i8, u8, i8, StorageAccess::native}, uses_80be37fe},
+    {"bmm_plain.i8.u8.i8.by_words", {i8, u8, i8, StorageAccess::by_words}, uses_a656358f},
+    {"bmm_plain.i8.u8.u8", {i8, u8, u8, StorageAccess::native}, uses_80be37fe},
+    {"bmm_plain.i8.u8.u8.by_words", {i8, u8, u8, StorageAccess::by_words}, uses_a656358f},
+    {"bmm_plain.u8.i8.f16", {u8, i8, f16, StorageAccess::native}, uses_4753fb40},
+    {"bmm_plain.u8.i8.f16.by_words", {u8, i8, f16, StorageAccess::by_words}, uses_337b27e8},
+    {"bmm_plain.u8.i8.f32", {u8, i8, f32, StorageAccess::native}, uses_a93aefc2},
+    {"bmm_plain.u8.i8.f32.by_words", {u8, i8, f32, StorageAccess::by_words}, uses_fb047404},
+    {"bmm_plain.u8.i8.i16", {u8, i8, i16, StorageAccess::native}, uses_b61492d9},
+    {"bmm_plain.u8.i8.i16.by_words", {u8, i8, i16, StorageAccess::by_words}, uses_a656358f},
+    {"bmm_plain.u8.i8.i32", {u8, i8, i32, StorageAccess::native}, uses_80be37fe},
+    {"bmm_plain.u8.i8.i32.by_words", {u8, i8, i32, StorageAccess::by_words}, uses_ceaee215},
+    {"bmm_plain.u8.i8.i8", {u8, i8, i8, StorageAccess::native}, uses_80be37fe},
+    {"bmm_plain.u8.i8.i8.by_words", {u8, i8, i8, StorageAccess::by_words}, uses_a656358f},
+    {"bmm_plain.u8.i8.u8", {u8, i8, u8, StorageAccess::native}, uses_80be37fe},
+    {"bmm_plain.u8.i8.u8.by_words", {u8, i8, u8, StorageAccess::by_words}, uses_a656358f},
+    {"bmm_plain.u8.u8.f16", {u8, u8, f16, StorageAccess::native}, uses_4753fb40},
+    {"bmm_plain.u8.u8.f16.by_words", {u8, u8, f16, StorageAccess::by_words}, uses_337b27e8},
+    {"bmm_plain.u8.u8.f32", {u8, u8, f32, StorageAccess::native}, uses_a93aefc2},
+    {"bmm_plain.u8.u8.f32.by_words", {u8, u8, f32, StorageAccess::by_words}, uses_fb047404},
+    {"bmm_plain.u8.u8.i16", {u8, u8, i16, StorageAccess::native}, uses_b61492d9},
+    {"bmm_plain.u8.u8.i16.by_words", {u8, u8, i16, StorageAccess::by_words}, uses_a656358f},
+    {"bmm_plain.u8.u8.i32", {u8, u8, i32, StorageAccess::native}, uses_80be37fe},
+    {"bmm_plain.u8.u8.i32.by_words", {u8, u8, i32, StorageAccess::by_words}, uses_ceaee215},
+    {"bmm_plain.u8.u8.i8", {u8, u8, i8, StorageAccess::native}, uses_80be37fe},
+    {"bmm_plain.u8.u8.i8.by_words", {u8, u8, i8, StorageAccess::by_words}, uses_a656358f},
+    {"bmm_plain.u8.u8.u8", {u8, u8, u8, StorageAccess::native}, uses_80be37fe},
+    {"bmm_plain.u8.u8.u8.by_words", {u8, u8, u8, StorageAccess::by_words}, uses_a656358f},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -270,13 +323,14 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "bmm_plain",
-    .summary = "products of matrices of bytes, an invocation per element",
+    .summary = "products of int8 or uint8 matrices, an invocation per element",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -285,11 +339,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::bmm_plain

@@ -2,8 +2,7 @@
 #include "bmm_real.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::bmm_real {
 namespace {
@@ -64,6 +63,7 @@ enum class Name : uint16_t {
   other_dtype,
   output_dtype,
   modules,
+  storage_access,
   batches,
   m,
   n,
@@ -98,11 +98,17 @@ constexpr std::string_view kModulesWords[] = {
   "any",
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"other_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"modules", kModulesWords},
+  {"storage_access", kStorageAccessWords},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -112,9 +118,10 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::other_dtype: return table::word(parameters->other_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::modules: return table::word(parameters->modules);
+    case Name::storage_access: return table::word(parameters->storage_access);
     default: break;
   }
-  return table::value_behind_own(name - 4, kFields, scope);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 constexpr ConditionInfo kConditions[] = {
@@ -127,6 +134,32 @@ int first_failing(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return table::first_false({
       Integer(problem.k) <= 1000000 || !device.is_cpu,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not (bytes(output_dtype) == 2 or modules == own and (bytes(input_dtype) == 2 or "
+      "bytes(other_dtype) == 2))", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not (bytes(output_dtype) == 1 or modules == own and (bytes(input_dtype) == 1 or "
+      "bytes(other_dtype) == 1))", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = Integer(bytes(parameters.output_dtype)) == 1
+      || (parameters.modules == Modules::own
+      && (Integer(bytes(parameters.input_dtype)) == 1 || Integer(bytes(parameters.other_dtype)) == 1));
+  const bool has_halves = Integer(bytes(parameters.output_dtype)) == 2
+      || (parameters.modules == Modules::own
+      && (Integer(bytes(parameters.input_dtype)) == 2 || Integer(bytes(parameters.other_dtype)) == 2));
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -158,7 +191,7 @@ constexpr std::string_view kFitNames[] = {"bmm_real.product_ops"};
 constexpr double kFitValues[] = {49.2};
 
 struct Fit {
-  double product_ops;
+  double product_ops;  // operations: for a product
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -174,7 +207,23 @@ Real cost(const SelectionScope& scope) {
       + Real(fit.product_ops) * 256 * tiles * Integer(problem.k) / Real(device.f32_ops_per_us);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
+constexpr BindingInfo bindings_8440f42a[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(4, Operand::other_scale, Access::read),
+  table::buffer(5, Operand::other_zero_point, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::problem_buffer(9),
+};
+constexpr BlockField problem_buffer_21ac483c[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 320}};
+constexpr InterfaceInfo binds_cb838466 = {
+    .bindings = bindings_8440f42a,
+    .problem_buffer = problem_buffer_21ac483c,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+};
+constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
+constexpr uint32_t shared_bytes_b962e29a[] = {2176};
 constexpr BindingInfo bindings_5205ff4c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(3, Operand::other, Access::read),
@@ -183,14 +232,11 @@ constexpr BindingInfo bindings_5205ff4c[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr BlockField problem_buffer_21ac483c[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 320}};
 constexpr InterfaceInfo binds_ed126ccf = {
     .bindings = bindings_5205ff4c,
     .problem_buffer = problem_buffer_21ac483c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
-constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
-constexpr uint32_t shared_bytes_b962e29a[] = {2176};
 constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
@@ -249,19 +295,7 @@ constexpr InterfaceInfo binds_ef1526a6 = {
     .problem_buffer = problem_buffer_21ac483c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
-constexpr BindingInfo bindings_8440f42a[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(4, Operand::other_scale, Access::read),
-  table::buffer(5, Operand::other_zero_point, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::problem_buffer(9),
-};
-constexpr InterfaceInfo binds_cb838466 = {
-    .bindings = bindings_8440f42a,
-    .problem_buffer = problem_buffer_21ac483c,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-};
+constexpr FeatureMask needs_e1c1566d = bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit);
 constexpr BindingInfo bindings_64d16c21[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(3, Operand::other, Access::read),
@@ -291,47 +325,73 @@ constexpr InterfaceInfo binds_3191b4d7 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 enum Interface : uint16_t {
+  uses_01c090ed,
   uses_04a40be9,
   uses_05db8361,
+  uses_07518cf9,
   uses_10985315,
   uses_11f237e2,
+  uses_2796535d,
   uses_27de7956,
   uses_3537240f,
   uses_57c0efc1,
   uses_60a6ca31,
   uses_65e3d415,
   uses_6f4ac758,
+  uses_7b44c66e,
   uses_89d3649e,
+  uses_8c60844d,
+  uses_952a7054,
   uses_99e64171,
   uses_9bb9eb3e,
   uses_a32fc3a6,
+  uses_a56c06ea,
   uses_adc779aa,
+  uses_ae9f66c3,
+  uses_b9766e84,
   uses_ba14b67f,
+  uses_be805fa0,
+  uses_ca59663a,
+  uses_da85f2bc,
   uses_e5b88fe7,
   uses_e6fd1be3,
   uses_eccd16db,
+  uses_f38cd8bb,
   uses_fd9e2925,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_cb838466, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_01c090ed
   {&binds_ed126ccf, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_04a40be9
   {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_05db8361
+  {&binds_c81fb55e, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_07518cf9
   {&binds_c81fb55e, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_10985315
   {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_11f237e2
+  {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_2796535d
   {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_27de7956
   {&binds_ef1526a6, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_3537240f
-  {&binds_cb838466, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_57c0efc1
+  {&binds_cb838466, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_57c0efc1
   {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_60a6ca31
-  {&binds_92e3d928, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_65e3d415
+  {&binds_92e3d928, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_65e3d415
   {&binds_3191b4d7, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_6f4ac758
-  {&binds_ed126ccf, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_89d3649e
+  {&binds_ef1526a6, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_7b44c66e
+  {&binds_ed126ccf, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_89d3649e
+  {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_8c60844d
+  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_952a7054
   {&binds_92e3d928, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_99e64171
   {&binds_cb838466, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_9bb9eb3e
-  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_a32fc3a6
+  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_a32fc3a6
+  {&binds_92e3d928, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_a56c06ea
   {&binds_ef1526a6, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_adc779aa
+  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_ae9f66c3
+  {&binds_3191b4d7, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_b9766e84
   {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_ba14b67f
+  {&binds_cb838466, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_be805fa0
+  {&binds_3191b4d7, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_ca59663a
+  {&binds_ed126ccf, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_da85f2bc
   {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_e5b88fe7
-  {&binds_3191b4d7, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_e6fd1be3
-  {&binds_c81fb55e, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_eccd16db
+  {&binds_3191b4d7, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_e6fd1be3
+  {&binds_c81fb55e, workgroup_d4b360f5, shared_bytes_b962e29a, needs_e1c1566d},  // uses_eccd16db
+  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_f38cd8bb
   {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_fd9e2925
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -339,192 +399,327 @@ constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"bmm_real.f16.f16.f16.own", {f16, f16, f16, Modules::own}, uses_3537240f},
-    {"bmm_real.f16.f16.i16.any", {f16, f16, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.f16.f16.i32.any", {f16, f16, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.f16.f16.i8.own", {f16, f16, i8, Modules::own}, uses_89d3649e},
-    {"bmm_real.f16.f16.u8.own", {f16, f16, u8, Modules::own}, uses_89d3649e},
-    {"bmm_real.f16.i16.f16.any", {f16, i16, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.f16.i16.i16.any", {f16, i16, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.f16.i16.i32.any", {f16, i16, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.f16.i16.i8.any", {f16, i16, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.f16.i16.u8.any", {f16, i16, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.f16.i32.f16.any", {f16, i32, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.f16.i32.i16.any", {f16, i32, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.f16.i32.i32.any", {f16, i32, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.f16.i32.i8.any", {f16, i32, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.f16.i32.u8.any", {f16, i32, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.f16.i8.f16.own", {f16, i8, f16, Modules::own}, uses_57c0efc1},
-    {"bmm_real.f16.i8.i16.any", {f16, i8, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.f16.i8.i32.any", {f16, i8, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.f16.i8.i8.own", {f16, i8, i8, Modules::own}, uses_65e3d415},
-    {"bmm_real.f16.i8.u8.own", {f16, i8, u8, Modules::own}, uses_65e3d415},
-    {"bmm_real.f16.u8.f16.own", {f16, u8, f16, Modules::own}, uses_57c0efc1},
-    {"bmm_real.f16.u8.i16.any", {f16, u8, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.f16.u8.i32.any", {f16, u8, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.f16.u8.i8.own", {f16, u8, i8, Modules::own}, uses_65e3d415},
-    {"bmm_real.f16.u8.u8.own", {f16, u8, u8, Modules::own}, uses_65e3d415},
-    {"bmm_real.f32.f32.f32.own", {f32, f32, f32, Modules::own}, uses_adc779aa},
-    {"bmm_real.f32.f32.i16.any", {f32, f32, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.f32.f32.i32.any", {f32, f32, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.f32.f32.i8.own", {f32, f32, i8, Modules::own}, uses_04a40be9},
-    {"bmm_real.f32.f32.u8.own", {f32, f32, u8, Modules::own}, uses_04a40be9},
-    {"bmm_real.f32.i16.f32.any", {f32, i16, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.f32.i16.i16.any", {f32, i16, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.f32.i16.i32.any", {f32, i16, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.f32.i16.i8.any", {f32, i16, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.f32.i16.u8.any", {f32, i16, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.f32.i32.f32.any", {f32, i32, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.f32.i32.i16.any", {f32, i32, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.f32.i32.i32.any", {f32, i32, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.f32.i32.i8.any", {f32, i32, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.f32.i32.u8.any", {f32, i32, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.f32.i8.f32.own", {f32, i8, f32, Modules::own}, uses_9bb9eb3e},
-    {"bmm_real.f32.i8.i16.any", {f32, i8, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.f32.i8.i32.any", {f32, i8, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.f32.i8.i8.own", {f32, i8, i8, Modules::own}, uses_99e64171},
-    {"bmm_real.f32.i8.u8.own", {f32, i8, u8, Modules::own}, uses_99e64171},
-    {"bmm_real.f32.u8.f32.own", {f32, u8, f32, Modules::own}, uses_9bb9eb3e},
-    {"bmm_real.f32.u8.i16.any", {f32, u8, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.f32.u8.i32.any", {f32, u8, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.f32.u8.i8.own", {f32, u8, i8, Modules::own}, uses_99e64171},
-    {"bmm_real.f32.u8.u8.own", {f32, u8, u8, Modules::own}, uses_99e64171},
-    {"bmm_real.i16.f16.f16.any", {i16, f16, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.i16.f16.i16.any", {i16, f16, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i16.f16.i32.any", {i16, f16, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i16.f16.i8.any", {i16, f16, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i16.f16.u8.any", {i16, f16, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i16.f32.f32.any", {i16, f32, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.i16.f32.i16.any", {i16, f32, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i16.f32.i32.any", {i16, f32, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i16.f32.i8.any", {i16, f32, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i16.f32.u8.any", {i16, f32, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i16.i16.f16.any", {i16, i16, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.i16.i16.f32.any", {i16, i16, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.i16.i16.i16.any", {i16, i16, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i16.i16.i32.any", {i16, i16, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i16.i16.i8.any", {i16, i16, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i16.i16.u8.any", {i16, i16, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i16.i32.f16.any", {i16, i32, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.i16.i32.f32.any", {i16, i32, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.i16.i32.i16.any", {i16, i32, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i16.i32.i32.any", {i16, i32, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i16.i32.i8.any", {i16, i32, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i16.i32.u8.any", {i16, i32, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i16.i8.f16.any", {i16, i8, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.i16.i8.f32.any", {i16, i8, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.i16.i8.i16.any", {i16, i8, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i16.i8.i32.any", {i16, i8, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i16.i8.i8.any", {i16, i8, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i16.i8.u8.any", {i16, i8, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i16.u8.f16.any", {i16, u8, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.i16.u8.f32.any", {i16, u8, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.i16.u8.i16.any", {i16, u8, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i16.u8.i32.any", {i16, u8, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i16.u8.i8.any", {i16, u8, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i16.u8.u8.any", {i16, u8, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i32.f16.f16.any", {i32, f16, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.i32.f16.i16.any", {i32, f16, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i32.f16.i32.any", {i32, f16, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i32.f16.i8.any", {i32, f16, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i32.f16.u8.any", {i32, f16, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i32.f32.f32.any", {i32, f32, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.i32.f32.i16.any", {i32, f32, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i32.f32.i32.any", {i32, f32, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i32.f32.i8.any", {i32, f32, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i32.f32.u8.any", {i32, f32, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i32.i16.f16.any", {i32, i16, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.i32.i16.f32.any", {i32, i16, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.i32.i16.i16.any", {i32, i16, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i32.i16.i32.any", {i32, i16, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i32.i16.i8.any", {i32, i16, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i32.i16.u8.any", {i32, i16, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i32.i32.f16.any", {i32, i32, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.i32.i32.f32.any", {i32, i32, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.i32.i32.i16.any", {i32, i32, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i32.i32.i32.any", {i32, i32, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i32.i32.i8.any", {i32, i32, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i32.i32.u8.any", {i32, i32, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i32.i8.f16.any", {i32, i8, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.i32.i8.f32.any", {i32, i8, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.i32.i8.i16.any", {i32, i8, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i32.i8.i32.any", {i32, i8, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i32.i8.i8.any", {i32, i8, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i32.i8.u8.any", {i32, i8, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i32.u8.f16.any", {i32, u8, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.i32.u8.f32.any", {i32, u8, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.i32.u8.i16.any", {i32, u8, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i32.u8.i32.any", {i32, u8, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i32.u8.i8.any", {i32, u8, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i32.u8.u8.any", {i32, u8, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i8.f16.f16.own", {i8, f16, f16, Modules::own}, uses_e6fd1be3},
-    {"bmm_real.i8.f16.i16.any", {i8, f16, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i8.f16.i32.any", {i8, f16, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i8.f16.i8.own", {i8, f16, i8, Modules::own}, uses_eccd16db},
-    {"bmm_real.i8.f16.u8.own", {i8, f16, u8, Modules::own}, uses_eccd16db},
-    {"bmm_real.i8.f32.f32.own", {i8, f32, f32, Modules::own}, uses_6f4ac758},
-    {"bmm_real.i8.f32.i16.any", {i8, f32, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i8.f32.i32.any", {i8, f32, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i8.f32.i8.own", {i8, f32, i8, Modules::own}, uses_10985315},
-    {"bmm_real.i8.f32.u8.own", {i8, f32, u8, Modules::own}, uses_10985315},
-    {"bmm_real.i8.i16.f16.any", {i8, i16, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.i8.i16.f32.any", {i8, i16, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.i8.i16.i16.any", {i8, i16, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i8.i16.i32.any", {i8, i16, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i8.i16.i8.any", {i8, i16, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i8.i16.u8.any", {i8, i16, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i8.i32.f16.any", {i8, i32, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.i8.i32.f32.any", {i8, i32, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.i8.i32.i16.any", {i8, i32, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i8.i32.i32.any", {i8, i32, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i8.i32.i8.any", {i8, i32, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i8.i32.u8.any", {i8, i32, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.i8.i8.f16.own", {i8, i8, f16, Modules::own}, uses_a32fc3a6},
-    {"bmm_real.i8.i8.f32.own", {i8, i8, f32, Modules::own}, uses_27de7956},
-    {"bmm_real.i8.i8.i16.any", {i8, i8, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i8.i8.i32.any", {i8, i8, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i8.i8.i8.own", {i8, i8, i8, Modules::own}, uses_05db8361},
-    {"bmm_real.i8.i8.u8.own", {i8, i8, u8, Modules::own}, uses_05db8361},
-    {"bmm_real.i8.u8.f16.own", {i8, u8, f16, Modules::own}, uses_a32fc3a6},
-    {"bmm_real.i8.u8.f32.own", {i8, u8, f32, Modules::own}, uses_27de7956},
-    {"bmm_real.i8.u8.i16.any", {i8, u8, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.i8.u8.i32.any", {i8, u8, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.i8.u8.i8.own", {i8, u8, i8, Modules::own}, uses_05db8361},
-    {"bmm_real.i8.u8.u8.own", {i8, u8, u8, Modules::own}, uses_05db8361},
-    {"bmm_real.u8.f16.f16.own", {u8, f16, f16, Modules::own}, uses_e6fd1be3},
-    {"bmm_real.u8.f16.i16.any", {u8, f16, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.u8.f16.i32.any", {u8, f16, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.u8.f16.i8.own", {u8, f16, i8, Modules::own}, uses_eccd16db},
-    {"bmm_real.u8.f16.u8.own", {u8, f16, u8, Modules::own}, uses_eccd16db},
-    {"bmm_real.u8.f32.f32.own", {u8, f32, f32, Modules::own}, uses_6f4ac758},
-    {"bmm_real.u8.f32.i16.any", {u8, f32, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.u8.f32.i32.any", {u8, f32, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.u8.f32.i8.own", {u8, f32, i8, Modules::own}, uses_10985315},
-    {"bmm_real.u8.f32.u8.own", {u8, f32, u8, Modules::own}, uses_10985315},
-    {"bmm_real.u8.i16.f16.any", {u8, i16, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.u8.i16.f32.any", {u8, i16, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.u8.i16.i16.any", {u8, i16, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.u8.i16.i32.any", {u8, i16, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.u8.i16.i8.any", {u8, i16, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.u8.i16.u8.any", {u8, i16, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.u8.i32.f16.any", {u8, i32, f16, Modules::any}, uses_fd9e2925},
-    {"bmm_real.u8.i32.f32.any", {u8, i32, f32, Modules::any}, uses_60a6ca31},
-    {"bmm_real.u8.i32.i16.any", {u8, i32, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.u8.i32.i32.any", {u8, i32, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.u8.i32.i8.any", {u8, i32, i8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.u8.i32.u8.any", {u8, i32, u8, Modules::any}, uses_e5b88fe7},
-    {"bmm_real.u8.i8.f16.own", {u8, i8, f16, Modules::own}, uses_a32fc3a6},
-    {"bmm_real.u8.i8.f32.own", {u8, i8, f32, Modules::own}, uses_27de7956},
-    {"bmm_real.u8.i8.i16.any", {u8, i8, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.u8.i8.i32.any", {u8, i8, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.u8.i8.i8.own", {u8, i8, i8, Modules::own}, uses_05db8361},
-    {"bmm_real.u8.i8.u8.own", {u8, i8, u8, Modules::own}, uses_05db8361},
-    {"bmm_real.u8.u8.f16.own", {u8, u8, f16, Modules::own}, uses_a32fc3a6},
-    {"bmm_real.u8.u8.f32.own", {u8, u8, f32, Modules::own}, uses_27de7956},
-    {"bmm_real.u8.u8.i16.any", {u8, u8, i16, Modules::any}, uses_11f237e2},
-    {"bmm_real.u8.u8.i32.any", {u8, u8, i32, Modules::any}, uses_ba14b67f},
-    {"bmm_real.u8.u8.i8.own", {u8, u8, i8, Modules::own}, uses_05db8361},
-    {"bmm_real.u8.u8.u8.own", {u8, u8, u8, Modules::own}, uses_05db8361},
+    {"bmm_real.f16.f16.f16.own", {f16, f16, f16, Modules::own, StorageAccess::native}, uses_3537240f},
+    {"bmm_real.f16.f16.f16.own.by_words", {f16, f16, f16, Modules::own, StorageAccess::by_words}, uses_7b44c66e},
+    {"bmm_real.f16.f16.i16.any", {f16, f16, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.f16.f16.i16.any.by_words", {f16, f16, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f16.f16.i32.any", {f16, f16, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.f16.f16.i8.own", {f16, f16, i8, Modules::own, StorageAccess::native}, uses_89d3649e},
+    {"bmm_real.f16.f16.i8.own.by_words", {f16, f16, i8, Modules::own, StorageAccess::by_words}, uses_da85f2bc},
+    {"bmm_real.f16.f16.u8.own", {f16, f16, u8, Modules::own, StorageAccess::native}, uses_89d3649e},
+    {"bmm_real.f16.f16.u8.own.by_words", {f16, f16, u8, Modules::own, StorageAccess::by_words}, uses_da85f2bc},
+    {"bmm_real.f16.i16.f16.any", {f16, i16, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.f16.i16.f16.any.by_words", {f16, i16, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.f16.i16.i16.any", {f16, i16, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.f16.i16.i16.any.by_words", {f16, i16, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f16.i16.i32.any", {f16, i16, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.f16.i16.i8.any", {f16, i16, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.f16.i16.i8.any.by_words", {f16, i16, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f16.i16.u8.any", {f16, i16, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.f16.i16.u8.any.by_words", {f16, i16, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f16.i32.f16.any", {f16, i32, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.f16.i32.f16.any.by_words", {f16, i32, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.f16.i32.i16.any", {f16, i32, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.f16.i32.i16.any.by_words", {f16, i32, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f16.i32.i32.any", {f16, i32, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.f16.i32.i8.any", {f16, i32, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.f16.i32.i8.any.by_words", {f16, i32, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f16.i32.u8.any", {f16, i32, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.f16.i32.u8.any.by_words", {f16, i32, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f16.i8.f16.own", {f16, i8, f16, Modules::own, StorageAccess::native}, uses_57c0efc1},
+    {"bmm_real.f16.i8.f16.own.by_words", {f16, i8, f16, Modules::own, StorageAccess::by_words}, uses_be805fa0},
+    {"bmm_real.f16.i8.i16.any", {f16, i8, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.f16.i8.i16.any.by_words", {f16, i8, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f16.i8.i32.any", {f16, i8, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.f16.i8.i8.own", {f16, i8, i8, Modules::own, StorageAccess::native}, uses_65e3d415},
+    {"bmm_real.f16.i8.i8.own.by_words", {f16, i8, i8, Modules::own, StorageAccess::by_words}, uses_a56c06ea},
+    {"bmm_real.f16.i8.u8.own", {f16, i8, u8, Modules::own, StorageAccess::native}, uses_65e3d415},
+    {"bmm_real.f16.i8.u8.own.by_words", {f16, i8, u8, Modules::own, StorageAccess::by_words}, uses_a56c06ea},
+    {"bmm_real.f16.u8.f16.own", {f16, u8, f16, Modules::own, StorageAccess::native}, uses_57c0efc1},
+    {"bmm_real.f16.u8.f16.own.by_words", {f16, u8, f16, Modules::own, StorageAccess::by_words}, uses_be805fa0},
+    {"bmm_real.f16.u8.i16.any", {f16, u8, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.f16.u8.i16.any.by_words", {f16, u8, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f16.u8.i32.any", {f16, u8, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.f16.u8.i8.own", {f16, u8, i8, Modules::own, StorageAccess::native}, uses_65e3d415},
+    {"bmm_real.f16.u8.i8.own.by_words", {f16, u8, i8, Modules::own, StorageAccess::by_words}, uses_a56c06ea},
+    {"bmm_real.f16.u8.u8.own", {f16, u8, u8, Modules::own, StorageAccess::native}, uses_65e3d415},
+    {"bmm_real.f16.u8.u8.own.by_words", {f16, u8, u8, Modules::own, StorageAccess::by_words}, uses_a56c06ea},
+    {"bmm_real.f32.f32.f32.own", {f32, f32, f32, Modules::own, StorageAccess::native}, uses_adc779aa},
+    {"bmm_real.f32.f32.i16.any", {f32, f32, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.f32.f32.i16.any.by_words", {f32, f32, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f32.f32.i32.any", {f32, f32, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.f32.f32.i8.own", {f32, f32, i8, Modules::own, StorageAccess::native}, uses_04a40be9},
+    {"bmm_real.f32.f32.i8.own.by_words", {f32, f32, i8, Modules::own, StorageAccess::by_words}, uses_da85f2bc},
+    {"bmm_real.f32.f32.u8.own", {f32, f32, u8, Modules::own, StorageAccess::native}, uses_04a40be9},
+    {"bmm_real.f32.f32.u8.own.by_words", {f32, f32, u8, Modules::own, StorageAccess::by_words}, uses_da85f2bc},
+    {"bmm_real.f32.i16.f32.any", {f32, i16, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.f32.i16.i16.any", {f32, i16, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.f32.i16.i16.any.by_words", {f32, i16, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f32.i16.i32.any", {f32, i16, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.f32.i16.i8.any", {f32, i16, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.f32.i16.i8.any.by_words", {f32, i16, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f32.i16.u8.any", {f32, i16, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.f32.i16.u8.any.by_words", {f32, i16, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f32.i32.f32.any", {f32, i32, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.f32.i32.i16.any", {f32, i32, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.f32.i32.i16.any.by_words", {f32, i32, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f32.i32.i32.any", {f32, i32, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.f32.i32.i8.any", {f32, i32, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.f32.i32.i8.any.by_words", {f32, i32, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f32.i32.u8.any", {f32, i32, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.f32.i32.u8.any.by_words", {f32, i32, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f32.i8.f32.own", {f32, i8, f32, Modules::own, StorageAccess::native}, uses_9bb9eb3e},
+    {"bmm_real.f32.i8.f32.own.by_words", {f32, i8, f32, Modules::own, StorageAccess::by_words}, uses_01c090ed},
+    {"bmm_real.f32.i8.i16.any", {f32, i8, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.f32.i8.i16.any.by_words", {f32, i8, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f32.i8.i32.any", {f32, i8, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.f32.i8.i8.own", {f32, i8, i8, Modules::own, StorageAccess::native}, uses_99e64171},
+    {"bmm_real.f32.i8.i8.own.by_words", {f32, i8, i8, Modules::own, StorageAccess::by_words}, uses_a56c06ea},
+    {"bmm_real.f32.i8.u8.own", {f32, i8, u8, Modules::own, StorageAccess::native}, uses_99e64171},
+    {"bmm_real.f32.i8.u8.own.by_words", {f32, i8, u8, Modules::own, StorageAccess::by_words}, uses_a56c06ea},
+    {"bmm_real.f32.u8.f32.own", {f32, u8, f32, Modules::own, StorageAccess::native}, uses_9bb9eb3e},
+    {"bmm_real.f32.u8.f32.own.by_words", {f32, u8, f32, Modules::own, StorageAccess::by_words}, uses_01c090ed},
+    {"bmm_real.f32.u8.i16.any", {f32, u8, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.f32.u8.i16.any.by_words", {f32, u8, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.f32.u8.i32.any", {f32, u8, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.f32.u8.i8.own", {f32, u8, i8, Modules::own, StorageAccess::native}, uses_99e64171},
+    {"bmm_real.f32.u8.i8.own.by_words", {f32, u8, i8, Modules::own, StorageAccess::by_words}, uses_a56c06ea},
+    {"bmm_real.f32.u8.u8.own", {f32, u8, u8, Modules::own, StorageAccess::native}, uses_99e64171},
+    {"bmm_real.f32.u8.u8.own.by_words", {f32, u8, u8, Modules::own, StorageAccess::by_words}, uses_a56c06ea},
+    {"bmm_real.i16.f16.f16.any", {i16, f16, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.i16.f16.f16.any.by_words", {i16, f16, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.i16.f16.i16.any", {i16, f16, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i16.f16.i16.any.by_words", {i16, f16, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.f16.i32.any", {i16, f16, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i16.f16.i8.any", {i16, f16, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i16.f16.i8.any.by_words", {i16, f16, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.f16.u8.any", {i16, f16, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i16.f16.u8.any.by_words", {i16, f16, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.f32.f32.any", {i16, f32, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.i16.f32.i16.any", {i16, f32, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i16.f32.i16.any.by_words", {i16, f32, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.f32.i32.any", {i16, f32, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i16.f32.i8.any", {i16, f32, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i16.f32.i8.any.by_words", {i16, f32, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.f32.u8.any", {i16, f32, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i16.f32.u8.any.by_words", {i16, f32, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.i16.f16.any", {i16, i16, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.i16.i16.f16.any.by_words", {i16, i16, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.i16.i16.f32.any", {i16, i16, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.i16.i16.i16.any", {i16, i16, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i16.i16.i16.any.by_words", {i16, i16, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.i16.i32.any", {i16, i16, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i16.i16.i8.any", {i16, i16, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i16.i16.i8.any.by_words", {i16, i16, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.i16.u8.any", {i16, i16, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i16.i16.u8.any.by_words", {i16, i16, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.i32.f16.any", {i16, i32, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.i16.i32.f16.any.by_words", {i16, i32, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.i16.i32.f32.any", {i16, i32, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.i16.i32.i16.any", {i16, i32, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i16.i32.i16.any.by_words", {i16, i32, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.i32.i32.any", {i16, i32, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i16.i32.i8.any", {i16, i32, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i16.i32.i8.any.by_words", {i16, i32, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.i32.u8.any", {i16, i32, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i16.i32.u8.any.by_words", {i16, i32, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.i8.f16.any", {i16, i8, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.i16.i8.f16.any.by_words", {i16, i8, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.i16.i8.f32.any", {i16, i8, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.i16.i8.i16.any", {i16, i8, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i16.i8.i16.any.by_words", {i16, i8, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.i8.i32.any", {i16, i8, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i16.i8.i8.any", {i16, i8, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i16.i8.i8.any.by_words", {i16, i8, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.i8.u8.any", {i16, i8, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i16.i8.u8.any.by_words", {i16, i8, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.u8.f16.any", {i16, u8, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.i16.u8.f16.any.by_words", {i16, u8, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.i16.u8.f32.any", {i16, u8, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.i16.u8.i16.any", {i16, u8, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i16.u8.i16.any.by_words", {i16, u8, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.u8.i32.any", {i16, u8, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i16.u8.i8.any", {i16, u8, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i16.u8.i8.any.by_words", {i16, u8, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i16.u8.u8.any", {i16, u8, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i16.u8.u8.any.by_words", {i16, u8, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.f16.f16.any", {i32, f16, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.i32.f16.f16.any.by_words", {i32, f16, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.i32.f16.i16.any", {i32, f16, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i32.f16.i16.any.by_words", {i32, f16, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.f16.i32.any", {i32, f16, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i32.f16.i8.any", {i32, f16, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i32.f16.i8.any.by_words", {i32, f16, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.f16.u8.any", {i32, f16, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i32.f16.u8.any.by_words", {i32, f16, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.f32.f32.any", {i32, f32, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.i32.f32.i16.any", {i32, f32, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i32.f32.i16.any.by_words", {i32, f32, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.f32.i32.any", {i32, f32, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i32.f32.i8.any", {i32, f32, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i32.f32.i8.any.by_words", {i32, f32, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.f32.u8.any", {i32, f32, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i32.f32.u8.any.by_words", {i32, f32, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.i16.f16.any", {i32, i16, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.i32.i16.f16.any.by_words", {i32, i16, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.i32.i16.f32.any", {i32, i16, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.i32.i16.i16.any", {i32, i16, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i32.i16.i16.any.by_words", {i32, i16, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.i16.i32.any", {i32, i16, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i32.i16.i8.any", {i32, i16, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i32.i16.i8.any.by_words", {i32, i16, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.i16.u8.any", {i32, i16, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i32.i16.u8.any.by_words", {i32, i16, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.i32.f16.any", {i32, i32, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.i32.i32.f16.any.by_words", {i32, i32, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.i32.i32.f32.any", {i32, i32, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.i32.i32.i16.any", {i32, i32, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i32.i32.i16.any.by_words", {i32, i32, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.i32.i32.any", {i32, i32, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i32.i32.i8.any", {i32, i32, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i32.i32.i8.any.by_words", {i32, i32, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.i32.u8.any", {i32, i32, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i32.i32.u8.any.by_words", {i32, i32, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.i8.f16.any", {i32, i8, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.i32.i8.f16.any.by_words", {i32, i8, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.i32.i8.f32.any", {i32, i8, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.i32.i8.i16.any", {i32, i8, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i32.i8.i16.any.by_words", {i32, i8, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.i8.i32.any", {i32, i8, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i32.i8.i8.any", {i32, i8, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i32.i8.i8.any.by_words", {i32, i8, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.i8.u8.any", {i32, i8, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i32.i8.u8.any.by_words", {i32, i8, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.u8.f16.any", {i32, u8, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.i32.u8.f16.any.by_words", {i32, u8, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.i32.u8.f32.any", {i32, u8, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.i32.u8.i16.any", {i32, u8, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i32.u8.i16.any.by_words", {i32, u8, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.u8.i32.any", {i32, u8, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i32.u8.i8.any", {i32, u8, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i32.u8.i8.any.by_words", {i32, u8, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i32.u8.u8.any", {i32, u8, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i32.u8.u8.any.by_words", {i32, u8, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i8.f16.f16.own", {i8, f16, f16, Modules::own, StorageAccess::native}, uses_e6fd1be3},
+    {"bmm_real.i8.f16.f16.own.by_words", {i8, f16, f16, Modules::own, StorageAccess::by_words}, uses_b9766e84},
+    {"bmm_real.i8.f16.i16.any", {i8, f16, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i8.f16.i16.any.by_words", {i8, f16, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i8.f16.i32.any", {i8, f16, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i8.f16.i8.own", {i8, f16, i8, Modules::own, StorageAccess::native}, uses_eccd16db},
+    {"bmm_real.i8.f16.i8.own.by_words", {i8, f16, i8, Modules::own, StorageAccess::by_words}, uses_07518cf9},
+    {"bmm_real.i8.f16.u8.own", {i8, f16, u8, Modules::own, StorageAccess::native}, uses_eccd16db},
+    {"bmm_real.i8.f16.u8.own.by_words", {i8, f16, u8, Modules::own, StorageAccess::by_words}, uses_07518cf9},
+    {"bmm_real.i8.f32.f32.own", {i8, f32, f32, Modules::own, StorageAccess::native}, uses_6f4ac758},
+    {"bmm_real.i8.f32.f32.own.by_words", {i8, f32, f32, Modules::own, StorageAccess::by_words}, uses_ca59663a},
+    {"bmm_real.i8.f32.i16.any", {i8, f32, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i8.f32.i16.any.by_words", {i8, f32, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i8.f32.i32.any", {i8, f32, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i8.f32.i8.own", {i8, f32, i8, Modules::own, StorageAccess::native}, uses_10985315},
+    {"bmm_real.i8.f32.i8.own.by_words", {i8, f32, i8, Modules::own, StorageAccess::by_words}, uses_07518cf9},
+    {"bmm_real.i8.f32.u8.own", {i8, f32, u8, Modules::own, StorageAccess::native}, uses_10985315},
+    {"bmm_real.i8.f32.u8.own.by_words", {i8, f32, u8, Modules::own, StorageAccess::by_words}, uses_07518cf9},
+    {"bmm_real.i8.i16.f16.any", {i8, i16, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.i8.i16.f16.any.by_words", {i8, i16, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.i8.i16.f32.any", {i8, i16, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.i8.i16.i16.any", {i8, i16, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i8.i16.i16.any.by_words", {i8, i16, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i8.i16.i32.any", {i8, i16, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i8.i16.i8.any", {i8, i16, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i8.i16.i8.any.by_words", {i8, i16, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i8.i16.u8.any", {i8, i16, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i8.i16.u8.any.by_words", {i8, i16, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i8.i32.f16.any", {i8, i32, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.i8.i32.f16.any.by_words", {i8, i32, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.i8.i32.f32.any", {i8, i32, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.i8.i32.i16.any", {i8, i32, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i8.i32.i16.any.by_words", {i8, i32, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i8.i32.i32.any", {i8, i32, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i8.i32.i8.any", {i8, i32, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i8.i32.i8.any.by_words", {i8, i32, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i8.i32.u8.any", {i8, i32, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.i8.i32.u8.any.by_words", {i8, i32, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i8.i8.f16.own", {i8, i8, f16, Modules::own, StorageAccess::native}, uses_a32fc3a6},
+    {"bmm_real.i8.i8.f16.own.by_words", {i8, i8, f16, Modules::own, StorageAccess::by_words}, uses_ae9f66c3},
+    {"bmm_real.i8.i8.f32.own", {i8, i8, f32, Modules::own, StorageAccess::native}, uses_27de7956},
+    {"bmm_real.i8.i8.f32.own.by_words", {i8, i8, f32, Modules::own, StorageAccess::by_words}, uses_f38cd8bb},
+    {"bmm_real.i8.i8.i16.any", {i8, i8, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i8.i8.i16.any.by_words", {i8, i8, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i8.i8.i32.any", {i8, i8, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i8.i8.i8.own", {i8, i8, i8, Modules::own, StorageAccess::native}, uses_05db8361},
+    {"bmm_real.i8.i8.i8.own.by_words", {i8, i8, i8, Modules::own, StorageAccess::by_words}, uses_2796535d},
+    {"bmm_real.i8.i8.u8.own", {i8, i8, u8, Modules::own, StorageAccess::native}, uses_05db8361},
+    {"bmm_real.i8.i8.u8.own.by_words", {i8, i8, u8, Modules::own, StorageAccess::by_words}, uses_2796535d},
+    {"bmm_real.i8.u8.f16.own", {i8, u8, f16, Modules::own, StorageAccess::native}, uses_a32fc3a6},
+    {"bmm_real.i8.u8.f16.own.by_words", {i8, u8, f16, Modules::own, StorageAccess::by_words}, uses_ae9f66c3},
+    {"bmm_real.i8.u8.f32.own", {i8, u8, f32, Modules::own, StorageAccess::native}, uses_27de7956},
+    {"bmm_real.i8.u8.f32.own.by_words", {i8, u8, f32, Modules::own, StorageAccess::by_words}, uses_f38cd8bb},
+    {"bmm_real.i8.u8.i16.any", {i8, u8, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.i8.u8.i16.any.by_words", {i8, u8, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.i8.u8.i32.any", {i8, u8, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.i8.u8.i8.own", {i8, u8, i8, Modules::own, StorageAccess::native}, uses_05db8361},
+    {"bmm_real.i8.u8.i8.own.by_words", {i8, u8, i8, Modules::own, StorageAccess::by_words}, uses_2796535d},
+    {"bmm_real.i8.u8.u8.own", {i8, u8, u8, Modules::own, StorageAccess::native}, uses_05db8361},
+    {"bmm_real.i8.u8.u8.own.by_words", {i8, u8, u8, Modules::own, StorageAccess::by_words}, uses_2796535d},
+    {"bmm_real.u8.f16.f16.own", {u8, f16, f16, Modules::own, StorageAccess::native}, uses_e6fd1be3},
+    {"bmm_real.u8.f16.f16.own.by_words", {u8, f16, f16, Modules::own, StorageAccess::by_words}, uses_b9766e84},
+    {"bmm_real.u8.f16.i16.any", {u8, f16, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.u8.f16.i16.any.by_words", {u8, f16, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.u8.f16.i32.any", {u8, f16, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.u8.f16.i8.own", {u8, f16, i8, Modules::own, StorageAccess::native}, uses_eccd16db},
+    {"bmm_real.u8.f16.i8.own.by_words", {u8, f16, i8, Modules::own, StorageAccess::by_words}, uses_07518cf9},
+    {"bmm_real.u8.f16.u8.own", {u8, f16, u8, Modules::own, StorageAccess::native}, uses_eccd16db},
+    {"bmm_real.u8.f16.u8.own.by_words", {u8, f16, u8, Modules::own, StorageAccess::by_words}, uses_07518cf9},
+    {"bmm_real.u8.f32.f32.own", {u8, f32, f32, Modules::own, StorageAccess::native}, uses_6f4ac758},
+    {"bmm_real.u8.f32.f32.own.by_words", {u8, f32, f32, Modules::own, StorageAccess::by_words}, uses_ca59663a},
+    {"bmm_real.u8.f32.i16.any", {u8, f32, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.u8.f32.i16.any.by_words", {u8, f32, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.u8.f32.i32.any", {u8, f32, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.u8.f32.i8.own", {u8, f32, i8, Modules::own, StorageAccess::native}, uses_10985315},
+    {"bmm_real.u8.f32.i8.own.by_words", {u8, f32, i8, Modules::own, StorageAccess::by_words}, uses_07518cf9},
+    {"bmm_real.u8.f32.u8.own", {u8, f32, u8, Modules::own, StorageAccess::native}, uses_10985315},
+    {"bmm_real.u8.f32.u8.own.by_words", {u8, f32, u8, Modules::own, StorageAccess::by_words}, uses_07518cf9},
+    {"bmm_real.u8.i16.f16.any", {u8, i16, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.u8.i16.f16.any.by_words", {u8, i16, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.u8.i16.f32.any", {u8, i16, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.u8.i16.i16.any", {u8, i16, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.u8.i16.i16.any.by_words", {u8, i16, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.u8.i16.i32.any", {u8, i16, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.u8.i16.i8.any", {u8, i16, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.u8.i16.i8.any.by_words", {u8, i16, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.u8.i16.u8.any", {u8, i16, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.u8.i16.u8.any.by_words", {u8, i16, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.u8.i32.f16.any", {u8, i32, f16, Modules::any, StorageAccess::native}, uses_fd9e2925},
+    {"bmm_real.u8.i32.f16.any.by_words", {u8, i32, f16, Modules::any, StorageAccess::by_words}, uses_952a7054},
+    {"bmm_real.u8.i32.f32.any", {u8, i32, f32, Modules::any, StorageAccess::native}, uses_60a6ca31},
+    {"bmm_real.u8.i32.i16.any", {u8, i32, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.u8.i32.i16.any.by_words", {u8, i32, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.u8.i32.i32.any", {u8, i32, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.u8.i32.i8.any", {u8, i32, i8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.u8.i32.i8.any.by_words", {u8, i32, i8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.u8.i32.u8.any", {u8, i32, u8, Modules::any, StorageAccess::native}, uses_e5b88fe7},
+    {"bmm_real.u8.i32.u8.any.by_words", {u8, i32, u8, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.u8.i8.f16.own", {u8, i8, f16, Modules::own, StorageAccess::native}, uses_a32fc3a6},
+    {"bmm_real.u8.i8.f16.own.by_words", {u8, i8, f16, Modules::own, StorageAccess::by_words}, uses_ae9f66c3},
+    {"bmm_real.u8.i8.f32.own", {u8, i8, f32, Modules::own, StorageAccess::native}, uses_27de7956},
+    {"bmm_real.u8.i8.f32.own.by_words", {u8, i8, f32, Modules::own, StorageAccess::by_words}, uses_f38cd8bb},
+    {"bmm_real.u8.i8.i16.any", {u8, i8, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.u8.i8.i16.any.by_words", {u8, i8, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.u8.i8.i32.any", {u8, i8, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.u8.i8.i8.own", {u8, i8, i8, Modules::own, StorageAccess::native}, uses_05db8361},
+    {"bmm_real.u8.i8.i8.own.by_words", {u8, i8, i8, Modules::own, StorageAccess::by_words}, uses_2796535d},
+    {"bmm_real.u8.i8.u8.own", {u8, i8, u8, Modules::own, StorageAccess::native}, uses_05db8361},
+    {"bmm_real.u8.i8.u8.own.by_words", {u8, i8, u8, Modules::own, StorageAccess::by_words}, uses_2796535d},
+    {"bmm_real.u8.u8.f16.own", {u8, u8, f16, Modules::own, StorageAccess::native}, uses_a32fc3a6},
+    {"bmm_real.u8.u8.f16.own.by_words", {u8, u8, f16, Modules::own, StorageAccess::by_words}, uses_ae9f66c3},
+    {"bmm_real.u8.u8.f32.own", {u8, u8, f32, Modules::own, StorageAccess::native}, uses_27de7956},
+    {"bmm_real.u8.u8.f32.own.by_words", {u8, u8, f32, Modules::own, StorageAccess::by_words}, uses_f38cd8bb},
+    {"bmm_real.u8.u8.i16.any", {u8, u8, i16, Modules::any, StorageAccess::native}, uses_11f237e2},
+    {"bmm_real.u8.u8.i16.any.by_words", {u8, u8, i16, Modules::any, StorageAccess::by_words}, uses_8c60844d},
+    {"bmm_real.u8.u8.i32.any", {u8, u8, i32, Modules::any, StorageAccess::native}, uses_ba14b67f},
+    {"bmm_real.u8.u8.i8.own", {u8, u8, i8, Modules::own, StorageAccess::native}, uses_05db8361},
+    {"bmm_real.u8.u8.i8.own.by_words", {u8, u8, i8, Modules::own, StorageAccess::by_words}, uses_2796535d},
+    {"bmm_real.u8.u8.u8.own", {u8, u8, u8, Modules::own, StorageAccess::native}, uses_05db8361},
+    {"bmm_real.u8.u8.u8.own.by_words", {u8, u8, u8, Modules::own, StorageAccess::by_words}, uses_2796535d},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -534,19 +729,21 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "bmm_real",
-    .summary = "products of matrices of any quantization, in reals",
+    .summary = "matrix products computed in floating point, of operands that may be quantized",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
     .cost = cost,
     .fit_names = kFitNames,

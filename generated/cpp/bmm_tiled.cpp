@@ -2,8 +2,7 @@
 #include "bmm_tiled.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::bmm_tiled {
 namespace {
@@ -145,11 +144,15 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"bmm_tiled.product_ops", "bmm_tiled.begin_products", "bmm_tiled.reading"};
+constexpr std::string_view kFitNames[] = {
+  "bmm_tiled.product_ops", "bmm_tiled.begin_products", "bmm_tiled.shared_read_products",
+};
 constexpr double kFitValues[] = {2.61, 15.9, 42.7};
 
 struct Fit {
-  double product_ops, begin_products, reading;
+  double product_ops;  // operations: int8, for a product
+  double begin_products;  // products: that the start and end of a tile take as long as, for an output
+  double shared_read_products;  // products: that a step reads shared memory as long as, divided by side * side
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -163,14 +166,15 @@ Real cost(const SelectionScope& scope) {
   const Fit fit = fit_of(scope);
   const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
       * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.batches);
-  return Real(device.launch_us)
-      + ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops) * Integer(parameters.side)
-      * Integer(parameters.side)
-      * (Integer(problem.k) * (1 + Real(fit.reading) / (Integer(parameters.side) * Integer(parameters.side)))
+  const Real tiles_us = ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops)
+      * Integer(parameters.side) * Integer(parameters.side)
+      * (Integer(problem.k)
+      * (1 + Real(fit.shared_read_products) / (Integer(parameters.side) * Integer(parameters.side)))
       + Real(fit.begin_products)) * Integer(device.compute_units) / Real(device.int8_ops_per_us);
+  return Real(device.launch_us) + tiles_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_3cfe5168[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
@@ -189,6 +193,7 @@ constexpr InterfaceInfo binds_ea1e18ae = {
 };
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
 constexpr uint32_t shared_bytes_56b01b94[] = {21248};
+constexpr FeatureMask needs_e1c1566d = bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit);
 constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
@@ -206,6 +211,9 @@ constexpr InterfaceInfo binds_bd7610cb = {
     .problem_buffer = problem_buffer_86ee7270,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
+constexpr FeatureMask needs_2781199c = bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product);
+constexpr FeatureMask needs_f88c915c = bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::integer_dot_product);
 enum Interface : uint16_t {
   uses_0567a180,
   uses_1b482218,
@@ -217,13 +225,13 @@ enum Interface : uint16_t {
   uses_f2150afa,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_0567a180
-  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_1b482218
-  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_6acab409
+  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, needs_e1c1566d},  // uses_0567a180
+  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, needs_e1c1566d},  // uses_1b482218
+  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, needs_2781199c},  // uses_6acab409
   {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_887605fd
-  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_924986f6
-  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_a736db00
-  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_ebd85ed4
+  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, needs_f88c915c},  // uses_924986f6
+  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, needs_f88c915c},  // uses_a736db00
+  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, needs_2781199c},  // uses_ebd85ed4
   {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_f2150afa
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -288,7 +296,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "bmm_tiled",
-    .summary = "products of matrices of bytes, by tiles in shared memory",
+    .summary = "products of int8 or uint8 matrices, by tiles in shared memory",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,

@@ -2,9 +2,7 @@
 #include "choose_qparams_affine.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::choose_qparams_affine {
@@ -45,6 +43,7 @@ enum class Name : uint16_t {
   input_storage,
   reduce,
   vec,
+  storage_access,
   workgroup,
   team,
   parameters,
@@ -72,11 +71,17 @@ constexpr std::string_view kReduceWords[] = {
   "subgroup",
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"input_storage", table::kStorages},
   {"reduce", kReduceWords},
   {"vec", {}},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
   {"team", {}},
 });
@@ -88,11 +93,12 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_storage: return table::word(parameters->input_storage);
     case Name::reduce: return table::word(parameters->reduce);
     case Name::vec: return parameters->vec;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     case Name::team: return scope.specialization[1];
     default: break;
   }
-  return table::value_behind_own(name - 6, kFields, scope);
+  return table::value_behind_own(name - 7, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -117,6 +123,27 @@ int first_failing(const SelectionScope& scope) {
       Integer(parameters.vec) == 1 || Integer(problem.are_runs) == 1,
       Integer(problem.parameters) * Integer(specialization.team) <= 4294901760,
       ceil_div(Integer(problem.block_elements), Integer(specialization.team) * Integer(parameters.vec)) <= 65535,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not (input_dtype == f16 and input_storage == buffer and reduce == shared)",
+      kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16 && parameters.input_storage == Storage::buffer
+      && parameters.reduce == Reduce::shared;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -150,55 +177,35 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer term2;
-  Integer sector;
-  Integer term3;
-  Integer term4;
-  Integer term5;
-  Integer joins;
-  Integer team;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   const Integer sector = 32 / Integer(bytes(parameters.input_dtype));
+  const Integer in_flight = choose(Integer(parameters.vec) == 4, 16,
+      choose(Integer(problem.step) != 0, Integer(8), Integer(1)));
+  const Integer instructions = choose(Integer(parameters.vec) == 4, 3,
+      choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank)));
+  const Integer bytes_fetched_per_byte = choose(Integer(specialization.team) == 1 && Integer(problem.run) >= sector,
+      sector / Integer(parameters.vec),
+      ceil_div(sector, Integer(problem.run) * (Integer(specialization.workgroup) / Integer(specialization.team))));
   const Integer joins = choose(parameters.reduce == Reduce::subgroup, 2,
       choose(Integer(specialization.team) == 1, 0,
       choose(Integer(specialization.team) == 8, 3,
       choose(Integer(specialization.team) == 64, Integer(6), Integer(8)))));
-  return {.term1 = Integer(parameters.vec) == 4, .term2 = Integer(specialization.team) == 1, .sector = sector,
-      .term3 = sector / Integer(parameters.vec),
-      .term4 = Integer(specialization.workgroup) / Integer(specialization.team),
-      .term5 = Integer(bytes(parameters.input_dtype)), .joins = joins, .team = specialization.team,
-      .workgroup = specialization.workgroup};
+  return Real(device.launch_us)
+      + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype))
+      / Real(device.bytes_per_us) * bytes_fetched_per_byte,
+      max(Integer(problem.parameters) * Integer(problem.block_elements) * instructions * 2
+      / Real(device.f32_ops_per_us),
+      ceil_div(Integer(problem.parameters) * Integer(specialization.team), Integer(specialization.workgroup))
+      * Real(0.08) / Integer(device.compute_units)))
+      + ceil_div(Integer(problem.block_elements), Integer(specialization.team) * in_flight) / Real(2.0)
+      + Integer(problem.parameters) * Integer(specialization.team) * joins * 50 * 2 / Real(device.f32_ops_per_us);
 }
 
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Integer problem_term1 = choose(Integer(problem.step) != 0, Integer(8), Integer(1));
-  const Integer problem_term2 = choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank));
-  const Integer problem_term3 = Integer(problem.parameters) * Integer(problem.block_elements);
-  for (const CostTerms& kernel : kernels) {
-    const Integer in_flight = choose((kernel.term1 != 0), 16, problem_term1);
-    const Integer instructions = choose((kernel.term1 != 0), 3, problem_term2);
-    const Integer moved = choose((kernel.term2 != 0) && Integer(problem.run) >= kernel.sector, kernel.term3,
-        ceil_div(kernel.sector, Integer(problem.run) * kernel.term4));
-    *to++ = Real(device.launch_us)
-        + max(problem_term3 * kernel.term5 / Real(device.bytes_per_us) * moved,
-        max(problem_term3 * instructions * 2 / Real(device.f32_ops_per_us),
-        ceil_div(Integer(problem.parameters) * Integer(kernel.team), Integer(kernel.workgroup)) * Real(0.08)
-        / Integer(device.compute_units)))
-        + ceil_div(Integer(problem.block_elements), Integer(kernel.team) * in_flight) / Real(2.0)
-        + Integer(problem.parameters) * Integer(kernel.team) * kernel.joins * 50 * 2 / Real(device.f32_ops_per_us);
-  }
-}
-
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_58b848fd[] = {
   table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::write),
@@ -219,6 +226,7 @@ constexpr uint32_t workgroup_255a2738[][3] = {
   {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
 constexpr uint32_t shared_bytes_60fc2585[] = {512, 512, 512, 512, 2048, 2048, 2048, 2048};
+constexpr FeatureMask needs_8abd1557 = bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic);
 constexpr BindingInfo bindings_1a466067[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::write),
@@ -231,6 +239,8 @@ constexpr InterfaceInfo binds_218af710 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
+constexpr FeatureMask needs_13ac8119 = bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic)
+    | bit(Feature::subgroup_arithmetic);
 enum Interface : uint16_t {
   uses_13fc9519,
   uses_60be90cd,
@@ -238,14 +248,16 @@ enum Interface : uint16_t {
   uses_7691bf70,
   uses_a48ab73b,
   uses_e4cf44d8,
+  uses_e7a2acf9,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_5b718f00, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_13fc9519
+  {&binds_5b718f00, workgroup_255a2738, shared_bytes_60fc2585, needs_8abd1557},  // uses_13fc9519
   {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::storage_buffer_16bit)},  // uses_60be90cd
-  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_74fbf1e3
+  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, needs_8abd1557},  // uses_74fbf1e3
   {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585},  // uses_7691bf70
-  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_a48ab73b
+  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, needs_13ac8119},  // uses_a48ab73b
   {&binds_5b718f00, workgroup_255a2738, shared_bytes_60fc2585},  // uses_e4cf44d8
+  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585},  // uses_e7a2acf9
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -253,18 +265,34 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"choose_qparams_affine.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_60be90cd},
-    {"choose_qparams_affine.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_60be90cd},
-    {"choose_qparams_affine.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_a48ab73b},
-    {"choose_qparams_affine.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_a48ab73b},
-    {"choose_qparams_affine.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_e4cf44d8},
-    {"choose_qparams_affine.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_13fc9519},
-    {"choose_qparams_affine.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_7691bf70},
-    {"choose_qparams_affine.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4}, uses_7691bf70},
-    {"choose_qparams_affine.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1}, uses_74fbf1e3},
-    {"choose_qparams_affine.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4}, uses_74fbf1e3},
-    {"choose_qparams_affine.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1}, uses_e4cf44d8},
-    {"choose_qparams_affine.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1}, uses_13fc9519},
+    {"choose_qparams_affine.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1, StorageAccess::native},
+        uses_60be90cd},
+    {"choose_qparams_affine.f16.buffer.shared.vec1.by_words", {f16, buffer, Reduce::shared, 1, StorageAccess::by_words},
+        uses_e7a2acf9},
+    {"choose_qparams_affine.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4, StorageAccess::native},
+        uses_60be90cd},
+    {"choose_qparams_affine.f16.buffer.shared.vec4.by_words", {f16, buffer, Reduce::shared, 4, StorageAccess::by_words},
+        uses_e7a2acf9},
+    {"choose_qparams_affine.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1, StorageAccess::native},
+        uses_a48ab73b},
+    {"choose_qparams_affine.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4, StorageAccess::native},
+        uses_a48ab73b},
+    {"choose_qparams_affine.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1, StorageAccess::native},
+        uses_e4cf44d8},
+    {"choose_qparams_affine.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1, StorageAccess::native},
+        uses_13fc9519},
+    {"choose_qparams_affine.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1, StorageAccess::native},
+        uses_7691bf70},
+    {"choose_qparams_affine.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4, StorageAccess::native},
+        uses_7691bf70},
+    {"choose_qparams_affine.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1, StorageAccess::native},
+        uses_74fbf1e3},
+    {"choose_qparams_affine.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4, StorageAccess::native},
+        uses_74fbf1e3},
+    {"choose_qparams_affine.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1, StorageAccess::native},
+        uses_e4cf44d8},
+    {"choose_qparams_affine.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1, StorageAccess::native},
+        uses_13fc9519},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -346,12 +374,13 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "choose_qparams_affine",
-    .summary = "scale and zero point of each block, from its range",
+    .summary = "the scale and zero point of each block, from its range",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -361,9 +390,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -382,25 +411,25 @@ constexpr TensorInfo kChooseQparamsAffineTensors[] = {
   },
   {
     .name = "scale", .operand = 1, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32), .shapes = kInputShapes,
-    .help = "one a block",
+    .help = "one per block",
   },
   {
     .name = "zero_point", .operand = 2, .role = TensorInfo::Role::output, .dtypes = bit(DType::i32),
-    .shapes = kInputShapes, .help = "one a block",
+    .shapes = kInputShapes, .help = "one per block",
   },
 };
 
 constexpr AttributeInfo kChooseQparamsAffineAttributes[] = {
   {
     .name = "block_size", .kind = AttributeInfo::Kind::integers, .otherwise = "(all of the input)",
-    .help = "of a block along each dimension", .unit = "elements",
+    .help = "the sides of a block, one per dimension", .unit = "elements",
   },
   {
     .name = "mapping_type", .kind = AttributeInfo::Kind::word, .otherwise = "asymmetric",
-    .help = "how the range is mapped", .words = words::kMappingType,
+    .help = "how a block's range is mapped to integers", .words = words::kMappingType,
   },
   {
-    .name = "target_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "i8", .help = "of the integers to come",
+    .name = "target_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "i8", .help = "the output's dtype",
     .words = kTargetDtypeChoices,
   },
   {
@@ -409,7 +438,7 @@ constexpr AttributeInfo kChooseQparamsAffineAttributes[] = {
   },
   {
     .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
-    .help = "the greatest integer",
+    .help = "the largest integer",
   },
   {
     .name = "eps", .kind = AttributeInfo::Kind::real, .otherwise = "(the smallest normal of the input's dtype)",
@@ -418,7 +447,7 @@ constexpr AttributeInfo kChooseQparamsAffineAttributes[] = {
   },
   {
     .name = "keepdim", .kind = AttributeInfo::Kind::boolean, .otherwise = "true",
-    .help = "false drops dimensions that one block spans",
+    .help = "false: drops dimensions that one block spans",
   },
 };
 
@@ -426,7 +455,7 @@ constexpr AttributeInfo kChooseQparamsAffineAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "choose_qparams_affine", .summary = "scale and zero point of each block, from its range", .op = &op,
+    .name = "choose_qparams_affine", .summary = "the scale and zero point of each block, from its range", .op = &op,
     .tensors = kChooseQparamsAffineTensors, .attributes = kChooseQparamsAffineAttributes,
   },
 };

@@ -2,8 +2,7 @@
 #include "choose_qparams_finish.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::choose_qparams_finish {
 namespace {
@@ -80,26 +79,15 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {.workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real problem_term1 = Real(device.launch_us)
-      + Integer(problem.parameters) / (Real(50.0) * Integer(device.compute_units));
-  for (const CostTerms& kernel : kernels) {
-    *to++ = problem_term1 + ceil_div(Integer(problem.slices), Integer(kernel.workgroup)) / Real(100.0);
-  }
+  return Real(device.launch_us) + Integer(problem.parameters) / (Real(50.0) * Integer(device.compute_units))
+      + ceil_div(Integer(problem.slices), Integer(specialization.workgroup)) / Real(100.0);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_2dbb2b7a[] = {
   table::buffer(0, Operand::partial, Access::read),
   table::buffer(1, Operand::scale, Access::write),
@@ -152,8 +140,7 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 }  // namespace qgen::generated::choose_qparams_finish

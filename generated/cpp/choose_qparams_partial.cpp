@@ -2,8 +2,7 @@
 #include "choose_qparams_partial.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::choose_qparams_partial {
 namespace {
@@ -35,6 +34,7 @@ enum class Name : uint16_t {
   input_storage,
   reduce,
   vec,
+  storage_access,
   workgroup,
   parameters,
   block_elements,
@@ -54,11 +54,17 @@ constexpr std::string_view kReduceWords[] = {
   "subgroup",
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"input_storage", table::kStorages},
   {"reduce", kReduceWords},
   {"vec", {}},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -69,10 +75,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_storage: return table::word(parameters->input_storage);
     case Name::reduce: return table::word(parameters->reduce);
     case Name::vec: return parameters->vec;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 5, kFields, scope);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -88,6 +95,27 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(parameters.vec) == 1 || Integer(problem.are_runs) == 1,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not (input_dtype == f16 and input_storage == buffer and reduce == shared)",
+      kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16 && parameters.input_storage == Storage::buffer
+      && parameters.reduce == Reduce::shared;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -110,45 +138,30 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer term2;
-  Integer sector;
-  Integer joins;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const Integer sector = 32 / Integer(bytes(parameters.input_dtype));
-  const Integer joins = choose(parameters.reduce == Reduce::subgroup, 2,
-      choose(Integer(specialization.workgroup) == 64, Integer(6), Integer(8)));
-  return {.term1 = Integer(parameters.vec) == 4, .term2 = Integer(bytes(parameters.input_dtype)), .sector = sector,
-      .joins = joins, .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer problem_term1 = choose(Integer(problem.step) != 0, Integer(8), Integer(1));
-  const Integer problem_term2 = choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank));
-  const Integer problem_term3 = Integer(problem.parameters) * Integer(problem.block_elements);
-  const Real problem_term4 = Integer(problem.parameters) * Integer(problem.slices) * Real(0.08)
-      / Integer(device.compute_units);
-  const Integer problem_term5 = Integer(problem.parameters) * Integer(problem.slices);
-  for (const CostTerms& kernel : kernels) {
-    const Integer in_flight = choose((kernel.term1 != 0), 16, problem_term1);
-    const Integer instructions = choose((kernel.term1 != 0), 3, problem_term2);
-    *to++ = Real(device.launch_us)
-        + max(problem_term3 * kernel.term2 / Real(device.bytes_per_us) * ceil_div(kernel.sector, Integer(problem.run)),
-        max(problem_term3 * instructions * 2 / Real(device.f32_ops_per_us), problem_term4))
-        + ceil_div(Integer(problem.slice_elements), Integer(kernel.workgroup) * in_flight) / Real(2.0)
-        + problem_term5 * Integer(kernel.workgroup) * kernel.joins * 50 * 2 / Real(device.f32_ops_per_us);
-  }
+  const Integer sector = 32 / Integer(bytes(parameters.input_dtype));
+  const Integer in_flight = choose(Integer(parameters.vec) == 4, 16,
+      choose(Integer(problem.step) != 0, Integer(8), Integer(1)));
+  const Integer instructions = choose(Integer(parameters.vec) == 4, 3,
+      choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank)));
+  const Integer joins = choose(parameters.reduce == Reduce::subgroup, 2,
+      choose(Integer(specialization.workgroup) == 64, Integer(6), Integer(8)));
+  return Real(device.launch_us)
+      + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype))
+      / Real(device.bytes_per_us) * ceil_div(sector, Integer(problem.run)),
+      max(Integer(problem.parameters) * Integer(problem.block_elements) * instructions * 2
+      / Real(device.f32_ops_per_us),
+      Integer(problem.parameters) * Integer(problem.slices) * Real(0.08) / Integer(device.compute_units)))
+      + ceil_div(Integer(problem.slice_elements), Integer(specialization.workgroup) * in_flight) / Real(2.0)
+      + Integer(problem.parameters) * Integer(problem.slices) * Integer(specialization.workgroup) * joins * 50 * 2
+      / Real(device.f32_ops_per_us);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_1580c849[] = {
   table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::partial, Access::write),
@@ -177,8 +190,12 @@ constexpr InterfaceInfo binds_3fcc2f40 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
 };
+constexpr FeatureMask needs_8abd1557 = bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic);
+constexpr FeatureMask needs_13ac8119 = bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic)
+    | bit(Feature::subgroup_arithmetic);
 enum Interface : uint16_t {
   uses_44845733,
+  uses_8924ffc2,
   uses_8f11ecfa,
   uses_c317822f,
   uses_cb128b0b,
@@ -187,9 +204,10 @@ enum Interface : uint16_t {
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_d992b586, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_44845733
-  {&binds_d992b586, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_8f11ecfa
-  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c317822f
-  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_cb128b0b
+  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_8924ffc2
+  {&binds_d992b586, workgroup_9d85d7a5, shared_bytes_96441bb7, needs_8abd1557},  // uses_8f11ecfa
+  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, needs_13ac8119},  // uses_c317822f
+  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, needs_8abd1557},  // uses_cb128b0b
   {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_d3e8d7f9
   {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::storage_buffer_16bit)},  // uses_eb3c4258
 };
@@ -199,18 +217,34 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"choose_qparams_partial.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_eb3c4258},
-    {"choose_qparams_partial.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_eb3c4258},
-    {"choose_qparams_partial.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_c317822f},
-    {"choose_qparams_partial.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_c317822f},
-    {"choose_qparams_partial.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_44845733},
-    {"choose_qparams_partial.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_8f11ecfa},
-    {"choose_qparams_partial.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_d3e8d7f9},
-    {"choose_qparams_partial.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4}, uses_d3e8d7f9},
-    {"choose_qparams_partial.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1}, uses_cb128b0b},
-    {"choose_qparams_partial.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4}, uses_cb128b0b},
-    {"choose_qparams_partial.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1}, uses_44845733},
-    {"choose_qparams_partial.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1}, uses_8f11ecfa},
+    {"choose_qparams_partial.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1, StorageAccess::native},
+        uses_eb3c4258},
+    {"choose_qparams_partial.f16.buffer.shared.vec1.by_words",
+        {f16, buffer, Reduce::shared, 1, StorageAccess::by_words}, uses_8924ffc2},
+    {"choose_qparams_partial.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4, StorageAccess::native},
+        uses_eb3c4258},
+    {"choose_qparams_partial.f16.buffer.shared.vec4.by_words",
+        {f16, buffer, Reduce::shared, 4, StorageAccess::by_words}, uses_8924ffc2},
+    {"choose_qparams_partial.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1, StorageAccess::native},
+        uses_c317822f},
+    {"choose_qparams_partial.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4, StorageAccess::native},
+        uses_c317822f},
+    {"choose_qparams_partial.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1, StorageAccess::native},
+        uses_44845733},
+    {"choose_qparams_partial.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1, StorageAccess::native},
+        uses_8f11ecfa},
+    {"choose_qparams_partial.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1, StorageAccess::native},
+        uses_d3e8d7f9},
+    {"choose_qparams_partial.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4, StorageAccess::native},
+        uses_d3e8d7f9},
+    {"choose_qparams_partial.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1, StorageAccess::native},
+        uses_cb128b0b},
+    {"choose_qparams_partial.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4, StorageAccess::native},
+        uses_cb128b0b},
+    {"choose_qparams_partial.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1, StorageAccess::native},
+        uses_44845733},
+    {"choose_qparams_partial.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1, StorageAccess::native},
+        uses_8f11ecfa},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -227,6 +261,7 @@ constinit const OperatorInfo op = {
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -235,9 +270,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 }  // namespace qgen::generated::choose_qparams_partial

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
-#include "runtime/library/required.h"
+#include "qgen/kernels.h"
 
 namespace qgen::generated::choose_qparams_partial {
 
@@ -60,12 +59,18 @@ enum class Reduce : uint8_t {
   subgroup,
 };
 
+enum class StorageAccess : uint8_t {
+  native,
+  by_words,
+};
+
 // What tells one module from another.
 struct Parameters {
   DType input_dtype;
   Storage input_storage;
   Reduce reduce;
   uint32_t vec;
+  StorageAccess storage_access;
 };
 
 // Chosen when a pipeline is made.
@@ -107,7 +112,9 @@ static_assert(sizeof(ProblemBuffer) == 136);
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
   f16_buffer_shared_vec1,
+  f16_buffer_shared_vec1_by_words,
   f16_buffer_shared_vec4,
+  f16_buffer_shared_vec4_by_words,
   f16_buffer_subgroup_vec1,
   f16_buffer_subgroup_vec4,
   f16_texture3d_shared_vec1,

@@ -2,9 +2,7 @@
 #include "concat.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::concat {
 namespace {
@@ -93,44 +91,30 @@ constexpr std::string_view kFitNames[] = {"concat.place_ops"};
 constexpr double kFitValues[] = {30};
 
 struct Fit {
-  double place_ops;
+  double place_ops;  // operations: to find where an element or four come from
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer workgroup;
-  Real term1;
-  Integer term2;
-  Integer term3;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.workgroup = specialization.workgroup, .term1 = Integer(specialization.workgroup) / Real(10000.0),
-      .term2 = Integer(bytes(parameters.dtype)), .term3 = 4 * Integer(bytes(parameters.dtype))};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer quads = ceil_div(Integer(problem.numel), 4);
+  const Integer workgroups = ceil_div(quads, Integer(specialization.workgroup));
   const Integer places = quads * (1 + 3 * (1 - Integer(problem.is_quads)));
-  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
-  const Real problem_term2 = places * Real(fit.place_ops) / Real(device.f32_ops_per_us);
-  for (const CostTerms& kernel : kernels) {
-    const Integer workgroups = ceil_div(quads, Integer(kernel.workgroup));
-    *to++ = Real(device.launch_us) + workgroups / problem_term1 + kernel.term1
-        + max((Integer(problem.numel) * kernel.term2 + places * max(4, kernel.term3 * Integer(problem.is_quads)))
-        / Real(device.bytes_per_us), problem_term2);
-  }
+  const Real copy_us = max((Integer(problem.numel) * Integer(bytes(parameters.dtype))
+      + places * max(4, 4 * Integer(bytes(parameters.dtype)) * Integer(problem.is_quads))) / Real(device.bytes_per_us),
+      places * Real(fit.place_ops) / Real(device.f32_ops_per_us));
+  return Real(device.launch_us) + workgroups / (Real(50.0) * Integer(device.compute_units))
+      + Integer(specialization.workgroup) / Real(10000.0) + copy_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_04799ca9[] = {
   table::buffer(0, Operand::input_1, Access::read),
   table::buffer(1, Operand::input_2, Access::read),
@@ -147,12 +131,12 @@ constexpr InterfaceInfo binds_9f44d434 = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_7a2bc94e,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_9f44d434, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_7a2bc94e
+  {&binds_9f44d434, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_7a2bc94e
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -173,7 +157,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "concat",
-    .summary = "tensors one behind the other along an axis",
+    .summary = "concatenates tensors along an axis",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -188,10 +172,9 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {
@@ -209,7 +192,7 @@ constexpr TensorInfo kConcatTensors[] = {
   {
     .name = "input_2", .operand = 1, .role = TensorInfo::Role::input,
     .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i32),
-    .shapes = kInput1Shapes, .help = "sides are input_1's except along axis",
+    .shapes = kInput1Shapes, .help = "the shape of input_1, except along axis",
   },
   {
     .name = "input_3", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true,
@@ -231,8 +214,8 @@ constexpr TensorInfo kConcatTensors[] = {
 constexpr AttributeInfo kConcatAttributes[] = {
   {
     .name = "axis", .kind = AttributeInfo::Kind::integer, .otherwise = "1",
-    .help = "the dimension that grows; below 0, counted from the end", .least = -0x1p+3, .greatest = 0x1.cp+2,
-    .range = "-8 to 7",
+    .help = "the dimension along which the inputs are joined; below 0: from the end", .least = -0x1p+3,
+    .greatest = 0x1.cp+2, .range = "-8 to 7",
   },
 };
 
@@ -240,7 +223,7 @@ constexpr AttributeInfo kConcatAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "concat", .summary = "tensors one behind the other along an axis", .op = &op, .tensors = kConcatTensors,
+    .name = "concat", .summary = "concatenates tensors along an axis", .op = &op, .tensors = kConcatTensors,
     .attributes = kConcatAttributes,
   },
 };

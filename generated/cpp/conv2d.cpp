@@ -2,9 +2,7 @@
 #include "conv2d.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::conv2d {
@@ -80,7 +78,9 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo matrices_conditions[] = {
   {"is_unfolded == 0", table::kNamesOf<Name::is_unfolded>},
-  {"max(2 * (batches * k * columns), 4 * (batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, batches * ceil_div(m, 64) * ceil_div(n, 64))))))) <= device.max_storage_buffer_bytes",
+  {"max(2 * (batches * k * columns), 4 * (batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * "
+      "device.compute_units, max(1, batches * ceil_div(m, 64) * ceil_div(n, 64))))))) <= "
+      "device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n, Name::k, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -235,7 +235,8 @@ constexpr StepInfo plain_steps[] = {
 
 constexpr ConditionInfo pointwise_conditions[] = {
   {"is_unfolded != 0", table::kNamesOf<Name::is_unfolded>},
-  {"4 * (batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, batches * ceil_div(m, 64) * ceil_div(n, 64)))))) <= device.max_storage_buffer_bytes",
+  {"4 * (batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, batches * "
+      "ceil_div(m, 64) * ceil_div(n, 64)))))) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n, Name::k, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -299,7 +300,8 @@ constexpr StepInfo pointwise_steps[] = {
 
 constexpr ConditionInfo pointwise_matrices_conditions[] = {
   {"is_unfolded != 0", table::kNamesOf<Name::is_unfolded>},
-  {"4 * (batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, batches * ceil_div(m, 64) * ceil_div(n, 64)))))) <= device.max_storage_buffer_bytes",
+  {"4 * (batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, batches * "
+      "ceil_div(m, 64) * ceil_div(n, 64)))))) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n, Name::k, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -329,7 +331,9 @@ constexpr StepInfo pointwise_matrices_steps[] = {
 
 constexpr ConditionInfo tiled_conditions[] = {
   {"is_unfolded == 0", table::kNamesOf<Name::is_unfolded>},
-  {"4 * max(batches * k * columns, batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, batches * ceil_div(m, 64) * ceil_div(n, 64)))))) <= device.max_storage_buffer_bytes",
+  {"4 * max(batches * k * columns, batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * "
+      "device.compute_units, max(1, batches * ceil_div(m, 64) * ceil_div(n, 64)))))) <= "
+      "device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n, Name::k, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -370,7 +374,9 @@ constexpr StepInfo tiled_steps[] = {
 
 constexpr ConditionInfo tiled_halves_conditions[] = {
   {"is_unfolded == 0", table::kNamesOf<Name::is_unfolded>},
-  {"max(2 * (batches * k * columns), 4 * (batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, batches * ceil_div(m, 64) * ceil_div(n, 64))))))) <= device.max_storage_buffer_bytes",
+  {"max(2 * (batches * k * columns), 4 * (batches * m * columns * max(1, min(ceil_div(k, 512), ceil_div(2 * "
+      "device.compute_units, max(1, batches * ceil_div(m, 64) * ceil_div(n, 64))))))) <= "
+      "device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n, Name::k, Name::columns,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -432,7 +438,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "conv2d",
-    .summary = "convolution of reals",
+    .summary = "floating-point convolution",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -475,7 +481,7 @@ constexpr TensorInfo kConv2dTensors[] = {
   },
   {
     .name = "bias", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kBiasShapes, .help = "without: 0",
+    .shapes = kBiasShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 3, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -485,8 +491,8 @@ constexpr TensorInfo kConv2dTensors[] = {
 
 constexpr AttributeInfo kConv2dAttributes[] = {
   {
-    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; of a pool its kernel_size)",
-    .help = "from place to place of the window; [height, width], or one for both", .unit = "elements",
+    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; for pools: kernel_size)",
+    .help = "the step of the window; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
@@ -494,11 +500,11 @@ constexpr AttributeInfo kConv2dAttributes[] = {
   },
   {
     .name = "dilation", .kind = AttributeInfo::Kind::integers, .otherwise = "(1)",
-    .help = "from tap to tap of the window; [height, width], or one for both", .unit = "elements",
+    .help = "the distance between taps; [height, width], or one for both", .unit = "elements",
   },
   {
-    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1", .help = "that channels fall into",
-    .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
+    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1",
+    .help = "the number of groups of channels", .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
@@ -510,7 +516,7 @@ constexpr AttributeInfo kConv2dAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "conv2d", .summary = "convolution of reals", .op = &op, .tensors = kConv2dTensors,
+    .name = "conv2d", .summary = "floating-point convolution", .op = &op, .tensors = kConv2dTensors,
     .attributes = kConv2dAttributes,
   },
 };

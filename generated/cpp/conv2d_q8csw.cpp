@@ -2,9 +2,7 @@
 #include "conv2d_q8csw.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::conv2d_q8csw {
@@ -218,7 +216,9 @@ constexpr StepInfo linear_tiled_steps[] = {
 
 constexpr ConditionInfo matrices_conditions[] = {
   {"products == 1", table::kNamesOf<Name::products>},
-  {"m * max(2 * (k / max(channels, 1) * 16 * ceil_div(channels, 16)), 4 * n * max(1, min(ceil_div(k / max(channels, 1) * 16 * ceil_div(channels, 16), 512), ceil_div(2 * device.compute_units, max(1, ceil_div(m, 64) * ceil_div(n, 64)))))) <= device.max_storage_buffer_bytes",
+  {"m * max(2 * (k / max(channels, 1) * 16 * ceil_div(channels, 16)), 4 * n * max(1, min(ceil_div(k / max(channels, 1) "
+      "* 16 * ceil_div(channels, 16), 512), ceil_div(2 * device.compute_units, max(1, ceil_div(m, 64) * ceil_div(n, "
+      "64)))))) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::n, Name::k, Name::channels,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -339,7 +339,8 @@ constexpr StepInfo matrices_steps[] = {
 
 constexpr ConditionInfo matrices_of_pixels_conditions[] = {
   {"products == 1", table::kNamesOf<Name::products>},
-  {"4 * m * n * max(1, min(ceil_div(k / max(channels, 1) * 16 * ceil_div(channels, 16), 512), ceil_div(2 * device.compute_units, max(1, ceil_div(m, 64) * ceil_div(n, 64))))) <= device.max_storage_buffer_bytes",
+  {"4 * m * n * max(1, min(ceil_div(k / max(channels, 1) * 16 * ceil_div(channels, 16), 512), ceil_div(2 * "
+      "device.compute_units, max(1, ceil_div(m, 64) * ceil_div(n, 64))))) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::n, Name::k, Name::channels,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -484,7 +485,8 @@ constexpr StepInfo tile_of_groups_steps[] = {
 constexpr ConditionInfo tile_of_groups_split_conditions[] = {
   {"products > 1", table::kNamesOf<Name::products>},
   {"k >= 1024", table::kNamesOf<Name::k>},
-  {"4 * (m * n * products * max(2, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, max(1, ceil_div(m, 64) * ceil_div(n, 64)) * products))))) <= device.max_storage_buffer_bytes",
+  {"4 * (m * n * products * max(2, min(ceil_div(k, 512), ceil_div(2 * device.compute_units, max(1, max(1, ceil_div(m, "
+      "64) * ceil_div(n, 64)) * products))))) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::n, Name::k, Name::products,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -591,7 +593,9 @@ constexpr StepInfo tile_of_groups_split_steps[] = {
 
 constexpr ConditionInfo tiled_conditions[] = {
   {"products == 1", table::kNamesOf<Name::products>},
-  {"4 * m * max(k / max(channels, 1) * 16 * ceil_div(channels, 16), n * max(1, min(ceil_div(k / max(channels, 1) * 16 * ceil_div(channels, 16), 512), ceil_div(2 * device.compute_units, max(1, ceil_div(m, 64) * ceil_div(n, 64)))))) <= device.max_storage_buffer_bytes",
+  {"4 * m * max(k / max(channels, 1) * 16 * ceil_div(channels, 16), n * max(1, min(ceil_div(k / max(channels, 1) * 16 "
+      "* ceil_div(channels, 16), 512), ceil_div(2 * device.compute_units, max(1, ceil_div(m, 64) * ceil_div(n, "
+      "64)))))) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::n, Name::k, Name::channels,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -706,7 +710,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "conv2d_q8csw",
-    .summary = "convolution of reals with an int8 weight, one scale a channel",
+    .summary = "floating-point convolution with an int8 weight, one scale for each channel",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -749,11 +753,11 @@ constexpr TensorInfo kConv2dQ8cswTensors[] = {
   },
   {
     .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a channel of the output",
+    .shapes = kWeightScalesShapes, .help = "one per output channel",
   },
   {
     .name = "bias", .operand = 3, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "without: 0",
+    .shapes = kWeightScalesShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 4, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -763,8 +767,8 @@ constexpr TensorInfo kConv2dQ8cswTensors[] = {
 
 constexpr AttributeInfo kConv2dQ8cswAttributes[] = {
   {
-    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; of a pool its kernel_size)",
-    .help = "from place to place of the window; [height, width], or one for both", .unit = "elements",
+    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; for pools: kernel_size)",
+    .help = "the step of the window; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
@@ -772,11 +776,11 @@ constexpr AttributeInfo kConv2dQ8cswAttributes[] = {
   },
   {
     .name = "dilation", .kind = AttributeInfo::Kind::integers, .otherwise = "(1)",
-    .help = "from tap to tap of the window; [height, width], or one for both", .unit = "elements",
+    .help = "the distance between taps; [height, width], or one for both", .unit = "elements",
   },
   {
-    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1", .help = "that channels fall into",
-    .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
+    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1",
+    .help = "the number of groups of channels", .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
@@ -788,8 +792,8 @@ constexpr AttributeInfo kConv2dQ8cswAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "conv2d_q8csw", .summary = "convolution of reals with an int8 weight, one scale a channel", .op = &op,
-    .tensors = kConv2dQ8cswTensors, .attributes = kConv2dQ8cswAttributes,
+    .name = "conv2d_q8csw", .summary = "floating-point convolution with an int8 weight, one scale for each channel",
+    .op = &op, .tensors = kConv2dQ8cswTensors, .attributes = kConv2dQ8cswAttributes,
   },
 };
 

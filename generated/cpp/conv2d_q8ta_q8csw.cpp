@@ -2,9 +2,7 @@
 #include "conv2d_q8ta_q8csw.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::conv2d_q8ta_q8csw {
@@ -180,9 +178,9 @@ int coopmat_split_first_failing(const SelectionScope& scope) {
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
@@ -201,9 +199,9 @@ constexpr OperandSource coopmat_split_conv_coopmat_operands[] = {
 void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   const Integer matrix_k = 64 * ceil_div(phase_k, 64 * matrix_slices);
@@ -259,9 +257,9 @@ constexpr OperandSource conv_finish_operands[] = {
 void conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_finish::Problem*>(step_problem);
@@ -487,9 +485,9 @@ int tile_split_first_failing(const SelectionScope& scope) {
 Integer tile_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
@@ -508,9 +506,9 @@ constexpr OperandSource tile_split_conv_tile_operands[] = {
 void tile_split_conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   const Integer tile_k = 64 * ceil_div(phase_k, 64 * tile_slices);
@@ -558,9 +556,9 @@ void tile_split_conv_tile_problem(const SelectionScope& scope, void* step_proble
 void tile_split_conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_finish::Problem*>(step_problem);
@@ -642,7 +640,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "conv2d_q8ta_q8csw",
-    .summary = "convolution of reals in int8, activations quantized by one scale, weights by one a channel",
+    .summary = "floating-point convolution computed in int8; one scale for activations, one for each channel of the weight",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -680,17 +678,18 @@ constexpr TensorInfo kConv2dQ8taQ8cswTensors[] = {
   },
   {
     .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines) | bit(Layout::weight_q8_4n),
+    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines)
+        | bit(Layout::weight_q8_4n),
     .shapes = kWeightShapes, .help = "symmetric; I is C / groups",
   },
   {.name = "weight_sums", .operand = 2, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
   {
     .name = "weight_scales", .operand = 3, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a channel of the output",
+    .shapes = kWeightScalesShapes, .help = "one per output channel",
   },
   {
     .name = "bias", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "without: 0",
+    .shapes = kWeightScalesShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 5, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -700,8 +699,8 @@ constexpr TensorInfo kConv2dQ8taQ8cswTensors[] = {
 
 constexpr AttributeInfo kConv2dQ8taQ8cswAttributes[] = {
   {
-    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; of a pool its kernel_size)",
-    .help = "from place to place of the window; [height, width], or one for both", .unit = "elements",
+    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; for pools: kernel_size)",
+    .help = "the step of the window; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
@@ -709,20 +708,19 @@ constexpr AttributeInfo kConv2dQ8taQ8cswAttributes[] = {
   },
   {
     .name = "dilation", .kind = AttributeInfo::Kind::integers, .otherwise = "(1)",
-    .help = "from tap to tap of the window; [height, width], or one for both", .unit = "elements",
+    .help = "the distance between taps; [height, width], or one for both", .unit = "elements",
   },
   {
-    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1", .help = "that channels fall into",
-    .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
+    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1",
+    .help = "the number of groups of channels", .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
   },
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "",
-    .help = "of the integers that the input becomes", .least = 0x1p-126, .greatest = 0x1.fffffep+127,
-    .range = "a positive, finite and normal number",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the quantized input",
+    .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
     .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the integers that the input becomes", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .help = "of the quantized input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
@@ -735,8 +733,9 @@ constexpr AttributeInfo kConv2dQ8taQ8cswAttributes[] = {
 constinit const SignatureInfo signatures[1] = {
   {
     .name = "conv2d_q8ta_q8csw",
-    .summary = "convolution of reals in int8, activations quantized by one scale, weights by one a channel", .op = &op,
-    .tensors = kConv2dQ8taQ8cswTensors, .attributes = kConv2dQ8taQ8cswAttributes,
+    .summary = "floating-point convolution computed in int8; one scale for activations, one for each channel of the "
+        "weight",
+    .op = &op, .tensors = kConv2dQ8taQ8cswTensors, .attributes = kConv2dQ8taQ8cswAttributes,
   },
 };
 

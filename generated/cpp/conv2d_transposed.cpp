@@ -2,9 +2,7 @@
 #include "conv2d_transposed.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::conv2d_transposed {
@@ -150,7 +148,8 @@ constexpr StepInfo tile_steps[] = {
 
 constexpr ConditionInfo tile_split_conditions[] = {
   {"phase_taps * group_channels >= 1024", table::kNamesOf<Name::group_channels, Name::phase_taps>},
-  {"4 * (batches * m * n * max(2, min(ceil_div(phase_taps * group_channels, 512), ceil_div(2 * device.compute_units, max(1, products * ceil_div(m, 64) * ceil_div(phase_rows, 64)))))) <= device.max_storage_buffer_bytes",
+  {"4 * (batches * m * n * max(2, min(ceil_div(phase_taps * group_channels, 512), ceil_div(2 * device.compute_units, "
+      "max(1, products * ceil_div(m, 64) * ceil_div(phase_rows, 64)))))) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::batches, Name::m, Name::n, Name::group_channels, Name::products, Name::phase_rows,
       Name::phase_taps, table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
       table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
@@ -270,7 +269,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "conv2d_transposed",
-    .summary = "transposed convolution of reals",
+    .summary = "floating-point transposed convolution",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -309,11 +308,11 @@ constexpr TensorInfo kConv2dTransposedTensors[] = {
   },
   {
     .name = "weight", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32) | bit(DType::f16),
-    .shapes = kWeightShapes, .help = "O of a group",
+    .shapes = kWeightShapes, .help = "O is the outputs of one group",
   },
   {
     .name = "bias", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kBiasShapes, .help = "without: 0",
+    .shapes = kBiasShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 3, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -323,8 +322,8 @@ constexpr TensorInfo kConv2dTransposedTensors[] = {
 
 constexpr AttributeInfo kConv2dTransposedAttributes[] = {
   {
-    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; of a pool its kernel_size)",
-    .help = "from place to place of the window; [height, width], or one for both", .unit = "elements",
+    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; for pools: kernel_size)",
+    .help = "the step of the window; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
@@ -332,15 +331,15 @@ constexpr AttributeInfo kConv2dTransposedAttributes[] = {
   },
   {
     .name = "dilation", .kind = AttributeInfo::Kind::integers, .otherwise = "(1)",
-    .help = "from tap to tap of the window; [height, width], or one for both", .unit = "elements",
+    .help = "the distance between taps; [height, width], or one for both", .unit = "elements",
   },
   {
-    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1", .help = "that channels fall into",
-    .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
+    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1",
+    .help = "the number of groups of channels", .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
   },
   {
     .name = "output_padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
-    .help = "more of the output at the bottom and on the right", .unit = "elements",
+    .help = "additional pixels at the bottom and on the right", .unit = "elements",
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
@@ -352,7 +351,7 @@ constexpr AttributeInfo kConv2dTransposedAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "conv2d_transposed", .summary = "transposed convolution of reals", .op = &op,
+    .name = "conv2d_transposed", .summary = "floating-point transposed convolution", .op = &op,
     .tensors = kConv2dTransposedTensors, .attributes = kConv2dTransposedAttributes,
   },
 };

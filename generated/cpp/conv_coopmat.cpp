@@ -2,8 +2,7 @@
 #include "conv_coopmat.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::conv_coopmat {
 namespace {
@@ -212,34 +211,13 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) <= device.shared_memory_bytes",
+  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step + 16), subgroups.m * "
+      "subgroups.n * matrix.m * (8 * matrix.n + 32)) <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
   {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"subgroups.m * subgroups.n > 4 or blocks.n == 2 and blocks.m * blocks.n * step <= 512",
-      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step>},
-  {"subgroups.m > 1 or blocks.m == 1 or blocks.m * blocks.n * step <= 256",
-      table::kNamesOf<Name::subgroups_m, Name::blocks_m, Name::blocks_n, Name::step>},
-  {"step < 256 or subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n <= 128 and reads != lines and not input_layout == strided",
-      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::reads, Name::input_layout, Name::subgroups_m,
-      Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step>},
-  {"blocks.n == 2 or step == 64 and subgroups.m > subgroups.n and not matrix.m > matrix.n",
-      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_n,
-      Name::step>},
-  {"matrix.m > matrix.n or blocks.m < 4 or subgroups.m <= subgroups.n or step > 64",
-      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
-      Name::step>},
-  {"subgroups.m > 1 or blocks.m == 1", table::kNamesOf<Name::subgroups_m, Name::blocks_m>},
-  {"not matrix.m > matrix.n or subgroups.m >= subgroups.n or blocks.m == 1 or blocks.m == 4 and step == 64",
-      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
-      Name::step>},
-  {"step > 64 or blocks.m > 1 or subgroups.m > 1 and subgroups.m * subgroups.n <= 4",
-      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::step>},
-  {"matrix.m > matrix.n or subgroups.m * subgroups.n > 4 or blocks.m == 1 or step == 64",
-      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
-      Name::step>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -250,12 +228,8 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
-  const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
-      * Integer(specialization.step);
-  const bool bytewise = parameters.input_layout == Layout::strided;
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
@@ -264,25 +238,57 @@ int first_failing_device(const SelectionScope& scope) {
       !device.is_cpu
           || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 64
           && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
-      Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4
-          || (Integer(specialization.blocks_n) == 2 && multiplied <= 512),
-      Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1 || multiplied <= 256,
-      Integer(specialization.step) < 256 || (rows + columns <= 128 && parameters.reads != Reads::lines && !bytewise),
-      Integer(specialization.blocks_n) == 2
-          || (Integer(specialization.step) == 64
-          && Integer(specialization.subgroups_m) > Integer(specialization.subgroups_n) && !is_narrow),
-      is_narrow || Integer(specialization.blocks_m) < 4
-          || Integer(specialization.subgroups_m) <= Integer(specialization.subgroups_n)
-          || Integer(specialization.step) > 64,
-      Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1,
-      !is_narrow || Integer(specialization.subgroups_m) >= Integer(specialization.subgroups_n)
-          || Integer(specialization.blocks_m) == 1
-          || (Integer(specialization.blocks_m) == 4 && Integer(specialization.step) == 64),
-      Integer(specialization.step) > 64 || Integer(specialization.blocks_m) > 1
-          || (Integer(specialization.subgroups_m) > 1
-          && Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4),
-      is_narrow || Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4
-          || Integer(specialization.blocks_m) == 1 || Integer(specialization.step) == 64,
+  });
+}
+
+constexpr std::string_view kOnHopper[] = {"hopper"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"subgroups.m * subgroups.n <= 4 and (blocks.n == 4 or blocks.m * blocks.n * step > 512) or subgroups.m == 1 and "
+      "blocks.m > 1 and blocks.m * blocks.n * step > 256", kOnHopper,
+      "at most 0.4 % faster, in 480 problems, 2026-11-25"},
+  {"step == 256 and (subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n > 128 or reads == lines or "
+      "input_layout == strided)", kOnHopper,
+      "what an invocation fetches in a step does not fit into its registers, 2026-11-22"},
+  {"blocks.n == 4 and (step > 64 or subgroups.m <= subgroups.n or matrix.m > matrix.n) or not matrix.m > matrix.n and "
+      "blocks.m == 4 and subgroups.m > subgroups.n and step == 64 or subgroups.m == 1 and blocks.m > 1 or matrix.m > "
+      "matrix.n and subgroups.m < subgroups.n and blocks.m > 1 and (blocks.m < 4 or step > 64) or not matrix.m > "
+      "matrix.n and subgroups.m * subgroups.n <= 4 and blocks.m > 1 and step > 64", kOnHopper,
+      "at most 4 % faster, in 2 of 330 problems, 2026-11-25"},
+  {"step == 64 and blocks.m == 1 and (subgroups.m == 1 or subgroups.m * subgroups.n > 4)", kOnHopper,
+      "short steps of small blocks: at most 6 % faster, in 2 of 480 problems, 2026-11-25"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
+      * Integer(parameters.matrix_m);
+  const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
+      * Integer(parameters.matrix_n);
+  const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
+  const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
+      * Integer(specialization.step);
+  const bool bytewise = parameters.input_layout == Layout::strided;
+  return table::bits_of({
+      (Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4
+          && (Integer(specialization.blocks_n) == 4 || multiplied > 512))
+          || (Integer(specialization.subgroups_m) == 1 && Integer(specialization.blocks_m) > 1 && multiplied > 256),
+      Integer(specialization.step) == 256 && (rows + columns > 128 || parameters.reads == Reads::lines || bytewise),
+      (Integer(specialization.blocks_n) == 4
+          && (Integer(specialization.step) > 64
+          || Integer(specialization.subgroups_m) <= Integer(specialization.subgroups_n) || is_narrow))
+          || (!is_narrow && Integer(specialization.blocks_m) == 4
+          && Integer(specialization.subgroups_m) > Integer(specialization.subgroups_n)
+          && Integer(specialization.step) == 64)
+          || (Integer(specialization.subgroups_m) == 1 && Integer(specialization.blocks_m) > 1)
+          || (is_narrow && Integer(specialization.subgroups_m) < Integer(specialization.subgroups_n)
+          && Integer(specialization.blocks_m) > 1
+          && (Integer(specialization.blocks_m) < 4 || Integer(specialization.step) > 64))
+          || (!is_narrow && Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4
+          && Integer(specialization.blocks_m) > 1 && Integer(specialization.step) > 64),
+      Integer(specialization.step) == 64 && Integer(specialization.blocks_m) == 1
+          && (Integer(specialization.subgroups_m) == 1
+          || Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4),
   });
 }
 
@@ -419,19 +425,33 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops", "int8_matrix_cost.fetched",
-  "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.longest_steps",
-  "int8_matrix_cost.first_fetch", "int8_matrix_cost.few_subgroups", "int8_matrix_cost.result_ops",
-  "conv_coopmat.walking", "conv_coopmat.by_phases", "conv_coopmat.word_ops", "conv_coopmat.of_bytes",
-  "conv_coopmat.scattered", "conv_coopmat.real_us",
+  "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops",
+  "int8_matrix_cost.miss_share", "int8_matrix_cost.epilogue_ops", "int8_matrix_cost.exposed_share",
+  "int8_matrix_cost.register_pressure", "int8_matrix_cost.first_miss_share", "int8_matrix_cost.low_occupancy",
+  "int8_matrix_cost.result_ops", "conv_coopmat.tap_walk_factor", "conv_coopmat.phase_factor", "conv_coopmat.word_ops",
+  "conv_coopmat.byte_load_factor", "conv_coopmat.scattered_store_factor", "conv_coopmat.real_us",
 };
 constexpr double kFitValues[] = {
   1.21, 0.205, 0.46, 0.396, 23.5, 0.42, 1.25, 0.328, 1.23, 36.6, 1.35, 1.57, 154, 3.69, 4.87, 0.223,
 };
 
 struct Fit {
-  double begin_us, step_us, product_ops, fetched, output_ops, sharing, longest_steps, first_fetch, few_subgroups,
-    result_ops, walking, by_phases, word_ops, of_bytes, scattered, real_us;
+  double begin_us;  // us: before the first tile
+  double step_us;  // us: that a step of k waits, whatever it multiplies
+  double product_ops;  // factor: operations of the matrix units per operation of a product
+  double miss_share;  // factor: share of the bytes fetched in a step that come from memory, not from a cache
+  double epilogue_ops;  // operations: of the epilogue for an output of a tile
+  double exposed_share;  // factor: share of the first fetch and the epilogue that other workgroups of its unit do not hide
+  double register_pressure;  // factor: times as long as a byte of k takes in steps of 256, which fill the registers
+  double first_miss_share;  // factor: share of the bytes fetched in the first step that come from memory
+  double low_occupancy;  // factor: times as long as a step waits where a small workgroup is alone on the compute unit
+  double result_ops;  // operations: for each element that all tiles store
+  double tap_walk_factor;  // factor: times as long as a step takes that walks over taps
+  double phase_factor;  // factor: times as long as a step takes of a transposed convolution, which goes by phases
+  double word_ops;  // operations: to put a unit of 16 bytes of the input together from words
+  double byte_load_factor;  // factor: times as many where the input lies in bytes
+  double scattered_store_factor;  // factor: times as long as an epilogue takes whose outputs are stored one by one
+  double real_us;  // us: for each four outputs of an invocation that are reals
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -439,117 +459,64 @@ Fit fit_of(const SelectionScope& scope) {
       values[10], values[11], values[12], values[13], values[14], values[15]};
 }
 
-// The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
-struct CostTerms {
-  Real multiplying_us;
-  Real term1;
-  Integer sharing_ones;
-  Integer term2;
-  Integer subgroups_workgroup;
-  Real term3;
-  Real term4;
-  Integer rows;
-  Integer step;
-  Integer term5;
-  Real term6;
-  Integer term7;
-  Integer columns;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Real gathering = Real(fit.walking)
-      * choose(parameters.direction == Direction::transposed, Real(fit.by_phases), 1);
-  const bool is_real = parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16;
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer tiles = row_tiles * column_tiles;
+  const Real pressure = choose(Integer(specialization.step) >= 256, Real(fit.register_pressure), 1);
+  const Integer walked_k = min(Integer(problem.slice_k),
+      choose(parameters.reads == Reads::lines,
+      Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4), phase_k));
+  const Integer steps = ceil_div(walked_k, Integer(specialization.step));
   const bool bytewise = parameters.input_layout == Layout::strided;
-  const Real storing = choose(is_real || parameters.direction == Direction::transposed
-      || (bytewise && parameters.output_dtype == DType::i8), Real(fit.scattered), 1);
-  const Real slowness = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1);
-  const Real multiplying_us = slowness * Integer(specialization.step) * gathering
+  const Integer passes = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
+      Integer(device.compute_units));
+  const Real load_factor = Real(fit.tap_walk_factor)
+      * choose(parameters.direction == Direction::transposed, Real(fit.phase_factor), 1);
+  const Real step_product_us = pressure * Integer(specialization.step) * load_factor
       * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
-      / Real(device.int8_matrix_ops_per_us) + Real(fit.fetched) * (rows + columns) / Real(device.bytes_per_us));
-  const Real storing_us = slowness * storing * Real(fit.output_ops) * rows * columns / Real(device.f32_ops_per_us);
-  const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_fetch) * (rows + columns)
+      / Real(device.int8_matrix_ops_per_us) + Real(fit.miss_share) * (rows + columns) / Real(device.bytes_per_us));
+  const bool is_real = parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16;
+  const Real epilogue_factor = choose(is_real || parameters.direction == Direction::transposed
+      || (bytewise && parameters.output_dtype == DType::i8), Real(fit.scattered_store_factor), 1);
+  const Real epilogue_us = pressure * epilogue_factor * Real(fit.epilogue_ops) * rows * columns
+      / Real(device.f32_ops_per_us);
+  const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_miss_share) * (rows + columns)
       / Real(device.bytes_per_us);
-  const Integer sharing_ones = choose(Integer(specialization.subgroups_workgroup) <= 128,
+  const Integer small_workgroup = choose(Integer(specialization.subgroups_workgroup) <= 128,
       Integer(specialization.subgroups_workgroup), 0);
+  const Real tile_us = steps * step_product_us
+      + (first_fetch_us + epilogue_us)
+      * choose(passes * small_workgroup > 128
+      && !(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16), Real(fit.exposed_share), 1);
+  const Real step_wait_factor = choose(passes * Integer(specialization.subgroups_workgroup) <= 128,
+      Real(fit.low_occupancy), 1);
+  const Real words_us = steps * passes * Integer(device.compute_units) * Real(fit.word_ops)
+      * choose(bytewise, Real(fit.byte_load_factor), 1) * rows * Integer(specialization.step) / 16
+      / Real(device.f32_ops_per_us);
   const Real reals_us = Real(fit.real_us) * ceil_div(rows * columns / 4, Integer(specialization.subgroups_workgroup));
-  return {.multiplying_us = multiplying_us, .term1 = first_fetch_us + storing_us, .sharing_ones = sharing_ones,
-      .term2 = parameters.output_dtype == DType::i8 || parameters.output_dtype == DType::i32,
-      .subgroups_workgroup = specialization.subgroups_workgroup,
-      .term3 = Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
-      + Real(fit.result_ops) / Real(device.f32_ops_per_us), .term4 = choose(bytewise, Real(fit.of_bytes), 1),
-      .rows = rows, .step = specialization.step, .term5 = parameters.reads == Reads::words,
-      .term6 = choose(is_real, reals_us, 0), .term7 = parameters.reads == Reads::lines, .columns = columns};
-}
-
-struct Shared1 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term7), offsetof(CostTerms, step)};
-  Integer steps;
-  Real shared_term1;
-};
-void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const Fit fit = fit_of(scope);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
-  const Integer problem_term1 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
-  for (const CostTerms& kernel : kernels) {
-    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term7 != 0), problem_term1, phase_k));
-    const Integer steps = ceil_div(walked_k, Integer(kernel.step));
-    *to++ = {.steps = steps, .shared_term1 = steps * Real(fit.step_us)};
-  }
-}
-
-struct Shared2 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
-  Integer rounds;
-  Integer shared_term2;
-};
-void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  for (const CostTerms& kernel : kernels) {
-    const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
-    const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
-    const Integer tiles = row_tiles * column_tiles;
-    const Integer rounds = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
-        Integer(device.compute_units));
-    *to++ = {.rounds = rounds, .shared_term2 = rounds * Integer(device.compute_units)};
-  }
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, const uint32_t* places,
-    const Shared1* shared1, const Shared2* shared2, Real* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
   const Integer results = Integer(problem.products) * Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
-  const Real problem_term1 = Real(device.launch_us)
-      + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
-  for (const CostTerms& kernel : kernels) {
-    const Shared1& alike1 = shared1[*places++];
-    const Shared2& alike2 = shared2[*places++];
-    const Real tile_us = alike1.steps * kernel.multiplying_us
-        + kernel.term1 * choose(alike2.rounds * kernel.sharing_ones > 128 && (kernel.term2 != 0), Real(fit.sharing), 1);
-    const Real lone_times = choose(alike2.rounds * Integer(kernel.subgroups_workgroup) <= 128, Real(fit.few_subgroups),
-        1);
-    const Real tiles_us = Real(fit.begin_us) + alike1.shared_term1 * lone_times + alike2.shared_term2 * tile_us
-        + results * kernel.term3;
-    const Real words_us = alike1.steps * alike2.rounds * Integer(device.compute_units) * Real(fit.word_ops)
-        * kernel.term4 * kernel.rows * Integer(kernel.step) / 16 / Real(device.f32_ops_per_us);
-    *to++ = problem_term1 + tiles_us + choose((kernel.term5 != 0), words_us, 0) + kernel.term6;
-  }
+  const Real tiles_us = Real(fit.begin_us) + steps * Real(fit.step_us) * step_wait_factor
+      + passes * Integer(device.compute_units) * tile_us
+      + results
+      * (Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
+      + Real(fit.result_ops) / Real(device.f32_ops_per_us));
+  return Real(device.launch_us)
+      + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us) + tiles_us
+      + choose(parameters.reads == Reads::words, words_us, 0) + choose(is_real, reals_us, 0);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -572,22 +539,7 @@ constexpr InterfaceInfo binds_ae811f34 = {
 constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
   {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f1502767[] = {
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_48212f7e[] = {matrices_f7de6a1e};
 constexpr uint32_t workgroup_89e9f61d[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
@@ -607,6 +559,8 @@ constexpr uint32_t shared_bytes_365e1d5b[] = {
   11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 6528, 11136, 20352, 7168, 12288, 22528, 13056, 22272,
   40704, 8448, 14592, 26880, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584,
 };
+constexpr FeatureMask needs_0e9436ce = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
+    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -627,22 +581,7 @@ constexpr InterfaceInfo binds_bd059111 = {
 constexpr CooperativeMatrixShape matrices_7e21445b[] = {
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_dde5d919[] = {
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
 constexpr uint32_t shared_bytes_e27061f9[] = {
   11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 13056, 22272, 40704, 14336, 24576,
   45056, 26112, 44544, 81408, 16896, 29184, 53760, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128,
@@ -650,6 +589,9 @@ constexpr uint32_t shared_bytes_e27061f9[] = {
   21248, 28416, 52992, 22016, 38400, 71168, 26368, 46848, 87808, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576,
   45056, 11008, 19200, 35584, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992,
 };
+constexpr FeatureMask needs_bf8daa62 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model)
+    | bit(Feature::cooperative_matrix);
 constexpr BindingInfo bindings_3a6c8539[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -679,41 +621,11 @@ constexpr uint32_t shared_bytes_9811600f[] = {
 constexpr CooperativeMatrixShape matrices_d998070d[] = {
   {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b74b54f6[] = {
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_3b3b5b9e[] = {matrices_d998070d};
 constexpr CooperativeMatrixShape matrices_54df1ece[] = {
   {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_61462a25[] = {
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_90772d9e[] = {matrices_54df1ece};
 constexpr uint32_t shared_bytes_330259ea[] = {
   6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904, 7168, 12288, 22528, 8448, 14592,
   26880, 14336, 24576, 45056, 11008, 19200, 35584, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184,
@@ -721,6 +633,8 @@ constexpr uint32_t shared_bytes_330259ea[] = {
   13184, 23424, 43904, 16128, 28416, 52992, 23424, 41856, 78720, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592,
   26880, 8064, 14208, 26496, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904,
 };
+constexpr FeatureMask needs_6219c021 = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
+    | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr uint32_t shared_bytes_9fa0bdc1[] = {
   6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824,
   26112, 12800, 23040, 43520, 10240, 18432, 34816, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800,
@@ -731,22 +645,7 @@ constexpr uint32_t shared_bytes_9fa0bdc1[] = {
 constexpr CooperativeMatrixShape matrices_5469e68b[] = {
   {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b4beb47b[] = {
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_ea5b3a8e[] = {matrices_5469e68b};
 constexpr uint32_t shared_bytes_8960cb10[] = {
   4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496, 6528, 11136, 20352, 7168, 12288, 22528,
   13056, 22272, 40704, 8448, 14592, 26880, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496,
@@ -761,6 +660,8 @@ constexpr uint32_t shared_bytes_174893f9[] = {
   26112, 10240, 18432, 34816, 12800, 23040, 43520, 3200, 5760, 10880, 3840, 6912, 13056, 6400, 11520, 21760, 5120, 9216,
   17408, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112,
 };
+constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 enum Interface : uint16_t {
   uses_00ac72ad,
   uses_0c25a6c5,
@@ -814,56 +715,56 @@ enum Interface : uint16_t {
   uses_fc008e64,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_00ac72ad
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_0c25a6c5
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_1446f473
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9811600f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_18805011
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_1e77fc56
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_1fc8f051
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_22502acf
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_23065203
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9fa0bdc1, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_28decb04
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_2c4f36f7
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_2cd2320d
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_174893f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_31e6ae5a
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_34c03d2d
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_3534b9bb
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_3c7f128b
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_3dc9d180
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_4042e596
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9fa0bdc1, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_455537a5
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_4715ac5b
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_4e9b51e2
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_5032727b
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_55d47d85
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_5b6c9056
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_5c24ffc2
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_61e003d5
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_77dc678f
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_9446c6e4
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_9754fd6b
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_98904825
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_9a51d7c4
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_9ba42076
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_a209b14a
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_a526e3f8
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_a5456f36
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_a56bfa68
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_174893f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_a95cef9f
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_b2ca7925
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9811600f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_b59ff7fd
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_bb7ff650
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_c48202cf
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_cb3ac175
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_dc797c7a
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_e46adafa
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_e7964580
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_e7cb1ae1
-  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_eb8ee09d
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_f33b346c
-  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_f960cdbb
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_f99cbb0b
-  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_fc008e64
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_00ac72ad
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_0c25a6c5
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_1446f473
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_18805011
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_1e77fc56
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_1fc8f051
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_22502acf
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_6219c021, matrices_of_rows_48212f7e},  // uses_23065203
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_28decb04
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_2c4f36f7
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_2cd2320d
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_31e6ae5a
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_34c03d2d
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_3534b9bb
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_3c7f128b
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, needs_6219c021, matrices_of_rows_90772d9e},  // uses_3dc9d180
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_8a58e8c1},  // uses_4042e596
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9fa0bdc1, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_455537a5
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_4715ac5b
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_4e9b51e2
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_5032727b
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_55d47d85
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_5b6c9056
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, needs_6219c021, matrices_of_rows_ea5b3a8e},  // uses_5c24ffc2
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_3b3b5b9e},  // uses_61e003d5
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_3b3b5b9e},  // uses_77dc678f
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_9446c6e4
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_8960cb10, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_9754fd6b
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_98904825
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_9a51d7c4
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_9ba42076
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_a209b14a
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_a526e3f8
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_a5456f36
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, needs_6219c021, matrices_of_rows_90772d9e},  // uses_a56bfa68
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_174893f9, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_a95cef9f
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_b2ca7925
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_9811600f, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_b59ff7fd
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_6219c021, matrices_of_rows_8a58e8c1},  // uses_bb7ff650
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_365e1d5b, needs_6219c021, matrices_of_rows_48212f7e},  // uses_c48202cf
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_330259ea, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_cb3ac175
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_dc797c7a
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_e46adafa
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_e7964580
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_e7cb1ae1
+  {&binds_8258645b, workgroup_89e9f61d, shared_bytes_596b966f, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_eb8ee09d
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_330259ea, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_f33b346c
+  {&binds_ae811f34, workgroup_89e9f61d, shared_bytes_e27061f9, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_f960cdbb
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_8960cb10, needs_6219c021, matrices_of_rows_ea5b3a8e},  // uses_f99cbb0b
+  {&binds_bd059111, workgroup_89e9f61d, shared_bytes_e27061f9, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_fc008e64
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -871,191 +772,376 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_77dc678f},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_77dc678f},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_77dc678f},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_5b6c9056},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_1fc8f051},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_b2ca7925},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_e7964580},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_77dc678f},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_77dc678f},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_77dc678f},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_5b6c9056},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_1fc8f051},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b2ca7925},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_e7964580},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_61e003d5},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_3c7f128b},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_9ba42076},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_61e003d5},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_eb8ee09d},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_61e003d5},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_eb8ee09d},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e46adafa},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_77dc678f},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_77dc678f},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_77dc678f},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b2ca7925},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_e7964580},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_61e003d5},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_61e003d5},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_eb8ee09d},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_61e003d5},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
-    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_eb8ee09d},
-    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e46adafa},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_4042e596},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_4042e596},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_4042e596},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_f960cdbb},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_2c4f36f7},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_1446f473},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_0c25a6c5},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4042e596},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4042e596},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4042e596},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_f960cdbb},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_2c4f36f7},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_1446f473},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_0c25a6c5},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_bb7ff650},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_dc797c7a},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_98904825},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_bb7ff650},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a526e3f8},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_bb7ff650},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a526e3f8},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_fc008e64},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4042e596},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4042e596},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4042e596},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_1446f473},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_0c25a6c5},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_bb7ff650},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_bb7ff650},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a526e3f8},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_bb7ff650},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
-    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a526e3f8},
-    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_fc008e64},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_3dc9d180},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_3dc9d180},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_3dc9d180},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_5032727b},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_55d47d85},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_28decb04},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_22502acf},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3dc9d180},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3dc9d180},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3dc9d180},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_5032727b},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_55d47d85},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_28decb04},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_22502acf},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a56bfa68},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_f33b346c},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_e7cb1ae1},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_455537a5},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_a56bfa68},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_455537a5},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_a56bfa68},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_455537a5},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_455537a5},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_cb3ac175},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3dc9d180},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3dc9d180},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3dc9d180},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_28decb04},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_22502acf},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a56bfa68},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_455537a5},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_a56bfa68},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_455537a5},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_a56bfa68},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_455537a5},
-    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_455537a5},
-    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_cb3ac175},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_23065203},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_23065203},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_23065203},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_a209b14a},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_00ac72ad},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_b59ff7fd},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_9a51d7c4},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_23065203},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_23065203},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_23065203},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_a209b14a},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_00ac72ad},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b59ff7fd},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_9a51d7c4},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c48202cf},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_4715ac5b},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_a5456f36},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_18805011},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c48202cf},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_18805011},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c48202cf},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_18805011},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_18805011},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_1e77fc56},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_23065203},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_23065203},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_23065203},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b59ff7fd},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_9a51d7c4},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c48202cf},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_18805011},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c48202cf},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_18805011},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c48202cf},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_18805011},
-    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_18805011},
-    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_1e77fc56},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_f99cbb0b},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_f99cbb0b},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_f99cbb0b},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_9446c6e4},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_9754fd6b},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_31e6ae5a},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_34c03d2d},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f99cbb0b},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f99cbb0b},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f99cbb0b},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_9446c6e4},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_9754fd6b},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_31e6ae5a},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_34c03d2d},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5c24ffc2},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_4e9b51e2},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_3534b9bb},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_5c24ffc2},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a95cef9f},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_5c24ffc2},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a95cef9f},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_2cd2320d},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f99cbb0b},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f99cbb0b},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f99cbb0b},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_31e6ae5a},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_34c03d2d},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5c24ffc2},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_5c24ffc2},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a95cef9f},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_5c24ffc2},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
-    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a95cef9f},
-    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_2cd2320d},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines",
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines",
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines",
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f16.weight_q8_lines",
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_5b6c9056},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f32.weight_q8_lines",
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_1fc8f051},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines",
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_b2ca7925},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines",
+        {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_e7964580},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f16.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_5b6c9056},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f32.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_1fc8f051},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b2ca7925},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_e7964580},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_61e003d5},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f16.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_3c7f128b},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f32.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_9ba42076},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_61e003d5},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_61e003d5},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows",
+        {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e46adafa},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_77dc678f},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i32.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b2ca7925},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_e7964580},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_61e003d5},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.strided.i32.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_61e003d5},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.strided.i32.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_61e003d5},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.strided.i32.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i32.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_eb8ee09d},
+    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows",
+        {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e46adafa},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines",
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines",
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines",
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines",
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_f960cdbb},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines",
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_2c4f36f7},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines",
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_1446f473},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines",
+        {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_0c25a6c5},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_f960cdbb},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_2c4f36f7},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_1446f473},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_0c25a6c5},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_bb7ff650},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_dc797c7a},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_98904825},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_bb7ff650},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_bb7ff650},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows",
+        {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_fc008e64},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4042e596},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_1446f473},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_0c25a6c5},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_bb7ff650},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.strided.i32.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_bb7ff650},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_bb7ff650},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i32.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a526e3f8},
+    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows",
+        {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_fc008e64},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines",
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines",
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines",
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f16.weight_q8_lines",
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_5032727b},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f32.weight_q8_lines",
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_55d47d85},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines",
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_28decb04},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines",
+        {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_22502acf},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_5032727b},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_55d47d85},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_28decb04},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_22502acf},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a56bfa68},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f16.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_f33b346c},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f32.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_e7cb1ae1},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_a56bfa68},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_a56bfa68},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows",
+        {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_cb3ac175},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3dc9d180},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_28decb04},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_22502acf},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a56bfa68},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.strided.i32.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_a56bfa68},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_a56bfa68},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i32.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_455537a5},
+    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows",
+        {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_cb3ac175},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines",
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_23065203},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines",
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_23065203},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines",
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_23065203},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines",
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_a209b14a},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines",
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_00ac72ad},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines",
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_b59ff7fd},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines",
+        {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_9a51d7c4},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_23065203},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_23065203},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_23065203},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_a209b14a},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_00ac72ad},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b59ff7fd},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_9a51d7c4},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c48202cf},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_4715ac5b},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_a5456f36},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c48202cf},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c48202cf},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows",
+        {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_1e77fc56},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_23065203},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_23065203},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_23065203},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i32.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b59ff7fd},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_9a51d7c4},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c48202cf},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.strided.i32.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c48202cf},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.strided.i32.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c48202cf},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.strided.i32.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i32.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_18805011},
+    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows",
+        {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_1e77fc56},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines",
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines",
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines",
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f16.weight_q8_lines",
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_9446c6e4},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f32.weight_q8_lines",
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_9754fd6b},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines",
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_31e6ae5a},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines",
+        {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_34c03d2d},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f16.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_9446c6e4},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f32.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_9754fd6b},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_31e6ae5a},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_34c03d2d},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5c24ffc2},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f16.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_4e9b51e2},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f32.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_3534b9bb},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_5c24ffc2},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_5c24ffc2},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows",
+        {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_2cd2320d},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f99cbb0b},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i32.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_31e6ae5a},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_34c03d2d},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5c24ffc2},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.strided.i32.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_5c24ffc2},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.strided.i32.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_5c24ffc2},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.strided.i32.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i32.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i32, weight_q8_rows}, uses_a95cef9f},
+    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows",
+        {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_2cd2320d},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -1073,6 +1159,7 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .conditions = kConditions,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 6,
@@ -1083,11 +1170,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs, find_shared1, find_shared2>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs, find_shared1, find_shared2>,
 };
 
 }  // namespace qgen::generated::conv_coopmat

@@ -2,8 +2,7 @@
 #include "conv_depthwise.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::conv_depthwise {
 namespace {
@@ -129,7 +128,8 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"channels == 1", table::kNamesOf<Name::channels>},
-  {"known.taps == 0 or known.taps == line_taps and known.taps == window_lines and known.stride == line_stride and line_dilation == 1",
+  {"known.taps == 0 or known.taps == line_taps and known.taps == window_lines and known.stride == line_stride and "
+      "line_dilation == 1",
       table::kNamesOf<Name::known_taps, Name::known_stride, Name::window_lines, Name::line_taps, Name::line_stride,
       Name::line_dilation>},
   {"n == 1", table::kNamesOf<Name::n>},
@@ -207,56 +207,41 @@ constexpr std::string_view kFitNames[] = {
 constexpr double kFitValues[] = {1.73, 2.79, 20.9, 47.8, 2.38, 961, 171};
 
 struct Fit {
-  double begin_us, begin_ops, tap_ops, product_ops, unknown_taps, real_ops, scattered_ops;
+  double begin_us;  // us: before the first output
+  double begin_ops;  // operations: of an invocation, once
+  double tap_ops;  // operations: of an invocation for each tap
+  double product_ops;  // operations: for each tap of each pixel of the strip
+  double unknown_taps;  // factor: times as many where the number of taps is not a constant
+  double real_ops;  // operations: for each real that is stored
+  double scattered_ops;  // operations: more of them for each pixel of the strip, since neighbours store further apart
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer strip;
-  Integer term1;
-  Integer term2;
-  Real term3;
-  Real term4;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  return {.strip = parameters.strip, .term1 = 1 + Integer(bytes(parameters.output_dtype)),
-      .term2 = Integer(specialization.workgroup) * Integer(device.compute_units),
-      .term3 = choose(Integer(parameters.known_taps) == 0, Real(fit.unknown_taps), 1),
-      .term4 = choose(parameters.output_dtype == DType::i8, 0,
-      Integer(parameters.strip) * (Real(fit.real_ops) + Integer(parameters.strip) * Real(fit.scattered_ops))),
-      .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer problem_term1 = Integer(problem.pixels) / max(Integer(problem.row_pixels), 1);
-  const Integer problem_term2 = ceil_div(Integer(problem.outputs), 4);
-  const Real problem_term3 = Real(device.launch_us) + Real(fit.begin_us);
-  const Integer problem_term4 = Integer(problem.pixels) * Integer(problem.outputs);
-  const Real problem_term5 = Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.k);
-  const Real problem_term6 = Real(fit.product_ops) * Integer(problem.k);
-  for (const CostTerms& kernel : kernels) {
-    const Integer invocations = problem_term1 * ceil_div(Integer(problem.row_pixels), Integer(kernel.strip))
-        * problem_term2;
-    *to++ = problem_term3 + problem_term4 * kernel.term1 / Real(device.bytes_per_us)
-        + ceil_div(invocations, kernel.term2) * Integer(kernel.workgroup) * Integer(device.compute_units)
-        * ((problem_term5 + problem_term6 * Integer(kernel.strip)) * kernel.term3 + kernel.term4)
-        / Real(device.f32_ops_per_us);
-  }
+  const Integer invocations = Integer(problem.pixels) / max(Integer(problem.row_pixels), 1)
+      * ceil_div(Integer(problem.row_pixels), Integer(parameters.strip)) * ceil_div(Integer(problem.outputs), 4);
+  const Real products_us = ceil_div(invocations, Integer(specialization.workgroup) * Integer(device.compute_units))
+      * Integer(specialization.workgroup) * Integer(device.compute_units)
+      * ((Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.k)
+      + Real(fit.product_ops) * Integer(problem.k) * Integer(parameters.strip))
+      * choose(Integer(parameters.known_taps) == 0, Real(fit.unknown_taps), 1)
+      + choose(parameters.output_dtype == DType::i8, 0,
+      Integer(parameters.strip) * (Real(fit.real_ops) + Integer(parameters.strip) * Real(fit.scattered_ops))))
+      / Real(device.f32_ops_per_us);
+  return Real(device.launch_us) + Real(fit.begin_us)
+      + Integer(problem.pixels) * Integer(problem.outputs) * (1 + Integer(bytes(parameters.output_dtype)))
+      / Real(device.bytes_per_us) + products_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -277,7 +262,7 @@ constexpr InterfaceInfo binds_e74073b5 = {
     .specialization = slots_f597f04b,
 };
 constexpr uint32_t workgroup_3e217849[][3] = {{64, 1, 1}, {128, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_f06e32bc[] = {0, 0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -299,9 +284,9 @@ enum Interface : uint16_t {
   uses_f60705c0,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_e74073b5, workgroup_3e217849, shared_bytes_f06e32bc},  // uses_8f5042dc
-  {&binds_7caab265, workgroup_3e217849, shared_bytes_f06e32bc, bit(Feature::storage_buffer_16bit)},  // uses_cca47a98
-  {&binds_7caab265, workgroup_3e217849, shared_bytes_f06e32bc},  // uses_f60705c0
+  {&binds_e74073b5, workgroup_3e217849, shared_bytes_bb241055},  // uses_8f5042dc
+  {&binds_7caab265, workgroup_3e217849, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_cca47a98
+  {&binds_7caab265, workgroup_3e217849, shared_bytes_bb241055},  // uses_f60705c0
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -322,32 +307,58 @@ constexpr auto kRows = [] {
     {"conv_depthwise.packed_4c.packed_4c.i8.taps5stride2.strip1", {packed_4c, packed_4c, i8, 5, 2, 1}, uses_8f5042dc},
     {"conv_depthwise.packed_4c.packed_4c.i8.taps5stride2.strip2", {packed_4c, packed_4c, i8, 5, 2, 2}, uses_8f5042dc},
     {"conv_depthwise.packed_4c.packed_4c.i8.taps5stride2.strip4", {packed_4c, packed_4c, i8, 5, 2, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps0stride0.strip2", {packed_4c, packed_4c1w, i8, 0, 0, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps3stride1.strip1", {packed_4c, packed_4c1w, i8, 3, 1, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps3stride1.strip2", {packed_4c, packed_4c1w, i8, 3, 1, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps3stride1.strip4", {packed_4c, packed_4c1w, i8, 3, 1, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps3stride2.strip1", {packed_4c, packed_4c1w, i8, 3, 2, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps3stride2.strip2", {packed_4c, packed_4c1w, i8, 3, 2, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps3stride2.strip4", {packed_4c, packed_4c1w, i8, 3, 2, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps5stride1.strip1", {packed_4c, packed_4c1w, i8, 5, 1, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps5stride1.strip2", {packed_4c, packed_4c1w, i8, 5, 1, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps5stride1.strip4", {packed_4c, packed_4c1w, i8, 5, 1, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps5stride2.strip1", {packed_4c, packed_4c1w, i8, 5, 2, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps5stride2.strip2", {packed_4c, packed_4c1w, i8, 5, 2, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps5stride2.strip4", {packed_4c, packed_4c1w, i8, 5, 2, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps0stride0.strip2", {packed_4c, packed_4w4c, i8, 0, 0, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps3stride1.strip1", {packed_4c, packed_4w4c, i8, 3, 1, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps3stride1.strip2", {packed_4c, packed_4w4c, i8, 3, 1, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps3stride1.strip4", {packed_4c, packed_4w4c, i8, 3, 1, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps3stride2.strip1", {packed_4c, packed_4w4c, i8, 3, 2, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps3stride2.strip2", {packed_4c, packed_4w4c, i8, 3, 2, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps3stride2.strip4", {packed_4c, packed_4w4c, i8, 3, 2, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride1.strip1", {packed_4c, packed_4w4c, i8, 5, 1, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride1.strip2", {packed_4c, packed_4w4c, i8, 5, 1, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride1.strip4", {packed_4c, packed_4w4c, i8, 5, 1, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride2.strip1", {packed_4c, packed_4w4c, i8, 5, 2, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride2.strip2", {packed_4c, packed_4w4c, i8, 5, 2, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride2.strip4", {packed_4c, packed_4w4c, i8, 5, 2, 4}, uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps0stride0.strip2", {packed_4c, packed_4c1w, i8, 0, 0, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps3stride1.strip1", {packed_4c, packed_4c1w, i8, 3, 1, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps3stride1.strip2", {packed_4c, packed_4c1w, i8, 3, 1, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps3stride1.strip4", {packed_4c, packed_4c1w, i8, 3, 1, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps3stride2.strip1", {packed_4c, packed_4c1w, i8, 3, 2, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps3stride2.strip2", {packed_4c, packed_4c1w, i8, 3, 2, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps3stride2.strip4", {packed_4c, packed_4c1w, i8, 3, 2, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps5stride1.strip1", {packed_4c, packed_4c1w, i8, 5, 1, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps5stride1.strip2", {packed_4c, packed_4c1w, i8, 5, 1, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps5stride1.strip4", {packed_4c, packed_4c1w, i8, 5, 1, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps5stride2.strip1", {packed_4c, packed_4c1w, i8, 5, 2, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps5stride2.strip2", {packed_4c, packed_4c1w, i8, 5, 2, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4c1w.i8.taps5stride2.strip4", {packed_4c, packed_4c1w, i8, 5, 2, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps0stride0.strip2", {packed_4c, packed_4w4c, i8, 0, 0, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps3stride1.strip1", {packed_4c, packed_4w4c, i8, 3, 1, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps3stride1.strip2", {packed_4c, packed_4w4c, i8, 3, 1, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps3stride1.strip4", {packed_4c, packed_4w4c, i8, 3, 1, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps3stride2.strip1", {packed_4c, packed_4w4c, i8, 3, 2, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps3stride2.strip2", {packed_4c, packed_4w4c, i8, 3, 2, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps3stride2.strip4", {packed_4c, packed_4w4c, i8, 3, 2, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride1.strip1", {packed_4c, packed_4w4c, i8, 5, 1, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride1.strip2", {packed_4c, packed_4w4c, i8, 5, 1, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride1.strip4", {packed_4c, packed_4w4c, i8, 5, 1, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride2.strip1", {packed_4c, packed_4w4c, i8, 5, 2, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride2.strip2", {packed_4c, packed_4w4c, i8, 5, 2, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride2.strip4", {packed_4c, packed_4w4c, i8, 5, 2, 4},
+        uses_8f5042dc},
     {"conv_depthwise.packed_4c.strided.f16.taps0stride0.strip2", {packed_4c, strided, f16, 0, 0, 2}, uses_cca47a98},
     {"conv_depthwise.packed_4c.strided.f16.taps3stride1.strip1", {packed_4c, strided, f16, 3, 1, 1}, uses_cca47a98},
     {"conv_depthwise.packed_4c.strided.f16.taps3stride1.strip2", {packed_4c, strided, f16, 3, 1, 2}, uses_cca47a98},
@@ -374,58 +385,110 @@ constexpr auto kRows = [] {
     {"conv_depthwise.packed_4c.strided.f32.taps5stride2.strip1", {packed_4c, strided, f32, 5, 2, 1}, uses_f60705c0},
     {"conv_depthwise.packed_4c.strided.f32.taps5stride2.strip2", {packed_4c, strided, f32, 5, 2, 2}, uses_f60705c0},
     {"conv_depthwise.packed_4c.strided.f32.taps5stride2.strip4", {packed_4c, strided, f32, 5, 2, 4}, uses_f60705c0},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps0stride0.strip2", {packed_4c1w, packed_4c, i8, 0, 0, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride1.strip1", {packed_4c1w, packed_4c, i8, 3, 1, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride1.strip2", {packed_4c1w, packed_4c, i8, 3, 1, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride1.strip4", {packed_4c1w, packed_4c, i8, 3, 1, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride2.strip1", {packed_4c1w, packed_4c, i8, 3, 2, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride2.strip2", {packed_4c1w, packed_4c, i8, 3, 2, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride2.strip4", {packed_4c1w, packed_4c, i8, 3, 2, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps5stride1.strip1", {packed_4c1w, packed_4c, i8, 5, 1, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps5stride1.strip2", {packed_4c1w, packed_4c, i8, 5, 1, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps5stride1.strip4", {packed_4c1w, packed_4c, i8, 5, 1, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps5stride2.strip1", {packed_4c1w, packed_4c, i8, 5, 2, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps5stride2.strip2", {packed_4c1w, packed_4c, i8, 5, 2, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps5stride2.strip4", {packed_4c1w, packed_4c, i8, 5, 2, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps0stride0.strip2", {packed_4c1w, packed_4c1w, i8, 0, 0, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps3stride1.strip1", {packed_4c1w, packed_4c1w, i8, 3, 1, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps3stride1.strip2", {packed_4c1w, packed_4c1w, i8, 3, 1, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps3stride1.strip4", {packed_4c1w, packed_4c1w, i8, 3, 1, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps3stride2.strip1", {packed_4c1w, packed_4c1w, i8, 3, 2, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps3stride2.strip2", {packed_4c1w, packed_4c1w, i8, 3, 2, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps3stride2.strip4", {packed_4c1w, packed_4c1w, i8, 3, 2, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps5stride1.strip1", {packed_4c1w, packed_4c1w, i8, 5, 1, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps5stride1.strip2", {packed_4c1w, packed_4c1w, i8, 5, 1, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps5stride1.strip4", {packed_4c1w, packed_4c1w, i8, 5, 1, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps5stride2.strip1", {packed_4c1w, packed_4c1w, i8, 5, 2, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps5stride2.strip2", {packed_4c1w, packed_4c1w, i8, 5, 2, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps5stride2.strip4", {packed_4c1w, packed_4c1w, i8, 5, 2, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps0stride0.strip2", {packed_4w4c, packed_4c, i8, 0, 0, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps3stride1.strip1", {packed_4w4c, packed_4c, i8, 3, 1, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps3stride1.strip2", {packed_4w4c, packed_4c, i8, 3, 1, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps3stride1.strip4", {packed_4w4c, packed_4c, i8, 3, 1, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps3stride2.strip1", {packed_4w4c, packed_4c, i8, 3, 2, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps3stride2.strip2", {packed_4w4c, packed_4c, i8, 3, 2, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps3stride2.strip4", {packed_4w4c, packed_4c, i8, 3, 2, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps5stride1.strip1", {packed_4w4c, packed_4c, i8, 5, 1, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps5stride1.strip2", {packed_4w4c, packed_4c, i8, 5, 1, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps5stride1.strip4", {packed_4w4c, packed_4c, i8, 5, 1, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps5stride2.strip1", {packed_4w4c, packed_4c, i8, 5, 2, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps5stride2.strip2", {packed_4w4c, packed_4c, i8, 5, 2, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps5stride2.strip4", {packed_4w4c, packed_4c, i8, 5, 2, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps0stride0.strip2", {packed_4w4c, packed_4w4c, i8, 0, 0, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps3stride1.strip1", {packed_4w4c, packed_4w4c, i8, 3, 1, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps3stride1.strip2", {packed_4w4c, packed_4w4c, i8, 3, 1, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps3stride1.strip4", {packed_4w4c, packed_4w4c, i8, 3, 1, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps3stride2.strip1", {packed_4w4c, packed_4w4c, i8, 3, 2, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps3stride2.strip2", {packed_4w4c, packed_4w4c, i8, 3, 2, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps3stride2.strip4", {packed_4w4c, packed_4w4c, i8, 3, 2, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps5stride1.strip1", {packed_4w4c, packed_4w4c, i8, 5, 1, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps5stride1.strip2", {packed_4w4c, packed_4w4c, i8, 5, 1, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps5stride1.strip4", {packed_4w4c, packed_4w4c, i8, 5, 1, 4}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps5stride2.strip1", {packed_4w4c, packed_4w4c, i8, 5, 2, 1}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps5stride2.strip2", {packed_4w4c, packed_4w4c, i8, 5, 2, 2}, uses_8f5042dc},
-    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps5stride2.strip4", {packed_4w4c, packed_4w4c, i8, 5, 2, 4}, uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps0stride0.strip2", {packed_4c1w, packed_4c, i8, 0, 0, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride1.strip1", {packed_4c1w, packed_4c, i8, 3, 1, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride1.strip2", {packed_4c1w, packed_4c, i8, 3, 1, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride1.strip4", {packed_4c1w, packed_4c, i8, 3, 1, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride2.strip1", {packed_4c1w, packed_4c, i8, 3, 2, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride2.strip2", {packed_4c1w, packed_4c, i8, 3, 2, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride2.strip4", {packed_4c1w, packed_4c, i8, 3, 2, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps5stride1.strip1", {packed_4c1w, packed_4c, i8, 5, 1, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps5stride1.strip2", {packed_4c1w, packed_4c, i8, 5, 1, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps5stride1.strip4", {packed_4c1w, packed_4c, i8, 5, 1, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps5stride2.strip1", {packed_4c1w, packed_4c, i8, 5, 2, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps5stride2.strip2", {packed_4c1w, packed_4c, i8, 5, 2, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c.i8.taps5stride2.strip4", {packed_4c1w, packed_4c, i8, 5, 2, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps0stride0.strip2", {packed_4c1w, packed_4c1w, i8, 0, 0, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps3stride1.strip1", {packed_4c1w, packed_4c1w, i8, 3, 1, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps3stride1.strip2", {packed_4c1w, packed_4c1w, i8, 3, 1, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps3stride1.strip4", {packed_4c1w, packed_4c1w, i8, 3, 1, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps3stride2.strip1", {packed_4c1w, packed_4c1w, i8, 3, 2, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps3stride2.strip2", {packed_4c1w, packed_4c1w, i8, 3, 2, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps3stride2.strip4", {packed_4c1w, packed_4c1w, i8, 3, 2, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps5stride1.strip1", {packed_4c1w, packed_4c1w, i8, 5, 1, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps5stride1.strip2", {packed_4c1w, packed_4c1w, i8, 5, 1, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps5stride1.strip4", {packed_4c1w, packed_4c1w, i8, 5, 1, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps5stride2.strip1", {packed_4c1w, packed_4c1w, i8, 5, 2, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps5stride2.strip2", {packed_4c1w, packed_4c1w, i8, 5, 2, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4c1w.packed_4c1w.i8.taps5stride2.strip4", {packed_4c1w, packed_4c1w, i8, 5, 2, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps0stride0.strip2", {packed_4w4c, packed_4c, i8, 0, 0, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps3stride1.strip1", {packed_4w4c, packed_4c, i8, 3, 1, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps3stride1.strip2", {packed_4w4c, packed_4c, i8, 3, 1, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps3stride1.strip4", {packed_4w4c, packed_4c, i8, 3, 1, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps3stride2.strip1", {packed_4w4c, packed_4c, i8, 3, 2, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps3stride2.strip2", {packed_4w4c, packed_4c, i8, 3, 2, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps3stride2.strip4", {packed_4w4c, packed_4c, i8, 3, 2, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps5stride1.strip1", {packed_4w4c, packed_4c, i8, 5, 1, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps5stride1.strip2", {packed_4w4c, packed_4c, i8, 5, 1, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps5stride1.strip4", {packed_4w4c, packed_4c, i8, 5, 1, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps5stride2.strip1", {packed_4w4c, packed_4c, i8, 5, 2, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps5stride2.strip2", {packed_4w4c, packed_4c, i8, 5, 2, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4c.i8.taps5stride2.strip4", {packed_4w4c, packed_4c, i8, 5, 2, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps0stride0.strip2", {packed_4w4c, packed_4w4c, i8, 0, 0, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps3stride1.strip1", {packed_4w4c, packed_4w4c, i8, 3, 1, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps3stride1.strip2", {packed_4w4c, packed_4w4c, i8, 3, 1, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps3stride1.strip4", {packed_4w4c, packed_4w4c, i8, 3, 1, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps3stride2.strip1", {packed_4w4c, packed_4w4c, i8, 3, 2, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps3stride2.strip2", {packed_4w4c, packed_4w4c, i8, 3, 2, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps3stride2.strip4", {packed_4w4c, packed_4w4c, i8, 3, 2, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps5stride1.strip1", {packed_4w4c, packed_4w4c, i8, 5, 1, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps5stride1.strip2", {packed_4w4c, packed_4w4c, i8, 5, 1, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps5stride1.strip4", {packed_4w4c, packed_4w4c, i8, 5, 1, 4},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps5stride2.strip1", {packed_4w4c, packed_4w4c, i8, 5, 2, 1},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps5stride2.strip2", {packed_4w4c, packed_4w4c, i8, 5, 2, 2},
+        uses_8f5042dc},
+    {"conv_depthwise.packed_4w4c.packed_4w4c.i8.taps5stride2.strip4", {packed_4w4c, packed_4w4c, i8, 5, 2, 4},
+        uses_8f5042dc},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -454,10 +517,9 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::conv_depthwise

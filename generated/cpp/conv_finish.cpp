@@ -2,8 +2,7 @@
 #include "conv_finish.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::conv_finish {
 namespace {
@@ -63,6 +62,7 @@ enum class Name : uint16_t {
   direction,
   output_dtype,
   output_layout,
+  storage_access,
   workgroup,
   m,
   n,
@@ -98,10 +98,16 @@ constexpr std::string_view kDirectionWords[] = {
   "transposed",
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"direction", kDirectionWords},
   {"output_dtype", table::kDTypes},
   {"output_layout", table::kLayouts},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -111,14 +117,36 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::direction: return table::word(parameters->direction);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::output_layout: return table::word(parameters->output_layout);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 4, kFields, scope);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
   return {scope.specialization[0]};
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not output_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not (output_dtype == i8 and output_layout == strided)", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = parameters.output_dtype == DType::i8 && parameters.output_layout == Layout::strided;
+  const bool has_halves = parameters.output_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
+  });
 }
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
@@ -161,7 +189,8 @@ constexpr std::string_view kFitNames[] = {"sums_of_slices.begin_us", "sums_of_sl
 constexpr double kFitValues[] = {2, 0.7};
 
 struct Fit {
-  double begin_us, real_begin_us;
+  double begin_us;  // us: before the first output, of int8
+  double real_begin_us;  // us: before the first output, of reals
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -179,7 +208,7 @@ Real cost(const SelectionScope& scope) {
       * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_700251c4[] = {
   table::buffer(2, Operand::sums, Access::read),
   table::buffer(3, Operand::weight_sums, Access::read),
@@ -215,15 +244,19 @@ constexpr InterfaceInfo binds_a0c9dfc4 = {
     .specialization = slots_f597f04b,
 };
 enum Interface : uint16_t {
+  uses_104a7ead,
   uses_11610378,
   uses_60a37188,
   uses_8d994b53,
+  uses_a957b763,
   uses_fe24538c,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_1b761cdd, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_104a7ead
   {&binds_1b761cdd, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_11610378
   {&binds_1b761cdd, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_60a37188
   {&binds_a0c9dfc4, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_8d994b53
+  {&binds_a0c9dfc4, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_a957b763
   {&binds_a0c9dfc4, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_fe24538c
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -232,16 +265,25 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_finish.forward.f16.strided", {Direction::forward, f16, strided}, uses_11610378},
-    {"conv_finish.forward.f32.strided", {Direction::forward, f32, strided}, uses_60a37188},
-    {"conv_finish.forward.i8.packed_4c", {Direction::forward, i8, packed_4c}, uses_fe24538c},
-    {"conv_finish.forward.i8.packed_4c1w", {Direction::forward, i8, packed_4c1w}, uses_fe24538c},
-    {"conv_finish.forward.i8.packed_4w4c", {Direction::forward, i8, packed_4w4c}, uses_fe24538c},
-    {"conv_finish.forward.i8.strided", {Direction::forward, i8, strided}, uses_8d994b53},
-    {"conv_finish.transposed.i8.packed_4c", {Direction::transposed, i8, packed_4c}, uses_fe24538c},
-    {"conv_finish.transposed.i8.packed_4c1w", {Direction::transposed, i8, packed_4c1w}, uses_fe24538c},
-    {"conv_finish.transposed.i8.packed_4w4c", {Direction::transposed, i8, packed_4w4c}, uses_fe24538c},
-    {"conv_finish.transposed.i8.strided", {Direction::transposed, i8, strided}, uses_8d994b53},
+    {"conv_finish.forward.f16.strided", {Direction::forward, f16, strided, StorageAccess::native}, uses_11610378},
+    {"conv_finish.forward.f16.strided.by_words", {Direction::forward, f16, strided, StorageAccess::by_words},
+        uses_104a7ead},
+    {"conv_finish.forward.f32.strided", {Direction::forward, f32, strided, StorageAccess::native}, uses_60a37188},
+    {"conv_finish.forward.i8.packed_4c", {Direction::forward, i8, packed_4c, StorageAccess::native}, uses_fe24538c},
+    {"conv_finish.forward.i8.packed_4c1w", {Direction::forward, i8, packed_4c1w, StorageAccess::native}, uses_fe24538c},
+    {"conv_finish.forward.i8.packed_4w4c", {Direction::forward, i8, packed_4w4c, StorageAccess::native}, uses_fe24538c},
+    {"conv_finish.forward.i8.strided", {Direction::forward, i8, strided, StorageAccess::native}, uses_8d994b53},
+    {"conv_finish.forward.i8.strided.by_words", {Direction::forward, i8, strided, StorageAccess::by_words},
+        uses_a957b763},
+    {"conv_finish.transposed.i8.packed_4c", {Direction::transposed, i8, packed_4c, StorageAccess::native},
+        uses_fe24538c},
+    {"conv_finish.transposed.i8.packed_4c1w", {Direction::transposed, i8, packed_4c1w, StorageAccess::native},
+        uses_fe24538c},
+    {"conv_finish.transposed.i8.packed_4w4c", {Direction::transposed, i8, packed_4w4c, StorageAccess::native},
+        uses_fe24538c},
+    {"conv_finish.transposed.i8.strided", {Direction::transposed, i8, strided, StorageAccess::native}, uses_8d994b53},
+    {"conv_finish.transposed.i8.strided.by_words", {Direction::transposed, i8, strided, StorageAccess::by_words},
+        uses_a957b763},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -251,12 +293,13 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "conv_finish",
-    .summary = "outputs of a convolution from the sums of slices",
+    .summary = "adds the sums of split K of a convolution",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 6,
@@ -267,6 +310,7 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
     .cost = cost,
     .fit_names = kFitNames,

@@ -2,8 +2,7 @@
 #include "conv_plain.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::conv_plain {
 namespace {
@@ -60,6 +59,7 @@ enum class Name : uint16_t {
   input_layout,
   output_layout,
   output_dtype,
+  storage_access,
   workgroup,
   m,
   n,
@@ -89,10 +89,16 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
   {"output_dtype", table::kDTypes},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -102,10 +108,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 4, kFields, scope);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -120,6 +127,27 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4) <= 4294901760,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not output_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not (output_dtype == i8 and output_layout == strided)", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = parameters.output_dtype == DType::i8 && parameters.output_layout == Layout::strided;
+  const bool has_halves = parameters.output_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -162,13 +190,19 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "conv_plain.begin_us", "conv_plain.word_us", "conv_plain.begin_ops", "conv_plain.word_ops", "conv_plain.bytewise",
-  "conv_plain.cpu_begin_ops", "conv_plain.cpu_word_ops",
+  "conv_plain.begin_us", "conv_plain.word_us", "conv_plain.begin_ops", "conv_plain.word_ops",
+  "conv_plain.byte_load_factor", "conv_plain.cpu_begin_ops", "conv_plain.cpu_word_ops",
 };
 constexpr double kFitValues[] = {1.97, 0.283, 931, 179, 4.68, 2550, 160};
 
 struct Fit {
-  double begin_us, word_us, begin_ops, word_ops, bytewise, cpu_begin_ops, cpu_word_ops;
+  double begin_us;  // us: before the first output
+  double word_us;  // us: that an invocation waits for each word of a row
+  double begin_ops;  // operations: for four outputs, once
+  double word_ops;  // operations: for four outputs and each word of a row
+  double byte_load_factor;  // factor: times as many where groups are no whole words
+  double cpu_begin_ops;  // operations: begin_ops of a CPU
+  double cpu_word_ops;  // operations: word_ops of a CPU
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -182,16 +216,16 @@ Real cost(const SelectionScope& scope) {
   const Integer row_words = Integer(problem.k) / max(Integer(problem.channels), 1)
       * ceil_div(Integer(problem.channels), 4);
   const Real word_times = choose(Integer(problem.n) != Integer(problem.outputs)
-      && (Integer(problem.n) % 4 != 0 || Integer(problem.channels) % 4 != 0), Real(fit.bytewise), 1);
-  return Real(device.launch_us) + Real(fit.begin_us)
-      + max(row_words * Real(fit.word_us),
+      && (Integer(problem.n) % 4 != 0 || Integer(problem.channels) % 4 != 0), Real(fit.byte_load_factor), 1);
+  const Real products_us = max(row_words * Real(fit.word_us),
       Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4)
       * (choose(device.is_cpu, Real(fit.cpu_begin_ops), Real(fit.begin_ops))
       + row_words * word_times * choose(device.is_cpu, Real(fit.cpu_word_ops), Real(fit.word_ops)))
       / Real(device.f32_ops_per_us));
+  return Real(device.launch_us) + Real(fit.begin_us) + products_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -231,12 +265,16 @@ constexpr InterfaceInfo binds_f4f61101 = {
 enum Interface : uint16_t {
   uses_0c5783bf,
   uses_3106db83,
+  uses_67c22c6a,
+  uses_6f94405d,
   uses_bb840e56,
   uses_d415189a,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_f94b3768, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_0c5783bf
   {&binds_f94b3768, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_3106db83
+  {&binds_f94b3768, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_67c22c6a
+  {&binds_f4f61101, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_6f94405d
   {&binds_f4f61101, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_bb840e56
   {&binds_f4f61101, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_d415189a
 };
@@ -246,26 +284,32 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_plain.packed_4c.packed_4c.i8", {packed_4c, packed_4c, i8}, uses_d415189a},
-    {"conv_plain.packed_4c.packed_4c1w.i8", {packed_4c, packed_4c1w, i8}, uses_d415189a},
-    {"conv_plain.packed_4c.packed_4w4c.i8", {packed_4c, packed_4w4c, i8}, uses_d415189a},
-    {"conv_plain.packed_4c.strided.f16", {packed_4c, strided, f16}, uses_0c5783bf},
-    {"conv_plain.packed_4c.strided.f32", {packed_4c, strided, f32}, uses_3106db83},
-    {"conv_plain.packed_4c.strided.i8", {packed_4c, strided, i8}, uses_bb840e56},
-    {"conv_plain.packed_4c1w.packed_4c.i8", {packed_4c1w, packed_4c, i8}, uses_d415189a},
-    {"conv_plain.packed_4c1w.packed_4c1w.i8", {packed_4c1w, packed_4c1w, i8}, uses_d415189a},
-    {"conv_plain.packed_4c1w.packed_4w4c.i8", {packed_4c1w, packed_4w4c, i8}, uses_d415189a},
-    {"conv_plain.packed_4c1w.strided.i8", {packed_4c1w, strided, i8}, uses_bb840e56},
-    {"conv_plain.packed_4w4c.packed_4c.i8", {packed_4w4c, packed_4c, i8}, uses_d415189a},
-    {"conv_plain.packed_4w4c.packed_4c1w.i8", {packed_4w4c, packed_4c1w, i8}, uses_d415189a},
-    {"conv_plain.packed_4w4c.packed_4w4c.i8", {packed_4w4c, packed_4w4c, i8}, uses_d415189a},
-    {"conv_plain.packed_4w4c.strided.i8", {packed_4w4c, strided, i8}, uses_bb840e56},
-    {"conv_plain.strided.packed_4c.i8", {strided, packed_4c, i8}, uses_d415189a},
-    {"conv_plain.strided.packed_4c1w.i8", {strided, packed_4c1w, i8}, uses_d415189a},
-    {"conv_plain.strided.packed_4w4c.i8", {strided, packed_4w4c, i8}, uses_d415189a},
-    {"conv_plain.strided.strided.f16", {strided, strided, f16}, uses_0c5783bf},
-    {"conv_plain.strided.strided.f32", {strided, strided, f32}, uses_3106db83},
-    {"conv_plain.strided.strided.i8", {strided, strided, i8}, uses_bb840e56},
+    {"conv_plain.packed_4c.packed_4c.i8", {packed_4c, packed_4c, i8, StorageAccess::native}, uses_d415189a},
+    {"conv_plain.packed_4c.packed_4c1w.i8", {packed_4c, packed_4c1w, i8, StorageAccess::native}, uses_d415189a},
+    {"conv_plain.packed_4c.packed_4w4c.i8", {packed_4c, packed_4w4c, i8, StorageAccess::native}, uses_d415189a},
+    {"conv_plain.packed_4c.strided.f16", {packed_4c, strided, f16, StorageAccess::native}, uses_0c5783bf},
+    {"conv_plain.packed_4c.strided.f16.by_words", {packed_4c, strided, f16, StorageAccess::by_words}, uses_67c22c6a},
+    {"conv_plain.packed_4c.strided.f32", {packed_4c, strided, f32, StorageAccess::native}, uses_3106db83},
+    {"conv_plain.packed_4c.strided.i8", {packed_4c, strided, i8, StorageAccess::native}, uses_bb840e56},
+    {"conv_plain.packed_4c.strided.i8.by_words", {packed_4c, strided, i8, StorageAccess::by_words}, uses_6f94405d},
+    {"conv_plain.packed_4c1w.packed_4c.i8", {packed_4c1w, packed_4c, i8, StorageAccess::native}, uses_d415189a},
+    {"conv_plain.packed_4c1w.packed_4c1w.i8", {packed_4c1w, packed_4c1w, i8, StorageAccess::native}, uses_d415189a},
+    {"conv_plain.packed_4c1w.packed_4w4c.i8", {packed_4c1w, packed_4w4c, i8, StorageAccess::native}, uses_d415189a},
+    {"conv_plain.packed_4c1w.strided.i8", {packed_4c1w, strided, i8, StorageAccess::native}, uses_bb840e56},
+    {"conv_plain.packed_4c1w.strided.i8.by_words", {packed_4c1w, strided, i8, StorageAccess::by_words}, uses_6f94405d},
+    {"conv_plain.packed_4w4c.packed_4c.i8", {packed_4w4c, packed_4c, i8, StorageAccess::native}, uses_d415189a},
+    {"conv_plain.packed_4w4c.packed_4c1w.i8", {packed_4w4c, packed_4c1w, i8, StorageAccess::native}, uses_d415189a},
+    {"conv_plain.packed_4w4c.packed_4w4c.i8", {packed_4w4c, packed_4w4c, i8, StorageAccess::native}, uses_d415189a},
+    {"conv_plain.packed_4w4c.strided.i8", {packed_4w4c, strided, i8, StorageAccess::native}, uses_bb840e56},
+    {"conv_plain.packed_4w4c.strided.i8.by_words", {packed_4w4c, strided, i8, StorageAccess::by_words}, uses_6f94405d},
+    {"conv_plain.strided.packed_4c.i8", {strided, packed_4c, i8, StorageAccess::native}, uses_d415189a},
+    {"conv_plain.strided.packed_4c1w.i8", {strided, packed_4c1w, i8, StorageAccess::native}, uses_d415189a},
+    {"conv_plain.strided.packed_4w4c.i8", {strided, packed_4w4c, i8, StorageAccess::native}, uses_d415189a},
+    {"conv_plain.strided.strided.f16", {strided, strided, f16, StorageAccess::native}, uses_0c5783bf},
+    {"conv_plain.strided.strided.f16.by_words", {strided, strided, f16, StorageAccess::by_words}, uses_67c22c6a},
+    {"conv_plain.strided.strided.f32", {strided, strided, f32, StorageAccess::native}, uses_3106db83},
+    {"conv_plain.strided.strided.i8", {strided, strided, i8, StorageAccess::native}, uses_bb840e56},
+    {"conv_plain.strided.strided.i8.by_words", {strided, strided, i8, StorageAccess::by_words}, uses_6f94405d},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -282,6 +326,7 @@ constinit const OperatorInfo op = {
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 7,
@@ -292,6 +337,7 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
     .cost = cost,
     .fit_names = kFitNames,

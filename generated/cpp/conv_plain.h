@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
-#include "runtime/library/required.h"
+#include "qgen/kernels.h"
 #include "words.h"
 
 namespace qgen::generated::conv_plain {
@@ -91,11 +90,17 @@ struct Problem {
   using Operands = conv_plain::Operands<T>;
 };
 
+enum class StorageAccess : uint8_t {
+  native,
+  by_words,
+};
+
 // What tells one module from another.
 struct Parameters {
   Layout input_layout;
   Layout output_layout;
   DType output_dtype;
+  StorageAccess storage_access;
 };
 
 // Chosen when a pipeline is made.
@@ -180,24 +185,30 @@ enum class Variant : uint16_t {
   packed_4c_packed_4c1w_i8,
   packed_4c_packed_4w4c_i8,
   packed_4c_strided_f16,
+  packed_4c_strided_f16_by_words,
   packed_4c_strided_f32,
   packed_4c_strided_i8,
+  packed_4c_strided_i8_by_words,
   packed_4c1w_packed_4c_i8,
   packed_4c1w_packed_4c1w_i8,
   packed_4c1w_packed_4w4c_i8,
   packed_4c1w_strided_i8,
+  packed_4c1w_strided_i8_by_words,
   packed_4w4c_packed_4c_i8,
   packed_4w4c_packed_4c1w_i8,
   packed_4w4c_packed_4w4c_i8,
   packed_4w4c_strided_i8,
+  packed_4w4c_strided_i8_by_words,
   strided_packed_4c_i8,
   strided_packed_4c1w_i8,
   strided_packed_4w4c_i8,
   strided_strided_f16,
+  strided_strided_f16_by_words,
   strided_strided_f32,
   strided_strided_i8,
+  strided_strided_i8_by_words,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::strided_strided_i8) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::strided_strided_i8_by_words) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

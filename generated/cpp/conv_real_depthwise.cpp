@@ -2,8 +2,7 @@
 #include "conv_real_depthwise.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::conv_real_depthwise {
 namespace {
@@ -93,7 +92,8 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"channels == 1", table::kNamesOf<Name::channels>},
-  {"known.taps == 0 or known.taps == line_taps and known.taps == window_lines and known.stride == column_stride and column_dilation == 1",
+  {"known.taps == 0 or known.taps == line_taps and known.taps == window_lines and known.stride == column_stride and "
+      "column_dilation == 1",
       table::kNamesOf<Name::known_taps, Name::known_stride, Name::window_lines, Name::line_taps, Name::column_stride,
       Name::column_dilation>},
   {"m / max(image_pixels, 1) * outputs * ceil_div(image_pixels / max(row_pixels, 1), strip) * row_pixels <= 4294901760",
@@ -166,52 +166,38 @@ constexpr std::string_view kFitNames[] = {
 constexpr double kFitValues[] = {2, 250, 16, 8, 2};
 
 struct Fit {
-  double begin_us, begin_ops, tap_ops, product_ops, unknown_taps;
+  double begin_us;  // us: before the first output
+  double begin_ops;  // operations: of an invocation, once
+  double tap_ops;  // operations: of an invocation for each tap
+  double product_ops;  // operations: for each tap of each pixel of the strip
+  double unknown_taps;  // factor: times as many where the number of taps is not a constant
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer strip;
-  Integer term1;
-  Integer term2;
-  Real term3;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  return {.strip = parameters.strip, .term1 = Integer(bytes(parameters.input_dtype)),
-      .term2 = Integer(specialization.workgroup) * Integer(device.compute_units),
-      .term3 = choose(Integer(parameters.known_taps) == 0, Real(fit.unknown_taps), 1),
-      .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer problem_term1 = Integer(problem.image_pixels) / max(Integer(problem.row_pixels), 1);
-  const Integer problem_term2 = Integer(problem.m) / max(Integer(problem.image_pixels), 1) * Integer(problem.outputs);
-  const Real problem_term3 = Real(device.launch_us) + Real(fit.begin_us);
-  const Real problem_term4 = Real(2.0) * Integer(problem.m) * Integer(problem.outputs);
-  const Real problem_term5 = Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.k);
-  const Real problem_term6 = Real(fit.product_ops) * Integer(problem.k);
-  for (const CostTerms& kernel : kernels) {
-    const Integer column_strips = ceil_div(problem_term1, Integer(kernel.strip));
-    const Integer invocations = problem_term2 * column_strips * Integer(problem.row_pixels);
-    *to++ = problem_term3 + problem_term4 * kernel.term1 / Real(device.bytes_per_us)
-        + ceil_div(invocations, kernel.term2) * Integer(kernel.workgroup) * Integer(device.compute_units)
-        * (problem_term5 + problem_term6 * Integer(kernel.strip)) / Real(device.f32_ops_per_us) * kernel.term3;
-  }
+  const Integer column_strips = ceil_div(Integer(problem.image_pixels) / max(Integer(problem.row_pixels), 1),
+      Integer(parameters.strip));
+  const Integer invocations = Integer(problem.m) / max(Integer(problem.image_pixels), 1) * Integer(problem.outputs)
+      * column_strips * Integer(problem.row_pixels);
+  const Real products_us = ceil_div(invocations, Integer(specialization.workgroup) * Integer(device.compute_units))
+      * Integer(specialization.workgroup) * Integer(device.compute_units)
+      * (Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.k)
+      + Real(fit.product_ops) * Integer(problem.k) * Integer(parameters.strip)) / Real(device.f32_ops_per_us)
+      * choose(Integer(parameters.known_taps) == 0, Real(fit.unknown_taps), 1);
+  return Real(device.launch_us) + Real(fit.begin_us)
+      + Real(2.0) * Integer(problem.m) * Integer(problem.outputs) * Integer(bytes(parameters.input_dtype))
+      / Real(device.bytes_per_us) + products_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_046caf57[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -229,14 +215,14 @@ constexpr InterfaceInfo binds_dd8b2339 = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_3e217849[][3] = {{64, 1, 1}, {128, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_f06e32bc[] = {0, 0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_7bda37b3,
   uses_a05777d3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_dd8b2339, workgroup_3e217849, shared_bytes_f06e32bc, bit(Feature::storage_buffer_16bit)},  // uses_7bda37b3
-  {&binds_dd8b2339, workgroup_3e217849, shared_bytes_f06e32bc},  // uses_a05777d3
+  {&binds_dd8b2339, workgroup_3e217849, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_7bda37b3
+  {&binds_dd8b2339, workgroup_3e217849, shared_bytes_bb241055},  // uses_a05777d3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -278,7 +264,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "conv_real_depthwise",
-    .summary = "depthwise convolution of reals with an integer weight",
+    .summary = "floating-point depthwise convolution with an integer weight",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
@@ -295,10 +281,9 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::conv_real_depthwise

@@ -2,8 +2,7 @@
 #include "conv_real_finish.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::conv_real_finish {
 namespace {
@@ -26,6 +25,7 @@ constexpr FieldInfo kFields[] = {
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
   output_dtype,
+  storage_access,
   m,
   n,
   slices,
@@ -35,17 +35,43 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"output_dtype", table::kDTypes},
+  {"storage_access", kStorageAccessWords},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   switch (static_cast<Name>(name)) {
     case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::storage_access: return table::word(parameters->storage_access);
     default: break;
   }
-  return table::value_behind_own(name - 1, kFields, scope);
+  return table::value_behind_own(name - 2, kFields, scope);
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not output_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.output_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
+  });
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -75,7 +101,7 @@ Real cost(const SelectionScope& scope) {
       + ceil_div(Integer(problem.m) * Integer(problem.n), 256) / (Real(50.0) * Integer(device.compute_units));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_c614993c[] = {
   table::buffer(0, Operand::partial, Access::read),
   table::buffer(1, Operand::bias, Access::read),
@@ -92,18 +118,21 @@ constexpr uint32_t shared_bytes_bf51dbea[] = {1088};
 enum Interface : uint16_t {
   uses_17471896,
   uses_49b17cdc,
+  uses_b75d15c3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_e2cc324f, workgroup_d4b360f5, shared_bytes_bf51dbea, bit(Feature::storage_buffer_16bit)},  // uses_17471896
   {&binds_e2cc324f, workgroup_d4b360f5, shared_bytes_bf51dbea},  // uses_49b17cdc
+  {&binds_e2cc324f, workgroup_d4b360f5, shared_bytes_bf51dbea},  // uses_b75d15c3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_real_finish.f16", {f16}, uses_17471896},
-    {"conv_real_finish.f32", {f32}, uses_49b17cdc},
+    {"conv_real_finish.f16", {f16, StorageAccess::native}, uses_17471896},
+    {"conv_real_finish.f16.by_words", {f16, StorageAccess::by_words}, uses_b75d15c3},
+    {"conv_real_finish.f32", {f32, StorageAccess::native}, uses_49b17cdc},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -113,18 +142,20 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "conv_real_finish",
-    .summary = "outputs of a convolution of reals from the sums over slices of k",
+    .summary = "adds the sums of split K of a floating-point convolution",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
+    .rarely_best = kRarelyBest,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
     .cost = cost,
 };

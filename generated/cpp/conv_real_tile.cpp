@@ -2,8 +2,7 @@
 #include "conv_real_tile.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::conv_real_tile {
 namespace {
@@ -142,12 +141,16 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "real_tiles.product_ops", "real_tiles.begin_products", "real_tiles.reading", "conv_real_tile.gathering",
+  "real_tiles.product_ops", "real_tiles.begin_products", "real_tiles.shared_read_products",
+  "conv_real_tile.im2col_factor",
 };
 constexpr double kFitValues[] = {3.78, 13.7, 5.21, 2.17};
 
 struct Fit {
-  double product_ops, begin_products, reading, gathering;
+  double product_ops;  // operations: for a product
+  double begin_products;  // products: that the start and end of a tile take as long as, for an output
+  double shared_read_products;  // products: that a step reads shared memory as long as, divided by side * side
+  double im2col_factor;  // factor: times as long as a product takes whose row is gathered, not stored as a matrix
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -162,16 +165,16 @@ Real cost(const SelectionScope& scope) {
   const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
       * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.products)
       * Integer(problem.slices);
-  const Real depth = Real(fit.gathering)
+  const Real depth = Real(fit.im2col_factor)
       * min(Integer(problem.slice_k), Integer(problem.phase_taps) * Integer(problem.channels));
-  return Real(device.launch_us)
-      + ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops) * Integer(parameters.side)
-      * Integer(parameters.side) * (depth + Real(fit.begin_products))
-      * (1 + Real(fit.reading) / (Integer(parameters.side) * Integer(parameters.side))) * Integer(device.compute_units)
-      / Real(device.f32_ops_per_us);
+  const Real tiles_us = ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops)
+      * Integer(parameters.side) * Integer(parameters.side) * (depth + Real(fit.begin_products))
+      * (1 + Real(fit.shared_read_products) / (Integer(parameters.side) * Integer(parameters.side)))
+      * Integer(device.compute_units) / Real(device.f32_ops_per_us);
+  return Real(device.launch_us) + tiles_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_0fcdeb37[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -266,22 +269,38 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_real_tile.forward.f16.f16.i8_weight_q8_rows.whole.side4", {Direction::forward, f16, f16, i8, weight_q8_rows, Stage::whole, 4}, uses_3a938444},
-    {"conv_real_tile.forward.f16.f16.i8_weight_q8_rows.whole.side8", {Direction::forward, f16, f16, i8, weight_q8_rows, Stage::whole, 8}, uses_213bc96d},
-    {"conv_real_tile.forward.f16.f32.i8_weight_q8_rows.slice.side4", {Direction::forward, f16, f32, i8, weight_q8_rows, Stage::slice, 4}, uses_0df26961},
-    {"conv_real_tile.forward.f16.f32.i8_weight_q8_rows.slice.side8", {Direction::forward, f16, f32, i8, weight_q8_rows, Stage::slice, 8}, uses_3b9d8f14},
-    {"conv_real_tile.forward.f32.f32.i8_weight_q8_rows.slice.side4", {Direction::forward, f32, f32, i8, weight_q8_rows, Stage::slice, 4}, uses_c4c03ae0},
-    {"conv_real_tile.forward.f32.f32.i8_weight_q8_rows.slice.side8", {Direction::forward, f32, f32, i8, weight_q8_rows, Stage::slice, 8}, uses_70783cbc},
-    {"conv_real_tile.forward.f32.f32.i8_weight_q8_rows.whole.side4", {Direction::forward, f32, f32, i8, weight_q8_rows, Stage::whole, 4}, uses_acdc1053},
-    {"conv_real_tile.forward.f32.f32.i8_weight_q8_rows.whole.side8", {Direction::forward, f32, f32, i8, weight_q8_rows, Stage::whole, 8}, uses_e9ba6828},
-    {"conv_real_tile.transposed.f16.f16.f16_strided.whole.side4", {Direction::transposed, f16, f16, f16, strided, Stage::whole, 4}, uses_c7314b02},
-    {"conv_real_tile.transposed.f16.f16.f16_strided.whole.side8", {Direction::transposed, f16, f16, f16, strided, Stage::whole, 8}, uses_0cf351cd},
-    {"conv_real_tile.transposed.f16.f32.f16_strided.slice.side4", {Direction::transposed, f16, f32, f16, strided, Stage::slice, 4}, uses_9c53ceaa},
-    {"conv_real_tile.transposed.f16.f32.f16_strided.slice.side8", {Direction::transposed, f16, f32, f16, strided, Stage::slice, 8}, uses_8e86489c},
-    {"conv_real_tile.transposed.f32.f32.f32_strided.slice.side4", {Direction::transposed, f32, f32, f32, strided, Stage::slice, 4}, uses_53448a40},
-    {"conv_real_tile.transposed.f32.f32.f32_strided.slice.side8", {Direction::transposed, f32, f32, f32, strided, Stage::slice, 8}, uses_1a1e4618},
-    {"conv_real_tile.transposed.f32.f32.f32_strided.whole.side4", {Direction::transposed, f32, f32, f32, strided, Stage::whole, 4}, uses_d9766275},
-    {"conv_real_tile.transposed.f32.f32.f32_strided.whole.side8", {Direction::transposed, f32, f32, f32, strided, Stage::whole, 8}, uses_1fe88d9c},
+    {"conv_real_tile.forward.f16.f16.i8_weight_q8_rows.whole.side4",
+        {Direction::forward, f16, f16, i8, weight_q8_rows, Stage::whole, 4}, uses_3a938444},
+    {"conv_real_tile.forward.f16.f16.i8_weight_q8_rows.whole.side8",
+        {Direction::forward, f16, f16, i8, weight_q8_rows, Stage::whole, 8}, uses_213bc96d},
+    {"conv_real_tile.forward.f16.f32.i8_weight_q8_rows.slice.side4",
+        {Direction::forward, f16, f32, i8, weight_q8_rows, Stage::slice, 4}, uses_0df26961},
+    {"conv_real_tile.forward.f16.f32.i8_weight_q8_rows.slice.side8",
+        {Direction::forward, f16, f32, i8, weight_q8_rows, Stage::slice, 8}, uses_3b9d8f14},
+    {"conv_real_tile.forward.f32.f32.i8_weight_q8_rows.slice.side4",
+        {Direction::forward, f32, f32, i8, weight_q8_rows, Stage::slice, 4}, uses_c4c03ae0},
+    {"conv_real_tile.forward.f32.f32.i8_weight_q8_rows.slice.side8",
+        {Direction::forward, f32, f32, i8, weight_q8_rows, Stage::slice, 8}, uses_70783cbc},
+    {"conv_real_tile.forward.f32.f32.i8_weight_q8_rows.whole.side4",
+        {Direction::forward, f32, f32, i8, weight_q8_rows, Stage::whole, 4}, uses_acdc1053},
+    {"conv_real_tile.forward.f32.f32.i8_weight_q8_rows.whole.side8",
+        {Direction::forward, f32, f32, i8, weight_q8_rows, Stage::whole, 8}, uses_e9ba6828},
+    {"conv_real_tile.transposed.f16.f16.f16_strided.whole.side4",
+        {Direction::transposed, f16, f16, f16, strided, Stage::whole, 4}, uses_c7314b02},
+    {"conv_real_tile.transposed.f16.f16.f16_strided.whole.side8",
+        {Direction::transposed, f16, f16, f16, strided, Stage::whole, 8}, uses_0cf351cd},
+    {"conv_real_tile.transposed.f16.f32.f16_strided.slice.side4",
+        {Direction::transposed, f16, f32, f16, strided, Stage::slice, 4}, uses_9c53ceaa},
+    {"conv_real_tile.transposed.f16.f32.f16_strided.slice.side8",
+        {Direction::transposed, f16, f32, f16, strided, Stage::slice, 8}, uses_8e86489c},
+    {"conv_real_tile.transposed.f32.f32.f32_strided.slice.side4",
+        {Direction::transposed, f32, f32, f32, strided, Stage::slice, 4}, uses_53448a40},
+    {"conv_real_tile.transposed.f32.f32.f32_strided.slice.side8",
+        {Direction::transposed, f32, f32, f32, strided, Stage::slice, 8}, uses_1a1e4618},
+    {"conv_real_tile.transposed.f32.f32.f32_strided.whole.side4",
+        {Direction::transposed, f32, f32, f32, strided, Stage::whole, 4}, uses_d9766275},
+    {"conv_real_tile.transposed.f32.f32.f32_strided.whole.side8",
+        {Direction::transposed, f32, f32, f32, strided, Stage::whole, 8}, uses_1fe88d9c},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -291,7 +310,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "conv_real_tile",
-    .summary = "convolution of reals, by tiles in shared memory",
+    .summary = "floating-point convolution, by tiles in shared memory",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,

@@ -2,8 +2,7 @@
 #include "conv_tile.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::conv_tile {
 namespace {
@@ -71,6 +70,7 @@ enum class Name : uint16_t {
   staging,
   dot,
   step,
+  storage_access,
   group_m,
   group_n,
   group_workgroup,
@@ -118,6 +118,11 @@ constexpr std::string_view kDotWords[] = {
   "scalar",
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"direction", kDirectionWords},
   {"input_layout", table::kLayouts},
@@ -128,6 +133,7 @@ constexpr auto kNames = table::names<kFields>({
   {"staging", kStagingWords},
   {"dot", kDotWords},
   {"step", {}},
+  {"storage_access", kStorageAccessWords},
   {"group.m", {}},
   {"group.n", {}},
   {"group.workgroup", {}},
@@ -145,12 +151,13 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::staging: return table::word(parameters->staging);
     case Name::dot: return table::word(parameters->dot);
     case Name::step: return parameters->step;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::group_m: return scope.specialization[0];
     case Name::group_n: return scope.specialization[1];
     case Name::group_workgroup: return scope.specialization[2];
     default: break;
   }
-  return table::value_behind_own(name - 12, kFields, scope);
+  return table::value_behind_own(name - 13, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -180,6 +187,26 @@ int first_failing_device(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return table::first_false({
       !device.is_cpu || Integer(specialization.group_workgroup) == 32,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not (output_dtype == i8 and output_layout == strided)", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = parameters.output_dtype == DType::i8 && parameters.output_layout == Layout::strided;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -227,76 +254,86 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "conv_tile.begin_us", "conv_tile.output_ops", "conv_tile.step_us", "conv_tile.packed_ops", "conv_tile.unpacked_ops",
-  "conv_tile.cache_speed", "conv_tile.cpu_step_ops", "conv_tile.scattered", "conv_tile.scattered_us",
+  "conv_tile.begin_us", "conv_tile.epilogue_ops", "conv_tile.step_us", "conv_tile.packed_ops", "conv_tile.unpacked_ops",
+  "conv_tile.cache_speedup", "conv_tile.cpu_step_ops", "conv_tile.scattered_store_factor", "conv_tile.scattered_us",
   "conv_tile.byte_ops",
 };
 constexpr double kFitValues[] = {1.25, 80, 0.02, 1.45, 7, 8, 130, 2.5, 0.14, 38.2};
 
 struct Fit {
-  double begin_us, output_ops, step_us, packed_ops, unpacked_ops, cache_speed, cpu_step_ops, scattered, scattered_us,
-    byte_ops;
+  double begin_us;  // us: before the first tile
+  double epilogue_ops;  // operations: of the epilogue for an output
+  double step_us;  // us: the shortest step of k
+  double packed_ops;  // operations: int8, for a product by packed dot products
+  double unpacked_ops;  // operations: f32, for a product without them
+  double cache_speedup;  // factor: bandwidth of the caches that tiles are fetched from, relative to memory
+  double cpu_step_ops;  // operations: of a CPU for each step of an invocation, besides its products
+  double scattered_store_factor;  // factor: times as many epilogue operations where outputs are stored one by one
+  double scattered_us;  // us: for each output of an invocation that is stored alone
+  double byte_ops;  // operations: to read an element of the input that lies in bytes
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer term2;
-  Real term3;
-  Integer term4;
-  Real term5;
-  Real term6;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
+  const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
+      * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
   const bool is_scattered = (parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16)
       || (parameters.output_dtype == DType::i8 && parameters.output_layout == Layout::strided);
   const Real bytes_us = Real(fit.byte_ops) * Integer(device.compute_units) * Integer(specialization.group_m)
       * Integer(parameters.tile_m) / Real(device.f32_ops_per_us);
-  return {.term1 = Integer(specialization.group_m) * Integer(parameters.tile_m),
-      .term2 = Integer(specialization.group_n) * Integer(parameters.tile_n) / 4,
-      .term3 = Real(device.launch_us) + Real(fit.begin_us)
-      + choose(is_scattered, Real(fit.scattered_us) * Integer(parameters.tile_m) * Integer(parameters.tile_n),
-      Real(0.0)), .term4 = Integer(bytes(parameters.output_dtype)),
-      .term5 = Real(fit.output_ops) * choose(is_scattered, Real(fit.scattered), 1) * Integer(device.compute_units)
-      * Integer(specialization.group_workgroup) * Integer(parameters.tile_m) * Integer(parameters.tile_n)
-      / Real(device.f32_ops_per_us),
-      .term6 = max(Real(fit.step_us) + choose(parameters.input_layout == Layout::strided, bytes_us, 0),
+  const Real tiles_us = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
+      Integer(device.compute_units))
+      * (Real(fit.epilogue_ops) * choose(is_scattered, Real(fit.scattered_store_factor), 1)
+      * Integer(device.compute_units) * Integer(specialization.group_workgroup) * Integer(parameters.tile_m)
+      * Integer(parameters.tile_n) / Real(device.f32_ops_per_us)
+      + min(Integer(problem.slice_k), Integer(problem.phase_taps) * 4 * ceil_div(Integer(problem.channels), 4))
+      * max(Real(fit.step_us) + choose(parameters.input_layout == Layout::strided, bytes_us, 0),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops) / Real(device.int8_ops_per_us),
       Real(fit.unpacked_ops) / Real(device.f32_ops_per_us))
       + choose(device.is_cpu, Real(fit.cpu_step_ops), 0) / Real(device.int8_ops_per_us),
       (Integer(parameters.tile_m) + Integer(parameters.tile_n))
-      / (Real(fit.cache_speed) * Real(device.bytes_per_us))))};
+      / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))));
+  return Real(device.launch_us) + Real(fit.begin_us)
+      + choose(is_scattered, Real(fit.scattered_us) * Integer(parameters.tile_m) * Integer(parameters.tile_n),
+      Real(0.0)) + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
+      + Integer(problem.products) * Integer(problem.m) * Integer(problem.n) * Integer(problem.slices)
+      * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us) + tiles_us;
 }
 
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Integer problem_term1 = ceil_div(Integer(problem.n), 4);
-  const Real problem_term2 = Integer(problem.products) * Integer(problem.n) * Integer(problem.k)
-      / Real(device.bytes_per_us);
-  const Integer problem_term3 = Integer(problem.products) * Integer(problem.m) * Integer(problem.n)
-      * Integer(problem.slices);
-  const Integer problem_term4 = min(Integer(problem.slice_k),
-      Integer(problem.phase_taps) * 4 * ceil_div(Integer(problem.channels), 4));
-  for (const CostTerms& kernel : kernels) {
-    const Integer tiles = ceil_div(Integer(problem.m), kernel.term1) * ceil_div(problem_term1, kernel.term2);
-    *to++ = kernel.term3 + problem_term2 + problem_term3 * kernel.term4 / Real(device.bytes_per_us)
-        + ceil_div(tiles * Integer(problem.products) * Integer(problem.slices), Integer(device.compute_units))
-        * (kernel.term5 + problem_term4 * kernel.term6);
-  }
-}
-
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
+constexpr BindingInfo bindings_af1073eb[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::buffer(6, Operand::table, Access::read),
+  table::buffer(7, Operand::residual, Access::read),
+  table::problem_buffer(8),
+};
+constexpr BlockField problem_buffer_5326cc2f[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 236}};
+constexpr SpecializationSlot slots_3522eecc[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},
+};
+constexpr InterfaceInfo binds_7e38c21e = {
+    .bindings = bindings_af1073eb,
+    .problem_buffer = problem_buffer_5326cc2f,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_3522eecc,
+};
+constexpr uint32_t workgroup_eef95ca1[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}};
+constexpr uint32_t shared_bytes_fe6cce36[] = {1856, 2688, 3712};
 constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -306,18 +343,14 @@ constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_5326cc2f[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 236}};
-constexpr SpecializationSlot slots_3522eecc[] = {
-  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},
-};
 constexpr InterfaceInfo binds_c98b38d9 = {
     .bindings = bindings_d4c255cb,
     .problem_buffer = problem_buffer_5326cc2f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_3522eecc,
 };
-constexpr uint32_t workgroup_eef95ca1[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}};
 constexpr uint32_t shared_bytes_eb953bf2[] = {2880, 3712, 5760};
+constexpr FeatureMask needs_a07ff719 = bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product);
 constexpr BindingInfo bindings_3a6c8539[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -330,32 +363,18 @@ constexpr InterfaceInfo binds_d68b186b = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_3522eecc,
 };
-constexpr BindingInfo bindings_af1073eb[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::buffer(6, Operand::table, Access::read),
-  table::buffer(7, Operand::residual, Access::read),
-  table::problem_buffer(8),
-};
-constexpr InterfaceInfo binds_7e38c21e = {
-    .bindings = bindings_af1073eb,
-    .problem_buffer = problem_buffer_5326cc2f,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_3522eecc,
-};
-constexpr uint32_t shared_bytes_fe6cce36[] = {1856, 2688, 3712};
+constexpr FeatureMask needs_2781199c = bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product);
 enum Interface : uint16_t {
+  uses_001d0da8,
   uses_0954034d,
   uses_16538c4a,
   uses_1f2e9f38,
   uses_21284fba,
   uses_2a948fb7,
   uses_32215432,
+  uses_3c1a6ff4,
   uses_633927fe,
+  uses_6678fe5a,
   uses_728a1686,
   uses_76408cdd,
   uses_7d37a4e3,
@@ -366,20 +385,23 @@ enum Interface : uint16_t {
   uses_c5f3d0a7,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_0954034d
+  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_001d0da8
+  {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_eb953bf2, needs_a07ff719},  // uses_0954034d
   {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_16bit)},  // uses_16538c4a
   {&binds_d68b186b, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_1f2e9f38
-  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_21284fba
+  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_eb953bf2, needs_2781199c},  // uses_21284fba
   {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_2a948fb7
   {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_32215432
+  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_3c1a6ff4
   {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_633927fe
+  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_6678fe5a
   {&binds_d68b186b, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_728a1686
   {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_76408cdd
   {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_7d37a4e3
   {&binds_d68b186b, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_8b7e73e7
   {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_aeff6953
-  {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_bdad8d62
-  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_c4ff1f01
+  {&binds_c98b38d9, workgroup_eef95ca1, shared_bytes_fe6cce36, needs_a07ff719},  // uses_bdad8d62
+  {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_fe6cce36, needs_2781199c},  // uses_c4ff1f01
   {&binds_7e38c21e, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit)},  // uses_c5f3d0a7
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -388,96 +410,312 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.forward.packed_4c.strided.f16.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, f16, 4, 4, Staging::shared, Dot::packed, 32}, uses_bdad8d62},
-    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::packed, 32}, uses_0954034d},
-    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::scalar, 32}, uses_16538c4a},
-    {"conv_tile.forward.packed_4c.strided.f32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, f32, 4, 4, Staging::shared, Dot::packed, 32}, uses_633927fe},
-    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::packed, 32}, uses_2a948fb7},
-    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_aeff6953},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_c4ff1f01},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_21284fba},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c5f3d0a7},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.forward.strided.strided.i32.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
-    {"conv_tile.forward.strided.strided.i32.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
-    {"conv_tile.forward.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
-    {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_c4ff1f01},
-    {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_21284fba},
-    {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c5f3d0a7},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.transposed.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
-    {"conv_tile.transposed.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
-    {"conv_tile.transposed.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_c4ff1f01},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_21284fba},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c5f3d0a7},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.transposed.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
-    {"conv_tile.transposed.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
-    {"conv_tile.transposed.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.transposed.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
-    {"conv_tile.transposed.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
-    {"conv_tile.transposed.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_32215432},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_76408cdd},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_7d37a4e3},
-    {"conv_tile.transposed.strided.strided.i32.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b7e73e7},
-    {"conv_tile.transposed.strided.strided.i32.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_1f2e9f38},
-    {"conv_tile.transposed.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_728a1686},
-    {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_c4ff1f01},
-    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_21284fba},
-    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c5f3d0a7},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_32215432},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_76408cdd},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_7d37a4e3},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_32215432},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_76408cdd},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_7d37a4e3},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_32215432},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_76408cdd},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_7d37a4e3},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4c, strided, f16, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_bdad8d62},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_0954034d},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_16538c4a},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4c, strided, f32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_633927fe},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_2a948fb7},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_aeff6953},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_8b7e73e7},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_1f2e9f38},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_728a1686},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_c4ff1f01},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32.by_words",
+        {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_001d0da8},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_21284fba},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32.by_words",
+        {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_6678fe5a},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_c5f3d0a7},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32.by_words",
+        {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::by_words},
+        uses_3c1a6ff4},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_32215432},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_76408cdd},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_7d37a4e3},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_32215432},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_76408cdd},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32,
+        StorageAccess::native}, uses_7d37a4e3},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_8b7e73e7},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_1f2e9f38},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_728a1686},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_32215432},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_76408cdd},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_7d37a4e3},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_32215432},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_76408cdd},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32,
+        StorageAccess::native}, uses_7d37a4e3},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n4.shared.packed.step32",
+        {Direction::forward, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_8b7e73e7},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.packed.step32",
+        {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_1f2e9f38},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.scalar.step32",
+        {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_728a1686},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n4.shared.packed.step32",
+        {Direction::forward, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_32215432},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.packed.step32",
+        {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_76408cdd},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.scalar.step32",
+        {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_7d37a4e3},
+    {"conv_tile.forward.strided.strided.i32.m4n4.shared.packed.step32",
+        {Direction::forward, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_8b7e73e7},
+    {"conv_tile.forward.strided.strided.i32.m4n8.shared.packed.step32",
+        {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_1f2e9f38},
+    {"conv_tile.forward.strided.strided.i32.m4n8.shared.scalar.step32",
+        {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_728a1686},
+    {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32",
+        {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_c4ff1f01},
+    {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32.by_words",
+        {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_001d0da8},
+    {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32",
+        {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_21284fba},
+    {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32.by_words",
+        {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_6678fe5a},
+    {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32",
+        {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_c5f3d0a7},
+    {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32.by_words",
+        {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::by_words},
+        uses_3c1a6ff4},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n4.shared.packed.step32",
+        {Direction::transposed, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_32215432},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.packed.step32",
+        {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32",
+        {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32,
+        StorageAccess::native}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32",
+        {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_32215432},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32",
+        {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32",
+        {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32,
+        StorageAccess::native}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32",
+        {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_32215432},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32",
+        {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32",
+        {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32,
+        StorageAccess::native}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4c.strided.i32.m4n4.shared.packed.step32",
+        {Direction::transposed, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_8b7e73e7},
+    {"conv_tile.transposed.packed_4c.strided.i32.m4n8.shared.packed.step32",
+        {Direction::transposed, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_1f2e9f38},
+    {"conv_tile.transposed.packed_4c.strided.i32.m4n8.shared.scalar.step32",
+        {Direction::transposed, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_728a1686},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32",
+        {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_c4ff1f01},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32.by_words",
+        {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32,
+        StorageAccess::by_words}, uses_001d0da8},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32",
+        {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_21284fba},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32.by_words",
+        {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32,
+        StorageAccess::by_words}, uses_6678fe5a},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32",
+        {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_c5f3d0a7},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32.by_words",
+        {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32,
+        StorageAccess::by_words}, uses_3c1a6ff4},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32",
+        {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_32215432},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32",
+        {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32",
+        {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32,
+        StorageAccess::native}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32",
+        {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_32215432},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32",
+        {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32",
+        {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32,
+        StorageAccess::native}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4c1w.strided.i32.m4n4.shared.packed.step32",
+        {Direction::transposed, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_8b7e73e7},
+    {"conv_tile.transposed.packed_4c1w.strided.i32.m4n8.shared.packed.step32",
+        {Direction::transposed, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_1f2e9f38},
+    {"conv_tile.transposed.packed_4c1w.strided.i32.m4n8.shared.scalar.step32",
+        {Direction::transposed, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32,
+        StorageAccess::native}, uses_728a1686},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32",
+        {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_32215432},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32",
+        {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32",
+        {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32,
+        StorageAccess::native}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32",
+        {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_32215432},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32",
+        {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_76408cdd},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32",
+        {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32,
+        StorageAccess::native}, uses_7d37a4e3},
+    {"conv_tile.transposed.packed_4w4c.strided.i32.m4n4.shared.packed.step32",
+        {Direction::transposed, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_8b7e73e7},
+    {"conv_tile.transposed.packed_4w4c.strided.i32.m4n8.shared.packed.step32",
+        {Direction::transposed, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32,
+        StorageAccess::native}, uses_1f2e9f38},
+    {"conv_tile.transposed.packed_4w4c.strided.i32.m4n8.shared.scalar.step32",
+        {Direction::transposed, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32,
+        StorageAccess::native}, uses_728a1686},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n4.shared.packed.step32",
+        {Direction::transposed, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_32215432},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.packed.step32",
+        {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_76408cdd},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.scalar.step32",
+        {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_7d37a4e3},
+    {"conv_tile.transposed.strided.strided.i32.m4n4.shared.packed.step32",
+        {Direction::transposed, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_8b7e73e7},
+    {"conv_tile.transposed.strided.strided.i32.m4n8.shared.packed.step32",
+        {Direction::transposed, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_1f2e9f38},
+    {"conv_tile.transposed.strided.strided.i32.m4n8.shared.scalar.step32",
+        {Direction::transposed, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_728a1686},
+    {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32",
+        {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_c4ff1f01},
+    {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32.by_words",
+        {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_001d0da8},
+    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32",
+        {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_21284fba},
+    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32.by_words",
+        {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_6678fe5a},
+    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32",
+        {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_c5f3d0a7},
+    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32.by_words",
+        {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::by_words},
+        uses_3c1a6ff4},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -495,6 +733,7 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .conditions = kConditions,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 6,
@@ -505,11 +744,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::conv_tile

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
-#include "runtime/library/required.h"
+#include "qgen/kernels.h"
 #include "words.h"
 
 namespace qgen::generated::conv_tile {
@@ -110,6 +109,11 @@ enum class Dot : uint8_t {
   scalar,
 };
 
+enum class StorageAccess : uint8_t {
+  native,
+  by_words,
+};
+
 // What tells one module from another.
 struct Parameters {
   Direction direction;
@@ -121,6 +125,7 @@ struct Parameters {
   Staging staging;
   Dot dot;
   uint32_t step;
+  StorageAccess storage_access;
 };
 
 // Chosen when a pipeline is made.
@@ -232,8 +237,11 @@ enum class Variant : uint16_t {
   forward_packed_4c_strided_i32_m4n8_shared_packed_step32,
   forward_packed_4c_strided_i32_m4n8_shared_scalar_step32,
   forward_packed_4c_strided_i8_m4n4_shared_packed_step32,
+  forward_packed_4c_strided_i8_m4n4_shared_packed_step32_by_words,
   forward_packed_4c_strided_i8_m4n8_shared_packed_step32,
+  forward_packed_4c_strided_i8_m4n8_shared_packed_step32_by_words,
   forward_packed_4c_strided_i8_m4n8_shared_scalar_step32,
+  forward_packed_4c_strided_i8_m4n8_shared_scalar_step32_by_words,
   forward_packed_4c1w_packed_4c_i8_m4n4_shared_packed_step32,
   forward_packed_4c1w_packed_4c_i8_m4n8_shared_packed_step32,
   forward_packed_4c1w_packed_4c_i8_m4n8_shared_scalar_step32,
@@ -259,8 +267,11 @@ enum class Variant : uint16_t {
   forward_strided_strided_i32_m4n8_shared_packed_step32,
   forward_strided_strided_i32_m4n8_shared_scalar_step32,
   forward_strided_strided_i8_m4n4_shared_packed_step32,
+  forward_strided_strided_i8_m4n4_shared_packed_step32_by_words,
   forward_strided_strided_i8_m4n8_shared_packed_step32,
+  forward_strided_strided_i8_m4n8_shared_packed_step32_by_words,
   forward_strided_strided_i8_m4n8_shared_scalar_step32,
+  forward_strided_strided_i8_m4n8_shared_scalar_step32_by_words,
   transposed_packed_4c_packed_4c_i8_m4n4_shared_packed_step32,
   transposed_packed_4c_packed_4c_i8_m4n8_shared_packed_step32,
   transposed_packed_4c_packed_4c_i8_m4n8_shared_scalar_step32,
@@ -274,8 +285,11 @@ enum class Variant : uint16_t {
   transposed_packed_4c_strided_i32_m4n8_shared_packed_step32,
   transposed_packed_4c_strided_i32_m4n8_shared_scalar_step32,
   transposed_packed_4c_strided_i8_m4n4_shared_packed_step32,
+  transposed_packed_4c_strided_i8_m4n4_shared_packed_step32_by_words,
   transposed_packed_4c_strided_i8_m4n8_shared_packed_step32,
+  transposed_packed_4c_strided_i8_m4n8_shared_packed_step32_by_words,
   transposed_packed_4c_strided_i8_m4n8_shared_scalar_step32,
+  transposed_packed_4c_strided_i8_m4n8_shared_scalar_step32_by_words,
   transposed_packed_4c1w_packed_4c_i8_m4n4_shared_packed_step32,
   transposed_packed_4c1w_packed_4c_i8_m4n8_shared_packed_step32,
   transposed_packed_4c1w_packed_4c_i8_m4n8_shared_scalar_step32,
@@ -301,10 +315,13 @@ enum class Variant : uint16_t {
   transposed_strided_strided_i32_m4n8_shared_packed_step32,
   transposed_strided_strided_i32_m4n8_shared_scalar_step32,
   transposed_strided_strided_i8_m4n4_shared_packed_step32,
+  transposed_strided_strided_i8_m4n4_shared_packed_step32_by_words,
   transposed_strided_strided_i8_m4n8_shared_packed_step32,
+  transposed_strided_strided_i8_m4n8_shared_packed_step32_by_words,
   transposed_strided_strided_i8_m4n8_shared_scalar_step32,
+  transposed_strided_strided_i8_m4n8_shared_scalar_step32_by_words,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::transposed_strided_strided_i8_m4n8_shared_scalar_step32) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::transposed_strided_strided_i8_m4n8_shared_scalar_step32_by_words) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

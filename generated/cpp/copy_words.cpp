@@ -2,8 +2,7 @@
 #include "copy_words.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::copy_words {
 namespace {
@@ -76,25 +75,15 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Real term1;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(specialization.items) / Real(1000.0)};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real problem_term1 = Real(device.launch_us) + 8 * Integer(problem.numel) / Real(device.bytes_per_us);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = problem_term1 + kernel.term1;
-  }
+  return Real(device.launch_us) + 8 * Integer(problem.numel) / Real(device.bytes_per_us)
+      + Integer(specialization.items) / Real(1000.0);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -107,13 +96,13 @@ constexpr InterfaceInfo binds_b9561d4f = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_888ee923,
 };
-constexpr uint32_t workgroup_0bc774c3[][3] = {{256, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_73153f5a,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_b9561d4f, workgroup_0bc774c3, shared_bytes_b298d5f6},  // uses_73153f5a
+  {&binds_b9561d4f, workgroup_d4b360f5, shared_bytes_bb241055},  // uses_73153f5a
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -144,8 +133,7 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 }  // namespace qgen::generated::copy_words

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
-#include "runtime/library/required.h"
+#include "qgen/kernels.h"
 
 namespace qgen::generated::copy_words {
 

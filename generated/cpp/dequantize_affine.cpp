@@ -2,9 +2,7 @@
 #include "dequantize_affine.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::dequantize_affine {
 namespace {
@@ -48,6 +46,7 @@ enum class Name : uint16_t {
   input_storage,
   output_storage,
   vec,
+  storage_access,
   workgroup,
   items,
   numel,
@@ -71,12 +70,18 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"input_storage", table::kStorages},
   {"output_storage", table::kStorages},
   {"vec", {}},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
   {"items", {}},
 });
@@ -89,11 +94,12 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_storage: return table::word(parameters->input_storage);
     case Name::output_storage: return table::word(parameters->output_storage);
     case Name::vec: return parameters->vec;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
     default: break;
   }
-  return table::value_behind_own(name - 7, kFields, scope);
+  return table::value_behind_own(name - 8, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -114,6 +120,29 @@ int first_failing(const SelectionScope& scope) {
   return table::first_false({
       Integer(parameters.vec) == 1 || Integer(problem.is_dense) == 1 || Integer(problem.image_steps) > 0,
       Integer(specialization.items) == 1 || !takes_words || Integer(problem.distance) > 0,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not (bytes(input_dtype) == 2 and input_storage == buffer or bytes(output_dtype) == "
+      "2 and output_storage == buffer)", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not (bytes(input_dtype) == 1 and input_storage == buffer)", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = Integer(bytes(parameters.input_dtype)) == 1 && parameters.input_storage == Storage::buffer;
+  const bool has_halves = (Integer(bytes(parameters.input_dtype)) == 2 && parameters.input_storage == Storage::buffer)
+      || (Integer(bytes(parameters.output_dtype)) == 2 && parameters.output_storage == Storage::buffer);
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -152,49 +181,29 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer term2;
-  Integer items;
-  Integer vec;
-  Integer workgroup;
-  Integer term3;
-  Integer term4;
-  Real term5;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(parameters.vec) == 4, .term2 = Integer(specialization.items) > 1,
-      .items = specialization.items, .vec = parameters.vec, .workgroup = specialization.workgroup,
-      .term3 = Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype)),
-      .term4 = 5 - Integer(parameters.vec),
-      .term5 = Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0)};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0;
   const Integer words = ceil_div(Integer(problem.numel), 4);
-  const bool problem_term1 = Integer(problem.image_steps) == 0;
-  const bool problem_term2 = Integer(problem.image_steps) > 0
-      || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0);
-  for (const CostTerms& kernel : kernels) {
-    const bool takes_words = (kernel.term1 != 0) && problem_term1;
-    const Integer invocations = choose(takes_words && (kernel.term2 != 0),
-        ceil_div(words, Integer(kernel.items) * Integer(problem.distance)) * Integer(problem.distance),
-        ceil_div(max(ceil_div(Integer(problem.numel), Integer(kernel.vec)), Integer(problem.image_steps)),
-        Integer(kernel.items)));
-    const Integer workgroups = ceil_div(invocations, Integer(kernel.workgroup));
-    const Integer blocks_made = choose((kernel.term1 != 0) && problem_term2, Integer(4), Integer(1));
-    const Real moving = Integer(problem.numel) * kernel.term3 / Real(device.bytes_per_us) * kernel.term4
-        + workgroups * Real(0.02) / Integer(device.compute_units) + kernel.term5;
-    *to++ = Real(device.launch_us) + moving + invocations * (20 + 20 * blocks_made) * 2 / Real(device.f32_ops_per_us);
-  }
+  const Integer invocations = choose(takes_words && Integer(specialization.items) > 1,
+      ceil_div(words, Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance),
+      ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)),
+      Integer(specialization.items)));
+  const Integer workgroups = ceil_div(invocations, Integer(specialization.workgroup));
+  const Integer blocks_made = choose(Integer(parameters.vec) == 4
+      && (Integer(problem.image_steps) > 0 || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0)),
+      Integer(4), Integer(1));
+  const Real moving = Integer(problem.numel)
+      * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
+      * (5 - Integer(parameters.vec)) + workgroups * Real(0.02) / Integer(device.compute_units)
+      + Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + moving + invocations * (20 + 20 * blocks_made) * 2 / Real(device.f32_ops_per_us);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_c771a52a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
@@ -211,20 +220,7 @@ constexpr InterfaceInfo binds_b9420131 = {
     .specialization = slots_888ee923,
 };
 constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
-constexpr BindingInfo bindings_43bf5063[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::scale, Access::read),
-  table::buffer(2, Operand::zero_point, Access::read),
-  table::buffer(3, Operand::output, Access::write),
-  table::problem_buffer(4),
-};
-constexpr InterfaceInfo binds_bf7888d7 = {
-    .bindings = bindings_43bf5063,
-    .problem_buffer = problem_buffer_87f7babd,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 constexpr BindingInfo bindings_14085fc1[] = {
   table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
@@ -238,6 +234,20 @@ constexpr InterfaceInfo binds_d903d79c = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
+constexpr BindingInfo bindings_43bf5063[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+  table::problem_buffer(4),
+};
+constexpr InterfaceInfo binds_bf7888d7 = {
+    .bindings = bindings_43bf5063,
+    .problem_buffer = problem_buffer_87f7babd,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+constexpr FeatureMask needs_e1c1566d = bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit);
 constexpr BindingInfo bindings_f9400cc2[] = {
   table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
@@ -253,8 +263,10 @@ constexpr InterfaceInfo binds_a4f96644 = {
 };
 enum Interface : uint16_t {
   uses_129231e1,
+  uses_12e0fce7,
   uses_1ce62bb8,
   uses_1ff1f47e,
+  uses_2cea921a,
   uses_41bce0c4,
   uses_434e224e,
   uses_5c1234f8,
@@ -265,27 +277,31 @@ enum Interface : uint16_t {
   uses_d8f36d15,
   uses_e0019a56,
   uses_e0f4ad49,
+  uses_e29b703e,
   uses_eea00e9d,
   uses_fb67979a,
   uses_feecdd13,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_129231e1
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_1ce62bb8
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_1ff1f47e
-  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_41bce0c4
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_434e224e
-  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_5c1234f8
-  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_81b1beae
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_873d0b40
-  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_8cff0000
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_c76ff5f3
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_d8f36d15
-  {&binds_a4f96644, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_e0019a56
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_e0f4ad49
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_eea00e9d
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_fb67979a
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_feecdd13
+  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_129231e1
+  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_12e0fce7
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_1ce62bb8
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_1ff1f47e
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_2cea921a
+  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_41bce0c4
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_434e224e
+  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_5c1234f8
+  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_81b1beae
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_873d0b40
+  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_8cff0000
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_c76ff5f3
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, needs_e1c1566d},  // uses_d8f36d15
+  {&binds_a4f96644, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_e0019a56
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_e0f4ad49
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_e29b703e
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_eea00e9d
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, needs_e1c1566d},  // uses_fb67979a
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_feecdd13
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -293,46 +309,126 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"dequantize_affine.i16.f16.buffer.buffer.vec1", {i16, f16, buffer, buffer, 1}, uses_1ff1f47e},
-    {"dequantize_affine.i16.f16.buffer.buffer.vec4", {i16, f16, buffer, buffer, 4}, uses_434e224e},
-    {"dequantize_affine.i16.f16.buffer.texture3d.vec4", {i16, f16, buffer, texture3d, 4}, uses_5c1234f8},
-    {"dequantize_affine.i16.f16.texture3d.buffer.vec4", {i16, f16, texture3d, buffer, 4}, uses_81b1beae},
-    {"dequantize_affine.i16.f16.texture3d.texture3d.vec4", {i16, f16, texture3d, texture3d, 4}, uses_e0019a56},
-    {"dequantize_affine.i16.f32.buffer.buffer.vec1", {i16, f32, buffer, buffer, 1}, uses_873d0b40},
-    {"dequantize_affine.i16.f32.buffer.buffer.vec4", {i16, f32, buffer, buffer, 4}, uses_feecdd13},
-    {"dequantize_affine.i16.f32.buffer.texture3d.vec4", {i16, f32, buffer, texture3d, 4}, uses_5c1234f8},
-    {"dequantize_affine.i16.f32.texture3d.buffer.vec4", {i16, f32, texture3d, buffer, 4}, uses_41bce0c4},
-    {"dequantize_affine.i16.f32.texture3d.texture3d.vec4", {i16, f32, texture3d, texture3d, 4}, uses_e0019a56},
-    {"dequantize_affine.i32.f16.buffer.buffer.vec1", {i32, f16, buffer, buffer, 1}, uses_1ff1f47e},
-    {"dequantize_affine.i32.f16.buffer.buffer.vec4", {i32, f16, buffer, buffer, 4}, uses_434e224e},
-    {"dequantize_affine.i32.f16.buffer.texture3d.vec4", {i32, f16, buffer, texture3d, 4}, uses_8cff0000},
-    {"dequantize_affine.i32.f16.texture3d.buffer.vec4", {i32, f16, texture3d, buffer, 4}, uses_81b1beae},
-    {"dequantize_affine.i32.f16.texture3d.texture3d.vec4", {i32, f16, texture3d, texture3d, 4}, uses_e0019a56},
-    {"dequantize_affine.i32.f32.buffer.buffer.vec1", {i32, f32, buffer, buffer, 1}, uses_1ce62bb8},
-    {"dequantize_affine.i32.f32.buffer.buffer.vec4", {i32, f32, buffer, buffer, 4}, uses_c76ff5f3},
-    {"dequantize_affine.i32.f32.buffer.texture3d.vec4", {i32, f32, buffer, texture3d, 4}, uses_8cff0000},
-    {"dequantize_affine.i32.f32.texture3d.buffer.vec4", {i32, f32, texture3d, buffer, 4}, uses_41bce0c4},
-    {"dequantize_affine.i32.f32.texture3d.texture3d.vec4", {i32, f32, texture3d, texture3d, 4}, uses_e0019a56},
-    {"dequantize_affine.i8.f16.buffer.buffer.vec1", {i8, f16, buffer, buffer, 1}, uses_fb67979a},
-    {"dequantize_affine.i8.f16.buffer.buffer.vec4", {i8, f16, buffer, buffer, 4}, uses_d8f36d15},
-    {"dequantize_affine.i8.f16.buffer.texture3d.vec4", {i8, f16, buffer, texture3d, 4}, uses_129231e1},
-    {"dequantize_affine.i8.f16.texture3d.buffer.vec4", {i8, f16, texture3d, buffer, 4}, uses_81b1beae},
-    {"dequantize_affine.i8.f16.texture3d.texture3d.vec4", {i8, f16, texture3d, texture3d, 4}, uses_e0019a56},
-    {"dequantize_affine.i8.f32.buffer.buffer.vec1", {i8, f32, buffer, buffer, 1}, uses_eea00e9d},
-    {"dequantize_affine.i8.f32.buffer.buffer.vec4", {i8, f32, buffer, buffer, 4}, uses_e0f4ad49},
-    {"dequantize_affine.i8.f32.buffer.texture3d.vec4", {i8, f32, buffer, texture3d, 4}, uses_129231e1},
-    {"dequantize_affine.i8.f32.texture3d.buffer.vec4", {i8, f32, texture3d, buffer, 4}, uses_41bce0c4},
-    {"dequantize_affine.i8.f32.texture3d.texture3d.vec4", {i8, f32, texture3d, texture3d, 4}, uses_e0019a56},
-    {"dequantize_affine.u8.f16.buffer.buffer.vec1", {u8, f16, buffer, buffer, 1}, uses_fb67979a},
-    {"dequantize_affine.u8.f16.buffer.buffer.vec4", {u8, f16, buffer, buffer, 4}, uses_d8f36d15},
-    {"dequantize_affine.u8.f16.buffer.texture3d.vec4", {u8, f16, buffer, texture3d, 4}, uses_129231e1},
-    {"dequantize_affine.u8.f16.texture3d.buffer.vec4", {u8, f16, texture3d, buffer, 4}, uses_81b1beae},
-    {"dequantize_affine.u8.f16.texture3d.texture3d.vec4", {u8, f16, texture3d, texture3d, 4}, uses_e0019a56},
-    {"dequantize_affine.u8.f32.buffer.buffer.vec1", {u8, f32, buffer, buffer, 1}, uses_eea00e9d},
-    {"dequantize_affine.u8.f32.buffer.buffer.vec4", {u8, f32, buffer, buffer, 4}, uses_e0f4ad49},
-    {"dequantize_affine.u8.f32.buffer.texture3d.vec4", {u8, f32, buffer, texture3d, 4}, uses_129231e1},
-    {"dequantize_affine.u8.f32.texture3d.buffer.vec4", {u8, f32, texture3d, buffer, 4}, uses_41bce0c4},
-    {"dequantize_affine.u8.f32.texture3d.texture3d.vec4", {u8, f32, texture3d, texture3d, 4}, uses_e0019a56},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec1", {i16, f16, buffer, buffer, 1, StorageAccess::native},
+        uses_1ff1f47e},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec1.by_words", {i16, f16, buffer, buffer, 1, StorageAccess::by_words},
+        uses_e29b703e},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec4", {i16, f16, buffer, buffer, 4, StorageAccess::native},
+        uses_434e224e},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec4.by_words", {i16, f16, buffer, buffer, 4, StorageAccess::by_words},
+        uses_2cea921a},
+    {"dequantize_affine.i16.f16.buffer.texture3d.vec4", {i16, f16, buffer, texture3d, 4, StorageAccess::native},
+        uses_5c1234f8},
+    {"dequantize_affine.i16.f16.buffer.texture3d.vec4.by_words",
+        {i16, f16, buffer, texture3d, 4, StorageAccess::by_words}, uses_8cff0000},
+    {"dequantize_affine.i16.f16.texture3d.buffer.vec4", {i16, f16, texture3d, buffer, 4, StorageAccess::native},
+        uses_81b1beae},
+    {"dequantize_affine.i16.f16.texture3d.buffer.vec4.by_words",
+        {i16, f16, texture3d, buffer, 4, StorageAccess::by_words}, uses_12e0fce7},
+    {"dequantize_affine.i16.f16.texture3d.texture3d.vec4", {i16, f16, texture3d, texture3d, 4, StorageAccess::native},
+        uses_e0019a56},
+    {"dequantize_affine.i16.f32.buffer.buffer.vec1", {i16, f32, buffer, buffer, 1, StorageAccess::native},
+        uses_873d0b40},
+    {"dequantize_affine.i16.f32.buffer.buffer.vec1.by_words", {i16, f32, buffer, buffer, 1, StorageAccess::by_words},
+        uses_1ce62bb8},
+    {"dequantize_affine.i16.f32.buffer.buffer.vec4", {i16, f32, buffer, buffer, 4, StorageAccess::native},
+        uses_feecdd13},
+    {"dequantize_affine.i16.f32.buffer.buffer.vec4.by_words", {i16, f32, buffer, buffer, 4, StorageAccess::by_words},
+        uses_c76ff5f3},
+    {"dequantize_affine.i16.f32.buffer.texture3d.vec4", {i16, f32, buffer, texture3d, 4, StorageAccess::native},
+        uses_5c1234f8},
+    {"dequantize_affine.i16.f32.buffer.texture3d.vec4.by_words",
+        {i16, f32, buffer, texture3d, 4, StorageAccess::by_words}, uses_8cff0000},
+    {"dequantize_affine.i16.f32.texture3d.buffer.vec4", {i16, f32, texture3d, buffer, 4, StorageAccess::native},
+        uses_41bce0c4},
+    {"dequantize_affine.i16.f32.texture3d.texture3d.vec4", {i16, f32, texture3d, texture3d, 4, StorageAccess::native},
+        uses_e0019a56},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec1", {i32, f16, buffer, buffer, 1, StorageAccess::native},
+        uses_1ff1f47e},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec1.by_words", {i32, f16, buffer, buffer, 1, StorageAccess::by_words},
+        uses_e29b703e},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec4", {i32, f16, buffer, buffer, 4, StorageAccess::native},
+        uses_434e224e},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec4.by_words", {i32, f16, buffer, buffer, 4, StorageAccess::by_words},
+        uses_2cea921a},
+    {"dequantize_affine.i32.f16.buffer.texture3d.vec4", {i32, f16, buffer, texture3d, 4, StorageAccess::native},
+        uses_8cff0000},
+    {"dequantize_affine.i32.f16.texture3d.buffer.vec4", {i32, f16, texture3d, buffer, 4, StorageAccess::native},
+        uses_81b1beae},
+    {"dequantize_affine.i32.f16.texture3d.buffer.vec4.by_words",
+        {i32, f16, texture3d, buffer, 4, StorageAccess::by_words}, uses_12e0fce7},
+    {"dequantize_affine.i32.f16.texture3d.texture3d.vec4", {i32, f16, texture3d, texture3d, 4, StorageAccess::native},
+        uses_e0019a56},
+    {"dequantize_affine.i32.f32.buffer.buffer.vec1", {i32, f32, buffer, buffer, 1, StorageAccess::native},
+        uses_1ce62bb8},
+    {"dequantize_affine.i32.f32.buffer.buffer.vec4", {i32, f32, buffer, buffer, 4, StorageAccess::native},
+        uses_c76ff5f3},
+    {"dequantize_affine.i32.f32.buffer.texture3d.vec4", {i32, f32, buffer, texture3d, 4, StorageAccess::native},
+        uses_8cff0000},
+    {"dequantize_affine.i32.f32.texture3d.buffer.vec4", {i32, f32, texture3d, buffer, 4, StorageAccess::native},
+        uses_41bce0c4},
+    {"dequantize_affine.i32.f32.texture3d.texture3d.vec4", {i32, f32, texture3d, texture3d, 4, StorageAccess::native},
+        uses_e0019a56},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec1", {i8, f16, buffer, buffer, 1, StorageAccess::native}, uses_fb67979a},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec1.by_words", {i8, f16, buffer, buffer, 1, StorageAccess::by_words},
+        uses_e29b703e},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec4", {i8, f16, buffer, buffer, 4, StorageAccess::native}, uses_d8f36d15},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec4.by_words", {i8, f16, buffer, buffer, 4, StorageAccess::by_words},
+        uses_2cea921a},
+    {"dequantize_affine.i8.f16.buffer.texture3d.vec4", {i8, f16, buffer, texture3d, 4, StorageAccess::native},
+        uses_129231e1},
+    {"dequantize_affine.i8.f16.buffer.texture3d.vec4.by_words",
+        {i8, f16, buffer, texture3d, 4, StorageAccess::by_words}, uses_8cff0000},
+    {"dequantize_affine.i8.f16.texture3d.buffer.vec4", {i8, f16, texture3d, buffer, 4, StorageAccess::native},
+        uses_81b1beae},
+    {"dequantize_affine.i8.f16.texture3d.buffer.vec4.by_words",
+        {i8, f16, texture3d, buffer, 4, StorageAccess::by_words}, uses_12e0fce7},
+    {"dequantize_affine.i8.f16.texture3d.texture3d.vec4", {i8, f16, texture3d, texture3d, 4, StorageAccess::native},
+        uses_e0019a56},
+    {"dequantize_affine.i8.f32.buffer.buffer.vec1", {i8, f32, buffer, buffer, 1, StorageAccess::native}, uses_eea00e9d},
+    {"dequantize_affine.i8.f32.buffer.buffer.vec1.by_words", {i8, f32, buffer, buffer, 1, StorageAccess::by_words},
+        uses_1ce62bb8},
+    {"dequantize_affine.i8.f32.buffer.buffer.vec4", {i8, f32, buffer, buffer, 4, StorageAccess::native}, uses_e0f4ad49},
+    {"dequantize_affine.i8.f32.buffer.buffer.vec4.by_words", {i8, f32, buffer, buffer, 4, StorageAccess::by_words},
+        uses_c76ff5f3},
+    {"dequantize_affine.i8.f32.buffer.texture3d.vec4", {i8, f32, buffer, texture3d, 4, StorageAccess::native},
+        uses_129231e1},
+    {"dequantize_affine.i8.f32.buffer.texture3d.vec4.by_words",
+        {i8, f32, buffer, texture3d, 4, StorageAccess::by_words}, uses_8cff0000},
+    {"dequantize_affine.i8.f32.texture3d.buffer.vec4", {i8, f32, texture3d, buffer, 4, StorageAccess::native},
+        uses_41bce0c4},
+    {"dequantize_affine.i8.f32.texture3d.texture3d.vec4", {i8, f32, texture3d, texture3d, 4, StorageAccess::native},
+        uses_e0019a56},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec1", {u8, f16, buffer, buffer, 1, StorageAccess::native}, uses_fb67979a},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec1.by_words", {u8, f16, buffer, buffer, 1, StorageAccess::by_words},
+        uses_e29b703e},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec4", {u8, f16, buffer, buffer, 4, StorageAccess::native}, uses_d8f36d15},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec4.by_words", {u8, f16, buffer, buffer, 4, StorageAccess::by_words},
+        uses_2cea921a},
+    {"dequantize_affine.u8.f16.buffer.texture3d.vec4", {u8, f16, buffer, texture3d, 4, StorageAccess::native},
+        uses_129231e1},
+    {"dequantize_affine.u8.f16.buffer.texture3d.vec4.by_words",
+        {u8, f16, buffer, texture3d, 4, StorageAccess::by_words}, uses_8cff0000},
+    {"dequantize_affine.u8.f16.texture3d.buffer.vec4", {u8, f16, texture3d, buffer, 4, StorageAccess::native},
+        uses_81b1beae},
+    {"dequantize_affine.u8.f16.texture3d.buffer.vec4.by_words",
+        {u8, f16, texture3d, buffer, 4, StorageAccess::by_words}, uses_12e0fce7},
+    {"dequantize_affine.u8.f16.texture3d.texture3d.vec4", {u8, f16, texture3d, texture3d, 4, StorageAccess::native},
+        uses_e0019a56},
+    {"dequantize_affine.u8.f32.buffer.buffer.vec1", {u8, f32, buffer, buffer, 1, StorageAccess::native}, uses_eea00e9d},
+    {"dequantize_affine.u8.f32.buffer.buffer.vec1.by_words", {u8, f32, buffer, buffer, 1, StorageAccess::by_words},
+        uses_1ce62bb8},
+    {"dequantize_affine.u8.f32.buffer.buffer.vec4", {u8, f32, buffer, buffer, 4, StorageAccess::native}, uses_e0f4ad49},
+    {"dequantize_affine.u8.f32.buffer.buffer.vec4.by_words", {u8, f32, buffer, buffer, 4, StorageAccess::by_words},
+        uses_c76ff5f3},
+    {"dequantize_affine.u8.f32.buffer.texture3d.vec4", {u8, f32, buffer, texture3d, 4, StorageAccess::native},
+        uses_129231e1},
+    {"dequantize_affine.u8.f32.buffer.texture3d.vec4.by_words",
+        {u8, f32, buffer, texture3d, 4, StorageAccess::by_words}, uses_8cff0000},
+    {"dequantize_affine.u8.f32.texture3d.buffer.vec4", {u8, f32, texture3d, buffer, 4, StorageAccess::native},
+        uses_41bce0c4},
+    {"dequantize_affine.u8.f32.texture3d.texture3d.vec4", {u8, f32, texture3d, texture3d, 4, StorageAccess::native},
+        uses_e0019a56},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -342,12 +438,13 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "dequantize_affine",
-    .summary = "integer to real, one scale and zero point per block",
+    .summary = "dequantizes, with one scale and zero point per block",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -356,9 +453,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -379,11 +476,11 @@ constexpr TensorInfo kDequantizeAffineTensors[] = {
   },
   {
     .name = "scale", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32), .shapes = kInputShapes,
-    .help = "one a block",
+    .help = "one per block",
   },
   {
     .name = "zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::i32),
-    .shapes = kInputShapes, .help = "one a block, or one for all; without: 0",
+    .shapes = kInputShapes, .help = "one per block, or one for all; if omitted: 0",
   },
   {
     .name = "output", .operand = 3, .role = TensorInfo::Role::output, .has_view = true, .has_place = true,
@@ -395,11 +492,11 @@ constexpr TensorInfo kDequantizeAffineTensors[] = {
 constexpr AttributeInfo kDequantizeAffineAttributes[] = {
   {
     .name = "block_size", .kind = AttributeInfo::Kind::integers, .otherwise = "(from the scale's shape)",
-    .help = "of a block along each dimension", .unit = "elements",
+    .help = "the sides of a block, one per dimension", .unit = "elements",
   },
   {
     .name = "input_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "(the input's)",
-    .help = "if given, it must be the input's", .words = kInputDtypeChoices,
+    .help = "if given, it must be the input's dtype", .words = kInputDtypeChoices,
   },
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "f32", .help = "",
@@ -411,7 +508,7 @@ constexpr AttributeInfo kDequantizeAffineAttributes[] = {
   },
   {
     .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
-    .help = "the greatest integer of the input",
+    .help = "the largest integer of the input",
   },
 };
 
@@ -419,7 +516,7 @@ constexpr AttributeInfo kDequantizeAffineAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "dequantize_affine", .summary = "integer to real, one scale and zero point per block", .op = &op,
+    .name = "dequantize_affine", .summary = "dequantizes, with one scale and zero point per block", .op = &op,
     .tensors = kDequantizeAffineTensors, .attributes = kDequantizeAffineAttributes,
   },
 };

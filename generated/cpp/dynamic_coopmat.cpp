@@ -2,8 +2,7 @@
 #include "dynamic_coopmat.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::dynamic_coopmat {
 namespace {
@@ -121,17 +120,15 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step.k + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.m * blocks.m * matrix.m) + 8 * (step.k / step.span) * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes",
+  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step.k + 16), subgroups.m * "
+      "subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.m * blocks.m * matrix.m) + 8 * (step.k / "
+      "step.span) * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step_k, Name::step_span,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
   {"not device.is_cpu or blocks.m == 1 and (step.k == 64 or step.span == 32) and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step_k, Name::step_span,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"not matrix.m > matrix.n or blocks.m == 1", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m>},
-  {"subgroups.m * subgroups.n > 4 or blocks.n == 2 and blocks.m <= 2",
-      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n>},
-  {"subgroups.m > 1 or blocks.m == 1", table::kNamesOf<Name::subgroups_m, Name::blocks_m>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -142,7 +139,6 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer spans = Integer(specialization.step_k) / Integer(specialization.step_span);
@@ -156,10 +152,25 @@ int first_failing_device(const SelectionScope& scope) {
           || (Integer(specialization.blocks_m) == 1
           && (Integer(specialization.step_k) == 64 || Integer(specialization.step_span) == 32)
           && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
-      !is_narrow || Integer(specialization.blocks_m) == 1,
-      Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4
-          || (Integer(specialization.blocks_n) == 2 && Integer(specialization.blocks_m) <= 2),
-      Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1,
+  });
+}
+
+constexpr std::string_view kOnHopper[] = {"hopper"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"matrix.m > matrix.n and blocks.m > 1 or subgroups.m == 1 and blocks.m > 1 or subgroups.m * subgroups.n <= 4 and "
+      "(blocks.n == 4 or blocks.m == 4)", kOnHopper,
+      "never the best, or at most 5 % faster, in 4 of 70 problems, 2026-11-25"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
+  return table::bits_of({
+      (is_narrow && Integer(specialization.blocks_m) > 1)
+          || (Integer(specialization.subgroups_m) == 1 && Integer(specialization.blocks_m) > 1)
+          || (Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4
+          && (Integer(specialization.blocks_n) == 4 || Integer(specialization.blocks_m) == 4)),
   });
 }
 
@@ -314,133 +325,55 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "dynamic_coopmat.begin_us", "dynamic_coopmat.step_us", "dynamic_coopmat.product_ops", "dynamic_coopmat.span_end",
-  "dynamic_coopmat.run_ops", "dynamic_coopmat.cache_speed", "dynamic_coopmat.sharing",
+  "dynamic_coopmat.run_ops", "dynamic_coopmat.cache_speedup", "dynamic_coopmat.exposed_share",
 };
 constexpr double kFitValues[] = {2.77, 0.197, 0.99, 47.3, 12.9, 1.85, 0.886};
 
 struct Fit {
-  double begin_us, step_us, product_ops, span_end, run_ops, cache_speed, sharing;
+  double begin_us;  // us: before the first tile
+  double step_us;  // us: that a step of k waits, whatever it multiplies
+  double product_ops;  // factor: operations of the matrix units per operation of a product
+  double span_end;  // elements of k: that the end of a span takes as long as
+  double run_ops;  // operations: for an output at the end of each run
+  double cache_speedup;  // factor: bandwidth of the caches that tiles are fetched from, relative to memory
+  double exposed_share;  // factor: share of a tile that other small workgroups of the compute unit do not hide
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
-// The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
-struct CostTerms {
-  Integer term1;
-  Real term2;
-  Integer term3;
-  Integer subgroups_workgroup;
-  Integer term4;
-  Integer rows;
-  Integer columns;
-  Integer step_k;
-  Integer term5;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  return {.term1 = rows * columns, .term2 = 1 + Real(fit.span_end) / Integer(specialization.step_span),
-      .term3 = Integer(specialization.subgroups_workgroup) <= 128,
-      .subgroups_workgroup = specialization.subgroups_workgroup, .term4 = Integer(bytes(parameters.output_dtype)),
-      .rows = rows, .columns = columns, .step_k = specialization.step_k, .term5 = rows + columns};
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer tiles = row_tiles * column_tiles;
+  const Integer cpu_factor = choose(device.is_cpu, Integer(32), Integer(1));
+  const Real tiles_us = (ceil_div(tiles * Integer(specialization.subgroups_workgroup),
+      256 * Integer(device.compute_units)) * ceil_div(Integer(problem.k), Integer(specialization.step_k))
+      * Real(fit.step_us)
+      + ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units)
+      * (rows * columns
+      * (Integer(problem.k) * (1 + Real(fit.span_end) / Integer(specialization.step_span)) * 2 * Real(fit.product_ops)
+      / Real(device.int8_matrix_ops_per_us) + Integer(problem.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us))
+      + Integer(problem.k) * (rows + columns) / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))
+      * choose(Integer(specialization.subgroups_workgroup) <= 128 && ceil_div(tiles, Integer(device.compute_units)) > 1,
+      Real(fit.exposed_share), 1)) * cpu_factor;
+  return Real(device.launch_us) + Real(fit.begin_us)
+      + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us))
+      + Integer(problem.m) * Integer(problem.n) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
+      + tiles_us;
 }
 
-struct Shared1 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term4)};
-  Real shared_term1;
-};
-void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  const Real problem_term1 = Real(device.launch_us) + Real(fit.begin_us)
-      + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us));
-  const Integer problem_term2 = Integer(problem.m) * Integer(problem.n);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = {.shared_term1 = problem_term1 + problem_term2 * kernel.term4 / Real(device.bytes_per_us)};
-  }
-}
-
-struct Shared2 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
-  Integer tiles;
-  Integer shared_term3;
-  bool shared_term5;
-};
-void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  for (const CostTerms& kernel : kernels) {
-    const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
-    const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
-    const Integer tiles = row_tiles * column_tiles;
-    *to++ = {.tiles = tiles,
-        .shared_term3 = ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units),
-        .shared_term5 = ceil_div(tiles, Integer(device.compute_units)) > 1};
-  }
-}
-
-struct Shared3 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, step_k)};
-  Integer shared_term2;
-};
-void find_shared3(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared3* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = {.shared_term2 = ceil_div(Integer(problem.k), Integer(kernel.step_k))};
-  }
-}
-
-struct Shared4 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, term5)};
-  Real shared_term4;
-};
-void find_shared4(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared4* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  const Real problem_term1 = Real(fit.cache_speed) * Real(device.bytes_per_us);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = {.shared_term4 = Integer(problem.k) * kernel.term5 / problem_term1};
-  }
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, const uint32_t* places,
-    const Shared1* shared1, const Shared2* shared2, const Shared3* shared3, const Shared4* shared4, Real* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  const Integer problem_term1 = 256 * Integer(device.compute_units);
-  const Real problem_term2 = Integer(problem.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us);
-  const Integer problem_term3 = choose(device.is_cpu, Integer(32), Integer(1));
-  for (const CostTerms& kernel : kernels) {
-    const Shared1& alike1 = shared1[*places++];
-    const Shared2& alike2 = shared2[*places++];
-    const Shared3& alike3 = shared3[*places++];
-    const Shared4& alike4 = shared4[*places++];
-    *to++ = alike1.shared_term1
-        + (ceil_div(alike2.tiles * Integer(kernel.subgroups_workgroup), problem_term1) * alike3.shared_term2
-        * Real(fit.step_us)
-        + alike2.shared_term3
-        * (kernel.term1
-        * (Integer(problem.k) * kernel.term2 * 2 * Real(fit.product_ops) / Real(device.int8_matrix_ops_per_us)
-        + problem_term2) + alike4.shared_term4)
-        * choose((kernel.term3 != 0) && alike2.shared_term5, Real(fit.sharing), 1)) * problem_term3;
-  }
-}
-
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_b722340d[] = {
   table::buffer(0, Operand::codes, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -463,27 +396,7 @@ constexpr CooperativeMatrixShape matrices_d9e8a5e1[] = {
   {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_4a590f5f[] = {
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_741cde58[] = {matrices_d9e8a5e1};
 constexpr uint32_t workgroup_00ef515d[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1},
@@ -508,31 +421,13 @@ constexpr uint32_t shared_bytes_bb1c3b8b[] = {
   16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 10880, 16000, 14976, 14464, 11008, 20736,
   19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928,
 };
+constexpr FeatureMask needs_0e9436ce = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
+    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr CooperativeMatrixShape matrices_31213621[] = {
   {16, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_c41ed2a7[] = {
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_97b52ee1[] = {matrices_31213621};
 constexpr uint32_t shared_bytes_f71b46f5[] = {
   6528, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 6976,
   13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 6528, 10368,
@@ -542,31 +437,13 @@ constexpr uint32_t shared_bytes_f71b46f5[] = {
   10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6528, 10368, 9856, 9600, 8192, 15104, 14592,
   14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200,
 };
+constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr CooperativeMatrixShape matrices_b413c3ea[] = {
   {8, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_0ef640b9[] = {
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_eefe94a8[] = {matrices_b413c3ea};
 constexpr uint32_t shared_bytes_a48629e2[] = {
   4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6304, 12448,
   11424, 10912, 6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 12608, 24896, 22848, 21824, 4160, 8000, 7488,
@@ -580,27 +457,7 @@ constexpr CooperativeMatrixShape matrices_3956c764[] = {
   {8, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_a4dfc8ab[] = {
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bc2e2c7[] = {matrices_3956c764};
 constexpr uint32_t shared_bytes_57aca193[] = {
   6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 11936,
   23712, 21664, 20640, 12608, 24896, 22848, 21824, 13952, 27264, 25216, 24192, 23872, 47424, 43328, 41280, 6976, 13632,
@@ -614,27 +471,7 @@ constexpr CooperativeMatrixShape matrices_f7fbf73b[] = {
   {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f48411fd[] = {
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b981e1ba[] = {matrices_f7fbf73b};
 enum Interface : uint16_t {
   uses_3952ae42,
   uses_44f75946,
@@ -648,16 +485,16 @@ enum Interface : uint16_t {
   uses_efb3cf61,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_4a590f5f},  // uses_3952ae42
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_f71b46f5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c41ed2a7},  // uses_44f75946
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_a48629e2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0ef640b9},  // uses_61aff9e5
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_4a590f5f},  // uses_79ead5b3
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_57aca193, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a4dfc8ab},  // uses_81d65502
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_57aca193, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a4dfc8ab},  // uses_8976a17e
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f48411fd},  // uses_a2ab9ccc
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_f71b46f5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c41ed2a7},  // uses_a4c92cb9
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f48411fd},  // uses_aeb07a52
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_a48629e2, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0ef640b9},  // uses_efb3cf61
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, needs_0e9436ce, matrices_of_rows_741cde58},  // uses_3952ae42
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_f71b46f5, needs_7f53cd31, matrices_of_rows_97b52ee1},  // uses_44f75946
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_a48629e2, needs_0e9436ce, matrices_of_rows_eefe94a8},  // uses_61aff9e5
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, needs_7f53cd31, matrices_of_rows_741cde58},  // uses_79ead5b3
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_57aca193, needs_0e9436ce, matrices_of_rows_8bc2e2c7},  // uses_81d65502
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_57aca193, needs_7f53cd31, matrices_of_rows_8bc2e2c7},  // uses_8976a17e
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, needs_0e9436ce, matrices_of_rows_b981e1ba},  // uses_a2ab9ccc
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_f71b46f5, needs_0e9436ce, matrices_of_rows_97b52ee1},  // uses_a4c92cb9
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, needs_7f53cd31, matrices_of_rows_b981e1ba},  // uses_aeb07a52
+  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_a48629e2, needs_7f53cd31, matrices_of_rows_eefe94a8},  // uses_efb3cf61
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -683,7 +520,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "dynamic_coopmat",
-    .summary = "rows of quantized activations times an int4 weight, tiles of cooperative matrices",
+    .summary = "activations quantized per row times an int4 weight, tiles of cooperative matrices",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
@@ -691,6 +528,7 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .conditions = kConditions,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -699,11 +537,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs, find_shared1, find_shared2, find_shared3, find_shared4>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs, find_shared1, find_shared2, find_shared3, find_shared4>,
 };
 
 }  // namespace qgen::generated::dynamic_coopmat

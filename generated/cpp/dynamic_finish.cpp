@@ -2,8 +2,7 @@
 #include "dynamic_finish.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::dynamic_finish {
 namespace {
@@ -28,6 +27,7 @@ constexpr FieldInfo kFields[] = {
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
   output_dtype,
+  storage_access,
   workgroup,
   m,
   n,
@@ -36,8 +36,14 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"output_dtype", table::kDTypes},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -45,10 +51,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   switch (static_cast<Name>(name)) {
     case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 2, kFields, scope);
+  return table::value_behind_own(name - 3, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -63,6 +70,25 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.m) * ceil_div(Integer(problem.n), 4) <= 4294901760,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not output_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.output_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -100,7 +126,7 @@ Real cost(const SelectionScope& scope) {
       / Real(device.bytes_per_us);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_64ebd52d[] = {
   table::buffer(0, Operand::sums, Access::read),
   table::buffer(1, Operand::scale, Access::read),
@@ -122,10 +148,12 @@ constexpr uint32_t workgroup_a365b6ab[][3] = {{128, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_164e20c9,
+  uses_37336840,
   uses_c1e4c663,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_09145f8c, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_164e20c9
+  {&binds_09145f8c, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_37336840
   {&binds_09145f8c, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_c1e4c663
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -133,8 +161,9 @@ constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_finish.f16", {f16}, uses_164e20c9},
-    {"dynamic_finish.f32", {f32}, uses_c1e4c663},
+    {"dynamic_finish.f16", {f16, StorageAccess::native}, uses_164e20c9},
+    {"dynamic_finish.f16.by_words", {f16, StorageAccess::by_words}, uses_37336840},
+    {"dynamic_finish.f32", {f32, StorageAccess::native}, uses_c1e4c663},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -144,13 +173,14 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "dynamic_finish",
-    .summary = "outputs of a dynamically quantized linear layer from its integer sums",
+    .summary = "the epilogue of a dynamically quantized linear layer",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -159,6 +189,7 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
     .cost = cost,
 };

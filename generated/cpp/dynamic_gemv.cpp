@@ -2,8 +2,7 @@
 #include "dynamic_gemv.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::dynamic_gemv {
 namespace {
@@ -100,10 +99,8 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool one_scale_a_load = Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0
-      || Integer(problem.groups) <= 1;
   return table::first_false({
-      one_scale_a_load,
+      Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
       Integer(parameters.rows) == 1 || Integer(problem.m) > 1,
   });
 }
@@ -169,55 +166,40 @@ constexpr std::string_view kFitNames[] = {
 constexpr double kFitValues[] = {0.173, 0.962, 2.2, 4.93};
 
 struct Fit {
-  double sum_us, shared_us, packed_ops, unpacked_ops;
+  double sum_us;  // us: to add the sums of a team, for each output of an invocation
+  double shared_us;  // us: more through shared memory than by subgroups
+  double packed_ops;  // operations: int8, for an instruction around packed dot products
+  double unpacked_ops;  // operations: the same without them
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer rows;
-  Real term1;
-  Integer group_team;
-  Real term2;
-  Integer term3;
-  Real term4;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  return {.rows = parameters.rows, .term1 = Integer(specialization.group_team) * Real(128.0),
-      .group_team = specialization.group_team,
-      .term2 = Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
-      + Integer(parameters.rows) * Integer(specialization.columns) * Real(fit.sum_us),
-      .term3 = 4 + 2 * Integer(parameters.rows),
-      .term4 = choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
+  const Integer row_groups = ceil_div(Integer(problem.m), Integer(parameters.rows));
+  const Real idle_times = max(Real(1.0),
+      Integer(specialization.group_team) * Real(128.0) / max(1, Integer(problem.k) * Integer(problem.weight_bits)));
   const Real weight_us = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
       / Real(device.bytes_per_us);
-  const Integer problem_term1 = max(1, Integer(problem.k) * Integer(problem.weight_bits));
-  const Real problem_term2 = Real(2048.0) * Integer(device.compute_units);
-  const Integer problem_term3 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
-  for (const CostTerms& kernel : kernels) {
-    const Integer row_groups = ceil_div(Integer(problem.m), Integer(kernel.rows));
-    const Real idle_times = max(Real(1.0), kernel.term1 / problem_term1);
-    const Real waiting = problem_term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term3));
-    *to++ = kernel.term2
-        + max(weight_us * max(row_groups, waiting),
-        idle_times * row_groups * Integer(problem.n) * Integer(problem.k) * kernel.term3 * kernel.term4
-        / Real(device.int8_ops_per_us));
-  }
+  const Real exposed_latency = Real(2048.0) * Integer(device.compute_units)
+      / max(1,
+      Integer(problem.n)
+      * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)));
+  const Real products_us = max(weight_us * max(row_groups, exposed_latency),
+      idle_times * row_groups * Integer(problem.n) * Integer(problem.k) * (4 + 2 * Integer(parameters.rows))
+      * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
+      / Real(device.int8_ops_per_us));
+  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
+      + Integer(parameters.rows) * Integer(specialization.columns) * Real(fit.sum_us) + products_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_cd7756c1[] = {
   table::buffer(0, Operand::codes, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -237,8 +219,12 @@ constexpr InterfaceInfo binds_38e04e1a = {
 };
 constexpr uint32_t workgroup_793c9f38[][3] = {{128, 1, 1}, {128, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}};
 constexpr uint32_t shared_bytes_33e25232[] = {4096, 2048, 2048, 1024, 2048, 1024};
+constexpr FeatureMask needs_f3718fc4 = bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic);
 constexpr uint32_t shared_bytes_ab96c740[] = {16384, 8192, 8192, 4096, 8192, 4096};
 constexpr uint32_t shared_bytes_fb5d7565[] = {1024, 512, 512, 256, 512, 256};
+constexpr FeatureMask needs_65524ca1 = bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic)
+    | bit(Feature::subgroup_arithmetic);
 enum Interface : uint16_t {
   uses_05161863,
   uses_23cc64f5,
@@ -251,13 +237,13 @@ enum Interface : uint16_t {
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232},  // uses_05161863
-  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_23cc64f5
+  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232, needs_f3718fc4},  // uses_23cc64f5
   {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_24a41566
   {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_ab96c740},  // uses_4e37ae89
-  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_fb5d7565, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_a0c6a864
-  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c8bf2643
+  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_fb5d7565, needs_f3718fc4},  // uses_a0c6a864
+  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232, needs_65524ca1},  // uses_c8bf2643
   {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_d06626ed
-  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_fb5d7565, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_d15e1f76
+  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_fb5d7565, needs_65524ca1},  // uses_d15e1f76
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -265,22 +251,38 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_gemv.f16.weight_q4_rows.rows1.shared.scalar", {f16, weight_q4_rows, 1, Reduce::shared, Dot::scalar}, uses_d06626ed},
-    {"dynamic_gemv.f16.weight_q4_rows.rows1.subgroup.packed", {f16, weight_q4_rows, 1, Reduce::subgroup, Dot::packed}, uses_a0c6a864},
-    {"dynamic_gemv.f16.weight_q4_rows.rows4.shared.scalar", {f16, weight_q4_rows, 4, Reduce::shared, Dot::scalar}, uses_24a41566},
-    {"dynamic_gemv.f16.weight_q4_rows.rows4.subgroup.packed", {f16, weight_q4_rows, 4, Reduce::subgroup, Dot::packed}, uses_23cc64f5},
-    {"dynamic_gemv.f16.weight_q8_rows.rows1.shared.scalar", {f16, weight_q8_rows, 1, Reduce::shared, Dot::scalar}, uses_d06626ed},
-    {"dynamic_gemv.f16.weight_q8_rows.rows1.subgroup.packed", {f16, weight_q8_rows, 1, Reduce::subgroup, Dot::packed}, uses_a0c6a864},
-    {"dynamic_gemv.f16.weight_q8_rows.rows4.shared.scalar", {f16, weight_q8_rows, 4, Reduce::shared, Dot::scalar}, uses_24a41566},
-    {"dynamic_gemv.f16.weight_q8_rows.rows4.subgroup.packed", {f16, weight_q8_rows, 4, Reduce::subgroup, Dot::packed}, uses_23cc64f5},
-    {"dynamic_gemv.f32.weight_q4_rows.rows1.shared.scalar", {f32, weight_q4_rows, 1, Reduce::shared, Dot::scalar}, uses_05161863},
-    {"dynamic_gemv.f32.weight_q4_rows.rows1.subgroup.packed", {f32, weight_q4_rows, 1, Reduce::subgroup, Dot::packed}, uses_d15e1f76},
-    {"dynamic_gemv.f32.weight_q4_rows.rows4.shared.scalar", {f32, weight_q4_rows, 4, Reduce::shared, Dot::scalar}, uses_4e37ae89},
-    {"dynamic_gemv.f32.weight_q4_rows.rows4.subgroup.packed", {f32, weight_q4_rows, 4, Reduce::subgroup, Dot::packed}, uses_c8bf2643},
-    {"dynamic_gemv.f32.weight_q8_rows.rows1.shared.scalar", {f32, weight_q8_rows, 1, Reduce::shared, Dot::scalar}, uses_05161863},
-    {"dynamic_gemv.f32.weight_q8_rows.rows1.subgroup.packed", {f32, weight_q8_rows, 1, Reduce::subgroup, Dot::packed}, uses_d15e1f76},
-    {"dynamic_gemv.f32.weight_q8_rows.rows4.shared.scalar", {f32, weight_q8_rows, 4, Reduce::shared, Dot::scalar}, uses_4e37ae89},
-    {"dynamic_gemv.f32.weight_q8_rows.rows4.subgroup.packed", {f32, weight_q8_rows, 4, Reduce::subgroup, Dot::packed}, uses_c8bf2643},
+    {"dynamic_gemv.f16.weight_q4_rows.rows1.shared.scalar", {f16, weight_q4_rows, 1, Reduce::shared, Dot::scalar},
+        uses_d06626ed},
+    {"dynamic_gemv.f16.weight_q4_rows.rows1.subgroup.packed", {f16, weight_q4_rows, 1, Reduce::subgroup, Dot::packed},
+        uses_a0c6a864},
+    {"dynamic_gemv.f16.weight_q4_rows.rows4.shared.scalar", {f16, weight_q4_rows, 4, Reduce::shared, Dot::scalar},
+        uses_24a41566},
+    {"dynamic_gemv.f16.weight_q4_rows.rows4.subgroup.packed", {f16, weight_q4_rows, 4, Reduce::subgroup, Dot::packed},
+        uses_23cc64f5},
+    {"dynamic_gemv.f16.weight_q8_rows.rows1.shared.scalar", {f16, weight_q8_rows, 1, Reduce::shared, Dot::scalar},
+        uses_d06626ed},
+    {"dynamic_gemv.f16.weight_q8_rows.rows1.subgroup.packed", {f16, weight_q8_rows, 1, Reduce::subgroup, Dot::packed},
+        uses_a0c6a864},
+    {"dynamic_gemv.f16.weight_q8_rows.rows4.shared.scalar", {f16, weight_q8_rows, 4, Reduce::shared, Dot::scalar},
+        uses_24a41566},
+    {"dynamic_gemv.f16.weight_q8_rows.rows4.subgroup.packed", {f16, weight_q8_rows, 4, Reduce::subgroup, Dot::packed},
+        uses_23cc64f5},
+    {"dynamic_gemv.f32.weight_q4_rows.rows1.shared.scalar", {f32, weight_q4_rows, 1, Reduce::shared, Dot::scalar},
+        uses_05161863},
+    {"dynamic_gemv.f32.weight_q4_rows.rows1.subgroup.packed", {f32, weight_q4_rows, 1, Reduce::subgroup, Dot::packed},
+        uses_d15e1f76},
+    {"dynamic_gemv.f32.weight_q4_rows.rows4.shared.scalar", {f32, weight_q4_rows, 4, Reduce::shared, Dot::scalar},
+        uses_4e37ae89},
+    {"dynamic_gemv.f32.weight_q4_rows.rows4.subgroup.packed", {f32, weight_q4_rows, 4, Reduce::subgroup, Dot::packed},
+        uses_c8bf2643},
+    {"dynamic_gemv.f32.weight_q8_rows.rows1.shared.scalar", {f32, weight_q8_rows, 1, Reduce::shared, Dot::scalar},
+        uses_05161863},
+    {"dynamic_gemv.f32.weight_q8_rows.rows1.subgroup.packed", {f32, weight_q8_rows, 1, Reduce::subgroup, Dot::packed},
+        uses_d15e1f76},
+    {"dynamic_gemv.f32.weight_q8_rows.rows4.shared.scalar", {f32, weight_q8_rows, 4, Reduce::shared, Dot::scalar},
+        uses_4e37ae89},
+    {"dynamic_gemv.f32.weight_q8_rows.rows4.subgroup.packed", {f32, weight_q8_rows, 4, Reduce::subgroup, Dot::packed},
+        uses_c8bf2643},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -290,7 +292,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "dynamic_gemv",
-    .summary = "rows of quantized activations times an integer weight, by teams that each own a few of its rows",
+    .summary = "activations quantized per row times an integer weight, by teams that each own a few of its rows",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
@@ -307,10 +309,9 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::dynamic_gemv

@@ -2,8 +2,7 @@
 #include "dynamic_plain.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::dynamic_plain {
 namespace {
@@ -41,6 +40,7 @@ enum class Name : uint16_t {
   input_dtype,
   output_dtype,
   form,
+  storage_access,
   workgroup,
   m,
   n,
@@ -62,10 +62,16 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"form", table::kLayouts},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -75,10 +81,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::form: return table::word(parameters->form);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 4, kFields, scope);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -95,6 +102,25 @@ int first_failing(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return table::first_false({
       Integer(problem.k) / 16 + 2 * Integer(problem.groups) < 65535 || !device.is_cpu,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not input_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -125,37 +151,27 @@ constexpr std::string_view kFitNames[] = {"dynamic_plain.product_ops", "dynamic_
 constexpr double kFitValues[] = {200, 7};
 
 struct Fit {
-  double product_ops, products_per_us;
+  double product_ops;  // operations: for a product, where all units work
+  double products_per_us;  // products / us: of one invocation, however few there are
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {.workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real problem_term1 = Real(device.launch_us)
+  return Real(device.launch_us)
       + max(Real(fit.product_ops) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k)
-      / Real(device.f32_ops_per_us), Integer(problem.k) / Real(fit.products_per_us));
-  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = problem_term1
-        + ceil_div(Integer(problem.n), Integer(kernel.workgroup)) * Integer(problem.m) / problem_term2;
-  }
+      / Real(device.f32_ops_per_us), Integer(problem.k) / Real(fit.products_per_us))
+      + ceil_div(Integer(problem.n), Integer(specialization.workgroup)) * Integer(problem.m)
+      / (Real(50.0) * Integer(device.compute_units));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -174,10 +190,12 @@ constexpr InterfaceInfo binds_16ba622f = {
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_8b6c7fd8[] = {520, 2056};
 enum Interface : uint16_t {
+  uses_14f2726a,
   uses_1752a6d9,
   uses_d4641f54,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8},  // uses_14f2726a
   {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8, bit(Feature::storage_buffer_16bit)},  // uses_1752a6d9
   {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8},  // uses_d4641f54
 };
@@ -187,10 +205,14 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_plain.f16.f16.weight_q4_rows", {f16, f16, weight_q4_rows}, uses_1752a6d9},
-    {"dynamic_plain.f16.f16.weight_q8_rows", {f16, f16, weight_q8_rows}, uses_1752a6d9},
-    {"dynamic_plain.f32.f32.weight_q4_rows", {f32, f32, weight_q4_rows}, uses_d4641f54},
-    {"dynamic_plain.f32.f32.weight_q8_rows", {f32, f32, weight_q8_rows}, uses_d4641f54},
+    {"dynamic_plain.f16.f16.weight_q4_rows", {f16, f16, weight_q4_rows, StorageAccess::native}, uses_1752a6d9},
+    {"dynamic_plain.f16.f16.weight_q4_rows.by_words", {f16, f16, weight_q4_rows, StorageAccess::by_words},
+        uses_14f2726a},
+    {"dynamic_plain.f16.f16.weight_q8_rows", {f16, f16, weight_q8_rows, StorageAccess::native}, uses_1752a6d9},
+    {"dynamic_plain.f16.f16.weight_q8_rows.by_words", {f16, f16, weight_q8_rows, StorageAccess::by_words},
+        uses_14f2726a},
+    {"dynamic_plain.f32.f32.weight_q4_rows", {f32, f32, weight_q4_rows, StorageAccess::native}, uses_d4641f54},
+    {"dynamic_plain.f32.f32.weight_q8_rows", {f32, f32, weight_q8_rows, StorageAccess::native}, uses_d4641f54},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -200,13 +222,14 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "dynamic_plain",
-    .summary = "activations quantized row by row times an integer weight, an invocation per output",
+    .summary = "dynamically quantized activations times an integer weight, an invocation per output",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -215,11 +238,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::dynamic_plain

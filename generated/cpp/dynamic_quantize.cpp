@@ -2,8 +2,7 @@
 #include "dynamic_quantize.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::dynamic_quantize {
 namespace {
@@ -32,6 +31,7 @@ constexpr FieldInfo kFields[] = {
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
   input_dtype,
+  storage_access,
   workgroup,
   m,
   k,
@@ -47,8 +47,14 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -56,10 +62,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 2, kFields, scope);
+  return table::value_behind_own(name - 3, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -76,6 +83,25 @@ int first_failing_device(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return table::first_false({
       Integer(specialization.workgroup) > 64 || Integer(device.max_workgroup_invocations) < 256,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not input_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -104,42 +130,29 @@ constexpr std::string_view kFitNames[] = {"dynamic_quantize.round_us", "dynamic_
 constexpr double kFitValues[] = {0.253, 0.00258};
 
 struct Fit {
-  double round_us, invocation_us;
+  double round_us;  // us: for each step of a row's invocations
+  double invocation_us;  // us: for each invocation of a workgroup, which wait for each other
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Real term2;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const Fit fit = fit_of(scope);
-  return {.term1 = Integer(bytes(parameters.input_dtype)),
-      .term2 = Integer(specialization.workgroup) * Real(fit.invocation_us), .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer problem_term1 = 2 * Integer(problem.m) * Integer(problem.k);
-  const Integer problem_term2 = 1024 * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us)
-        + max(problem_term1 * kernel.term1 / Real(device.bytes_per_us),
-        ceil_div(Integer(problem.m) * Integer(kernel.workgroup), problem_term2)
-        * (ceil_div(Integer(problem.k), Integer(kernel.workgroup)) * Real(fit.round_us) + kernel.term2));
-  }
+  const Real rows_us = max(2 * Integer(problem.m) * Integer(problem.k) * Integer(bytes(parameters.input_dtype))
+      / Real(device.bytes_per_us),
+      ceil_div(Integer(problem.m) * Integer(specialization.workgroup), 1024 * Integer(device.compute_units))
+      * (ceil_div(Integer(problem.k), Integer(specialization.workgroup)) * Real(fit.round_us)
+      + Integer(specialization.workgroup) * Real(fit.invocation_us)));
+  return Real(device.launch_us) + rows_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_c75c3b51[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::write),
@@ -158,10 +171,12 @@ constexpr uint32_t workgroup_a1ca9fc5[][3] = {{64, 1, 1}, {256, 1, 1}, {1024, 1,
 constexpr uint32_t shared_bytes_579c6463[] = {520, 2056, 8200};
 enum Interface : uint16_t {
   uses_5b56b660,
+  uses_c890fd3e,
   uses_cfce64aa,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463},  // uses_5b56b660
+  {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463},  // uses_c890fd3e
   {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463, bit(Feature::storage_buffer_16bit)},  // uses_cfce64aa
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -169,8 +184,9 @@ constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_quantize.f16", {f16}, uses_cfce64aa},
-    {"dynamic_quantize.f32", {f32}, uses_5b56b660},
+    {"dynamic_quantize.f16", {f16, StorageAccess::native}, uses_cfce64aa},
+    {"dynamic_quantize.f16.by_words", {f16, StorageAccess::by_words}, uses_c890fd3e},
+    {"dynamic_quantize.f32", {f32, StorageAccess::native}, uses_5b56b660},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -187,6 +203,7 @@ constinit const OperatorInfo op = {
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -195,11 +212,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::dynamic_quantize

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
-#include "runtime/library/required.h"
+#include "qgen/kernels.h"
 #include "words.h"
 
 namespace qgen::generated::dynamic_quantize {
@@ -58,9 +57,15 @@ struct Problem {
   using Operands = dynamic_quantize::Operands<T>;
 };
 
+enum class StorageAccess : uint8_t {
+  native,
+  by_words,
+};
+
 // What tells one module from another.
 struct Parameters {
   DType input_dtype;
+  StorageAccess storage_access;
 };
 
 // Chosen when a pipeline is made.
@@ -98,6 +103,7 @@ static_assert(sizeof(PushConstants) == 44);
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
   f16,
+  f16_by_words,
   f32,
 };
 constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::f32) + 1;

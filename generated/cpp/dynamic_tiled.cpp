@@ -2,8 +2,7 @@
 #include "dynamic_tiled.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::dynamic_tiled {
 namespace {
@@ -120,13 +119,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "dynamic_tiled.product_ops", "dynamic_tiled.begin_products", "dynamic_tiled.run_products", "dynamic_tiled.reading",
-  "dynamic_tiled.short_steps",
+  "dynamic_tiled.product_ops", "dynamic_tiled.begin_products", "dynamic_tiled.run_products",
+  "dynamic_tiled.shared_read_products", "dynamic_tiled.short_steps",
 };
 constexpr double kFitValues[] = {4.14, 64, 20, 8, 2};
 
 struct Fit {
-  double product_ops, begin_products, run_products, reading, short_steps;
+  double product_ops;  // operations: int8, for a product
+  double begin_products;  // products: that the start and end of a tile take as long as, for an output
+  double run_products;  // products: that the end of a run takes as long as, for an output
+  double shared_read_products;  // products: that a step reads shared memory as long as, divided by side * side
+  double short_steps;  // elements of k: that the start of a step takes as long as
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -140,15 +143,16 @@ Real cost(const SelectionScope& scope) {
   const Fit fit = fit_of(scope);
   const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
       * ceil_div(Integer(problem.n), 16 * Integer(parameters.side));
-  return Real(device.launch_us)
-      + ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops) * Integer(parameters.side)
-      * Integer(parameters.side)
-      * (Integer(problem.k) * (1 + Real(fit.reading) / (Integer(parameters.side) * Integer(parameters.side)))
+  const Real tiles_us = ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops)
+      * Integer(parameters.side) * Integer(parameters.side)
+      * (Integer(problem.k)
+      * (1 + Real(fit.shared_read_products) / (Integer(parameters.side) * Integer(parameters.side)))
       * (1 + Real(fit.short_steps) / Integer(parameters.step_k)) + Real(fit.run_products) * Integer(problem.runs)
       + Real(fit.begin_products)) * Integer(device.compute_units) / Real(device.int8_ops_per_us);
+  return Real(device.launch_us) + tiles_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_b722340d[] = {
   table::buffer(0, Operand::codes, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -168,6 +172,7 @@ constexpr InterfaceInfo binds_1c06faf0 = {
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
 constexpr uint32_t shared_bytes_9beba241[] = {4352};
 constexpr uint32_t shared_bytes_8a5cf0e7[] = {8448};
+constexpr FeatureMask needs_a07ff719 = bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product);
 constexpr uint32_t shared_bytes_b962e29a[] = {2176};
 enum Interface : uint16_t {
   uses_1a0ed4b8,
@@ -181,11 +186,11 @@ enum Interface : uint16_t {
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_9beba241, bit(Feature::integer_dot_product)},  // uses_1a0ed4b8
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_8a5cf0e7, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_1cdd6f1f
+  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_8a5cf0e7, needs_a07ff719},  // uses_1cdd6f1f
   {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_8a5cf0e7, bit(Feature::integer_dot_product)},  // uses_5d8eef88
   {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::integer_dot_product)},  // uses_61708c6c
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_965c11a6
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_9beba241, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_b06e490c
+  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a, needs_a07ff719},  // uses_965c11a6
+  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_9beba241, needs_a07ff719},  // uses_b06e490c
   {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_d2136b45
   {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_f554a761
 };
@@ -195,22 +200,38 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_tiled.f16.weight_q4_rows.packed.side4.step_k16", {f16, weight_q4_rows, Dot::packed, 4, 16}, uses_965c11a6},
-    {"dynamic_tiled.f16.weight_q4_rows.packed.side4.step_k32", {f16, weight_q4_rows, Dot::packed, 4, 32}, uses_b06e490c},
-    {"dynamic_tiled.f16.weight_q4_rows.packed.side8.step_k32", {f16, weight_q4_rows, Dot::packed, 8, 32}, uses_1cdd6f1f},
-    {"dynamic_tiled.f16.weight_q4_rows.scalar.side4.step_k16", {f16, weight_q4_rows, Dot::scalar, 4, 16}, uses_d2136b45},
-    {"dynamic_tiled.f16.weight_q8_rows.packed.side4.step_k16", {f16, weight_q8_rows, Dot::packed, 4, 16}, uses_965c11a6},
-    {"dynamic_tiled.f16.weight_q8_rows.packed.side4.step_k32", {f16, weight_q8_rows, Dot::packed, 4, 32}, uses_b06e490c},
-    {"dynamic_tiled.f16.weight_q8_rows.packed.side8.step_k32", {f16, weight_q8_rows, Dot::packed, 8, 32}, uses_1cdd6f1f},
-    {"dynamic_tiled.f16.weight_q8_rows.scalar.side4.step_k16", {f16, weight_q8_rows, Dot::scalar, 4, 16}, uses_d2136b45},
-    {"dynamic_tiled.f32.weight_q4_rows.packed.side4.step_k16", {f32, weight_q4_rows, Dot::packed, 4, 16}, uses_61708c6c},
-    {"dynamic_tiled.f32.weight_q4_rows.packed.side4.step_k32", {f32, weight_q4_rows, Dot::packed, 4, 32}, uses_1a0ed4b8},
-    {"dynamic_tiled.f32.weight_q4_rows.packed.side8.step_k32", {f32, weight_q4_rows, Dot::packed, 8, 32}, uses_5d8eef88},
-    {"dynamic_tiled.f32.weight_q4_rows.scalar.side4.step_k16", {f32, weight_q4_rows, Dot::scalar, 4, 16}, uses_f554a761},
-    {"dynamic_tiled.f32.weight_q8_rows.packed.side4.step_k16", {f32, weight_q8_rows, Dot::packed, 4, 16}, uses_61708c6c},
-    {"dynamic_tiled.f32.weight_q8_rows.packed.side4.step_k32", {f32, weight_q8_rows, Dot::packed, 4, 32}, uses_1a0ed4b8},
-    {"dynamic_tiled.f32.weight_q8_rows.packed.side8.step_k32", {f32, weight_q8_rows, Dot::packed, 8, 32}, uses_5d8eef88},
-    {"dynamic_tiled.f32.weight_q8_rows.scalar.side4.step_k16", {f32, weight_q8_rows, Dot::scalar, 4, 16}, uses_f554a761},
+    {"dynamic_tiled.f16.weight_q4_rows.packed.side4.step_k16", {f16, weight_q4_rows, Dot::packed, 4, 16},
+        uses_965c11a6},
+    {"dynamic_tiled.f16.weight_q4_rows.packed.side4.step_k32", {f16, weight_q4_rows, Dot::packed, 4, 32},
+        uses_b06e490c},
+    {"dynamic_tiled.f16.weight_q4_rows.packed.side8.step_k32", {f16, weight_q4_rows, Dot::packed, 8, 32},
+        uses_1cdd6f1f},
+    {"dynamic_tiled.f16.weight_q4_rows.scalar.side4.step_k16", {f16, weight_q4_rows, Dot::scalar, 4, 16},
+        uses_d2136b45},
+    {"dynamic_tiled.f16.weight_q8_rows.packed.side4.step_k16", {f16, weight_q8_rows, Dot::packed, 4, 16},
+        uses_965c11a6},
+    {"dynamic_tiled.f16.weight_q8_rows.packed.side4.step_k32", {f16, weight_q8_rows, Dot::packed, 4, 32},
+        uses_b06e490c},
+    {"dynamic_tiled.f16.weight_q8_rows.packed.side8.step_k32", {f16, weight_q8_rows, Dot::packed, 8, 32},
+        uses_1cdd6f1f},
+    {"dynamic_tiled.f16.weight_q8_rows.scalar.side4.step_k16", {f16, weight_q8_rows, Dot::scalar, 4, 16},
+        uses_d2136b45},
+    {"dynamic_tiled.f32.weight_q4_rows.packed.side4.step_k16", {f32, weight_q4_rows, Dot::packed, 4, 16},
+        uses_61708c6c},
+    {"dynamic_tiled.f32.weight_q4_rows.packed.side4.step_k32", {f32, weight_q4_rows, Dot::packed, 4, 32},
+        uses_1a0ed4b8},
+    {"dynamic_tiled.f32.weight_q4_rows.packed.side8.step_k32", {f32, weight_q4_rows, Dot::packed, 8, 32},
+        uses_5d8eef88},
+    {"dynamic_tiled.f32.weight_q4_rows.scalar.side4.step_k16", {f32, weight_q4_rows, Dot::scalar, 4, 16},
+        uses_f554a761},
+    {"dynamic_tiled.f32.weight_q8_rows.packed.side4.step_k16", {f32, weight_q8_rows, Dot::packed, 4, 16},
+        uses_61708c6c},
+    {"dynamic_tiled.f32.weight_q8_rows.packed.side4.step_k32", {f32, weight_q8_rows, Dot::packed, 4, 32},
+        uses_1a0ed4b8},
+    {"dynamic_tiled.f32.weight_q8_rows.packed.side8.step_k32", {f32, weight_q8_rows, Dot::packed, 8, 32},
+        uses_5d8eef88},
+    {"dynamic_tiled.f32.weight_q8_rows.scalar.side4.step_k16", {f32, weight_q8_rows, Dot::scalar, 4, 16},
+        uses_f554a761},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -220,7 +241,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "dynamic_tiled",
-    .summary = "rows of quantized activations times an integer weight, by tiles in shared memory",
+    .summary = "activations quantized per row times an integer weight, by tiles in shared memory",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,

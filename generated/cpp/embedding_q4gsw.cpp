@@ -2,9 +2,7 @@
 #include "embedding_q4gsw.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::embedding_q4gsw {
 namespace {
@@ -28,6 +26,7 @@ constexpr FieldInfo kFields[] = {
 enum class Name : uint16_t {
   output_dtype,
   vec,
+  storage_access,
   workgroup,
   m,
   n,
@@ -37,9 +36,15 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"output_dtype", table::kDTypes},
   {"vec", {}},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -48,10 +53,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::vec: return parameters->vec;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 3, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -67,6 +73,26 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.k) % Integer(parameters.vec) == 0,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not (output_dtype == f16 and vec == 1)", kOnStorageBuffer8bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.output_dtype == DType::f16 && Integer(parameters.vec) == 1;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -94,31 +120,19 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Real term1;
-  Integer term2;
-  Integer term3;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(bytes(parameters.output_dtype)) + Real(0.5), .term2 = 5 - Integer(parameters.vec),
-      .term3 = Integer(specialization.workgroup) * Integer(parameters.vec)};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer problem_term1 = Integer(problem.m) * Integer(problem.k);
-  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us) + problem_term1 * kernel.term1 / Real(device.bytes_per_us) * kernel.term2
-        + ceil_div(problem_term1, kernel.term3) / problem_term2;
-  }
+  return Real(device.launch_us)
+      + Integer(problem.m) * Integer(problem.k) * (Integer(bytes(parameters.output_dtype)) + Real(0.5))
+      / Real(device.bytes_per_us) * (5 - Integer(parameters.vec))
+      + ceil_div(Integer(problem.m) * Integer(problem.k), Integer(specialization.workgroup) * Integer(parameters.vec))
+      / (Real(50.0) * Integer(device.compute_units));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_9f855eb2[] = {
   table::buffer(0, Operand::indices, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -134,26 +148,29 @@ constexpr InterfaceInfo binds_b58fbf10 = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_0d7b29dd,
   uses_190f07a0,
+  uses_2f792d84,
   uses_e45c6b57,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_0d7b29dd
-  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_190f07a0
-  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_e45c6b57
+  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_0d7b29dd
+  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_190f07a0
+  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_2f792d84
+  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e45c6b57
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"embedding_q4gsw.f16.vec1", {f16, 1}, uses_190f07a0},
-    {"embedding_q4gsw.f16.vec4", {f16, 4}, uses_e45c6b57},
-    {"embedding_q4gsw.f32.vec1", {f32, 1}, uses_0d7b29dd},
-    {"embedding_q4gsw.f32.vec4", {f32, 4}, uses_e45c6b57},
+    {"embedding_q4gsw.f16.vec1", {f16, 1, StorageAccess::native}, uses_190f07a0},
+    {"embedding_q4gsw.f16.vec1.by_words", {f16, 1, StorageAccess::by_words}, uses_2f792d84},
+    {"embedding_q4gsw.f16.vec4", {f16, 4, StorageAccess::native}, uses_e45c6b57},
+    {"embedding_q4gsw.f32.vec1", {f32, 1, StorageAccess::native}, uses_0d7b29dd},
+    {"embedding_q4gsw.f32.vec4", {f32, 4, StorageAccess::native}, uses_e45c6b57},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -163,12 +180,13 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "embedding_q4gsw",
-    .summary = "rows of an int4 weight, with a scale per group of neighbours",
+    .summary = "dequantized rows of an int4 weight with a scale per group",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -177,9 +195,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -206,7 +224,7 @@ constexpr std::string_view kOutputDtypeChoices[] = {"f32", "f16"};
 constexpr TensorInfo kEmbeddingQ4gswTensors[] = {
   {
     .name = "indices", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::i32),
-    .shapes = kIndicesShapes, .help = "rows of the weight",
+    .shapes = kIndicesShapes, .help = "the indices of the rows",
   },
   {
     .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
@@ -214,7 +232,7 @@ constexpr TensorInfo kEmbeddingQ4gswTensors[] = {
   },
   {
     .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row or a group of neighbours along K",
+    .shapes = kWeightScalesShapes, .help = "one per row, or per group of neighbours along K",
   },
   {
     .name = "output", .operand = 3, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -237,7 +255,7 @@ constexpr AttributeInfo kEmbeddingQ4gswAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "embedding_q4gsw", .summary = "rows of an int4 weight, with a scale per group of neighbours", .op = &op,
+    .name = "embedding_q4gsw", .summary = "dequantized rows of an int4 weight with a scale per group", .op = &op,
     .tensors = kEmbeddingQ4gswTensors, .attributes = kEmbeddingQ4gswAttributes,
   },
 };

@@ -2,9 +2,7 @@
 #include "fused_binary.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::fused_binary {
 namespace {
@@ -136,40 +134,25 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer term2;
-  Real term3;
-  Real term4;
-  Integer term5;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.term1 = 4 * Integer(specialization.workgroup) * Integer(specialization.items),
-      .term2 = 4 * Integer(specialization.items), .term3 = Integer(specialization.items) * Real(0.25),
-      .term4 = Integer(specialization.workgroup) / Real(10000.0),
-      .term5 = Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.other_dtype))
-      + Integer(bytes(parameters.output_dtype))};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
-  const Real problem_term2 = Integer(problem.numel)
-      * (40 + (1 - Integer(problem.is_simple)) * 150 * Integer(problem.rank)) / Real(device.f32_ops_per_us);
-  for (const CostTerms& kernel : kernels) {
-    const Integer workgroups = ceil_div(Integer(problem.numel), kernel.term1);
-    const Real launching = ceil_div(Integer(problem.numel), kernel.term2) * 256 / Real(device.f32_ops_per_us)
-        + workgroups / problem_term1 + kernel.term3 + kernel.term4;
-    *to++ = Real(device.launch_us) + launching
-        + max(Integer(problem.numel) * kernel.term5 / Real(device.bytes_per_us), problem_term2);
-  }
+  const Integer workgroups = ceil_div(Integer(problem.numel),
+      4 * Integer(specialization.workgroup) * Integer(specialization.items));
+  const Real dispatch_overhead_us = ceil_div(Integer(problem.numel), 4 * Integer(specialization.items)) * 256
+      / Real(device.f32_ops_per_us) + workgroups / (Real(50.0) * Integer(device.compute_units))
+      + Integer(specialization.items) * Real(0.25) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + dispatch_overhead_us
+      + max(Integer(problem.numel)
+      * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.other_dtype))
+      + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us),
+      Integer(problem.numel) * (40 + (1 - Integer(problem.is_simple)) * 150 * Integer(problem.rank))
+      / Real(device.f32_ops_per_us));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_8440f42a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(3, Operand::other, Access::read),
@@ -187,7 +170,7 @@ constexpr InterfaceInfo binds_282e7e19 = {
     .specialization = slots_888ee923,
 };
 constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 constexpr BindingInfo bindings_5205ff4c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(3, Operand::other, Access::read),
@@ -305,14 +288,14 @@ enum Interface : uint16_t {
   uses_fb506fce,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_282e7e19, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_0ee06d05
-  {&binds_7267b335, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_3a0a6d2b
-  {&binds_3657f8b8, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_4c01d5cb
-  {&binds_a27927d0, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_58092e6f
-  {&binds_db5c849a, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_91593dd2
-  {&binds_bc70379f, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_a51e2e76
-  {&binds_1ccf92ee, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_daba5817
-  {&binds_3d83a358, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_fb506fce
+  {&binds_282e7e19, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_0ee06d05
+  {&binds_7267b335, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_3a0a6d2b
+  {&binds_3657f8b8, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_4c01d5cb
+  {&binds_a27927d0, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_58092e6f
+  {&binds_db5c849a, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_91593dd2
+  {&binds_bc70379f, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_a51e2e76
+  {&binds_1ccf92ee, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_daba5817
+  {&binds_3d83a358, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_fb506fce
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -514,7 +497,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "fused_binary",
-    .summary = "an element-wise operation on two operands of any quantization",
+    .summary = "an element-wise operation on two operands that may be quantized",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -528,8 +511,7 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -544,30 +526,30 @@ constexpr TensorInfo kFusedAddTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input,
     .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
-    .shapes = kInputShapes, .help = "integers with a scale or reals without",
+    .shapes = kInputShapes, .help = "quantized if it has a scale, else floating-point",
   },
   {
     .name = "input_scale", .operand = 1, .role = TensorInfo::Role::input, .is_optional = true,
     .dtypes = bit(DType::f32), .shapes = kInputShapes,
-    .help = "one, or of the input's rank; without: the input is real",
+    .help = "one, or of the input's rank; if omitted, the input is floating-point",
   },
   {
     .name = "input_zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one per scale; if omitted: 0",
   },
   {
     .name = "other", .operand = 3, .role = TensorInfo::Role::input,
     .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
-    .shapes = kInputShapes, .help = "as the input; sides of 1 are repeated",
+    .shapes = kInputShapes, .help = "like the input; dimensions of 1 are broadcast",
   },
   {
     .name = "other_scale", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true,
     .dtypes = bit(DType::f32), .shapes = kInputShapes,
-    .help = "one, or of the other operand's rank; without: the other operand is real",
+    .help = "one, or of the other operand's rank; if omitted, other is floating-point",
   },
   {
     .name = "other_zero_point", .operand = 5, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one per scale; if omitted: 0",
   },
   {
     .name = "output", .operand = 6, .role = TensorInfo::Role::output,
@@ -577,22 +559,19 @@ constexpr TensorInfo kFusedAddTensors[] = {
   {
     .name = "output_scale", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true,
     .dtypes = bit(DType::f32), .shapes = kInputShapes,
-    .help = "one, or of the output's rank; without: the output is real",
+    .help = "one, or of the output's rank; if omitted, the output is floating-point",
   },
   {
     .name = "output_zero_point", .operand = 8, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one per scale; if omitted: 0",
   },
 };
 
 constexpr AttributeInfo kFusedAddAttributes[] = {
-  {
-    .name = "alpha", .kind = AttributeInfo::Kind::real, .otherwise = "1",
-    .help = "what the other operand is multiplied by",
-  },
+  {.name = "alpha", .kind = AttributeInfo::Kind::real, .otherwise = "1", .help = "the factor of other"},
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype,
-    .otherwise = "(i8 with output_scale; else the dtype of real inputs, or f32)", .help = "",
+    .otherwise = "(i8 with output_scale; else the dtype of floating-point inputs, or f32)", .help = "",
     .words = kOutputDtypeChoices,
   },
   {
@@ -601,14 +580,14 @@ constexpr AttributeInfo kFusedAddAttributes[] = {
   },
   {
     .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
-    .help = "the output's greatest integer",
+    .help = "the largest integer of the output",
   },
 };
 
 constexpr AttributeInfo kFusedMulAttributes[] = {
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype,
-    .otherwise = "(i8 with output_scale; else the dtype of real inputs, or f32)", .help = "",
+    .otherwise = "(i8 with output_scale; else the dtype of floating-point inputs, or f32)", .help = "",
     .words = kOutputDtypeChoices,
   },
   {
@@ -617,7 +596,7 @@ constexpr AttributeInfo kFusedMulAttributes[] = {
   },
   {
     .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
-    .help = "the output's greatest integer",
+    .help = "the largest integer of the output",
   },
 };
 

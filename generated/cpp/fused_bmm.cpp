@@ -2,9 +2,7 @@
 #include "fused_bmm.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::fused_bmm {
 namespace {
@@ -97,6 +95,60 @@ constexpr auto kNames = table::names<kFields>();
 Integer value(size_t name, const SelectionScope& scope) {
   return table::value_behind_own(name, kFields, scope);
 }
+
+constexpr ConditionInfo coopmat_conditions[] = {
+  {"is_exact == 1", table::kNamesOf<Name::is_exact>},
+};
+
+int coopmat_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return table::first_false({
+      Integer(problem.is_exact) == 1,
+  });
+}
+
+constexpr OperandSource bmm_coopmat_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::input_scale), table::ours(Operand::input_zero_point),
+  table::ours(Operand::other), table::ours(Operand::other_scale), table::ours(Operand::other_zero_point),
+  table::ours(Operand::output), table::ours(Operand::output_scale), table::ours(Operand::output_zero_point),
+};
+void bmm_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<bmm_coopmat::Problem*>(step_problem);
+  to.batches = problem.batches;
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.input_flip = problem.input_flip;
+  to.other_flip = problem.other_flip;
+  to.input_zero_points = problem.input_zero_points;
+  to.other_zero_points = problem.other_zero_points;
+  to.output_zero_points = problem.output_zero_points;
+  to.quant_min = problem.quant_min;
+  to.quant_max = problem.quant_max;
+  to.input_m_block = problem.input_m_block;
+  to.input_m_step = problem.input_m_step;
+  to.other_n_block = problem.other_n_block;
+  to.other_n_step = problem.other_n_step;
+  to.output_m_block = problem.output_m_block;
+  to.output_m_step = problem.output_m_step;
+  to.output_n_block = problem.output_n_block;
+  to.output_n_step = problem.output_n_step;
+  to.batch_rank = problem.batch_rank;
+  to.batch_sizes = problem.batch_sizes;
+  to.input_strides = problem.input_strides;
+  to.input_blocks = problem.input_blocks;
+  to.input_parameter_strides = problem.input_parameter_strides;
+  to.other_strides = problem.other_strides;
+  to.other_blocks = problem.other_blocks;
+  to.other_parameter_strides = problem.other_parameter_strides;
+  to.output_blocks = problem.output_blocks;
+  to.output_parameter_strides = problem.output_parameter_strides;
+}
+
+constexpr StepInfo coopmat_steps[] = {
+  {&bmm_coopmat::op, bmm_coopmat_operands, bmm_coopmat_problem},
+};
 
 constexpr ConditionInfo plain_conditions[] = {
   {"is_exact == 1", table::kNamesOf<Name::is_exact>},
@@ -267,6 +319,10 @@ constexpr StepInfo tiled_steps[] = {
 };
 
 constexpr RecipeInfo kRecipes[] = {
+  {.id = "fused_bmm.coopmat",
+      .conditions = coopmat_conditions,
+      .first_failing = coopmat_first_failing,
+      .steps = coopmat_steps},
   {.id = "fused_bmm.plain",
       .conditions = plain_conditions,
       .first_failing = plain_first_failing,
@@ -285,7 +341,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "fused_bmm",
-    .summary = "products of matrices of any quantization, batch by batch",
+    .summary = "batched matrix products, of operands that may be quantized",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -320,30 +376,30 @@ constexpr TensorInfo kFusedBmmTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input,
     .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
-    .shapes = kInputShapes, .help = "integers with a scale or reals without",
+    .shapes = kInputShapes, .help = "quantized if it has a scale, else floating-point",
   },
   {
     .name = "input_scale", .operand = 1, .role = TensorInfo::Role::input, .is_optional = true,
     .dtypes = bit(DType::f32), .shapes = kInputScaleShapes,
-    .help = "one, or of the input's rank; without: the input is real",
+    .help = "one, or of the input's rank; if omitted, the input is floating-point",
   },
   {
     .name = "input_zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one per scale; if omitted: 0",
   },
   {
     .name = "other", .operand = 3, .role = TensorInfo::Role::input,
     .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
-    .shapes = kOtherShapes, .help = "as the input; batches of 1 are repeated",
+    .shapes = kOtherShapes, .help = "like the input; batches of 1 are repeated",
   },
   {
     .name = "other_scale", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true,
     .dtypes = bit(DType::f32), .shapes = kInputScaleShapes,
-    .help = "one, or of the other operand's rank; without: the other operand is real",
+    .help = "one, or of the other operand's rank; if omitted, other is floating-point",
   },
   {
     .name = "other_zero_point", .operand = 5, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one per scale; if omitted: 0",
   },
   {
     .name = "output", .operand = 6, .role = TensorInfo::Role::output,
@@ -353,18 +409,18 @@ constexpr TensorInfo kFusedBmmTensors[] = {
   {
     .name = "output_scale", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true,
     .dtypes = bit(DType::f32), .shapes = kInputScaleShapes,
-    .help = "one, or of the output's rank; without: the output is real",
+    .help = "one, or of the output's rank; if omitted, the output is floating-point",
   },
   {
     .name = "output_zero_point", .operand = 8, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one per scale; if omitted: 0",
   },
 };
 
 constexpr AttributeInfo kFusedBmmAttributes[] = {
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype,
-    .otherwise = "(i8 with output_scale; else the dtype of real inputs, or f32)", .help = "",
+    .otherwise = "(i8 with output_scale; else the dtype of floating-point inputs, or f32)", .help = "",
     .words = kOutputDtypeChoices,
   },
   {
@@ -373,7 +429,7 @@ constexpr AttributeInfo kFusedBmmAttributes[] = {
   },
   {
     .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
-    .help = "the output's greatest integer",
+    .help = "the largest integer of the output",
   },
 };
 
@@ -388,7 +444,7 @@ constexpr TensorInfo kBmmTensors[] = {
   },
   {
     .name = "input_zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one per scale; if omitted: 0",
   },
   {
     .name = "other", .operand = 3, .role = TensorInfo::Role::input, .dtypes = bit(DType::i8) | bit(DType::u8),
@@ -400,7 +456,7 @@ constexpr TensorInfo kBmmTensors[] = {
   },
   {
     .name = "other_zero_point", .operand = 5, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one per scale; if omitted: 0",
   },
   {
     .name = "output", .operand = 6, .role = TensorInfo::Role::output,
@@ -410,11 +466,11 @@ constexpr TensorInfo kBmmTensors[] = {
   {
     .name = "output_scale", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true,
     .dtypes = bit(DType::f32), .shapes = kInputScaleShapes,
-    .help = "one, or of the output's rank; without: the output is real",
+    .help = "one, or of the output's rank; if omitted, the output is floating-point",
   },
   {
     .name = "output_zero_point", .operand = 8, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one per scale; if omitted: 0",
   },
 };
 
@@ -422,11 +478,11 @@ constexpr TensorInfo kBmmTensors[] = {
 
 constinit const SignatureInfo signatures[2] = {
   {
-    .name = "fused_bmm", .summary = "products of matrices that may be quantized, batch by batch", .op = &op,
+    .name = "fused_bmm", .summary = "batched matrix products, of operands that may be quantized", .op = &op,
     .tensors = kFusedBmmTensors, .attributes = kFusedBmmAttributes,
   },
   {
-    .name = "bmm", .summary = "products of matrices of bytes, batch by batch, in integers", .op = &op,
+    .name = "bmm", .summary = "batched products of int8 or uint8 matrices, computed in integers", .op = &op,
     .tensors = kBmmTensors, .attributes = kFusedBmmAttributes,
   },
 };

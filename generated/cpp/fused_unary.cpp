@@ -2,9 +2,7 @@
 #include "fused_unary.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::fused_unary {
 namespace {
@@ -109,39 +107,24 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer term2;
-  Real term3;
-  Real term4;
-  Integer term5;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.term1 = 4 * Integer(specialization.workgroup) * Integer(specialization.items),
-      .term2 = 4 * Integer(specialization.items), .term3 = Integer(specialization.items) * Real(0.25),
-      .term4 = Integer(specialization.workgroup) / Real(10000.0),
-      .term5 = Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
-  const Real problem_term2 = Integer(problem.numel)
-      * (30 + (1 - Integer(problem.is_simple)) * 100 * Integer(problem.rank)) / Real(device.f32_ops_per_us);
-  for (const CostTerms& kernel : kernels) {
-    const Integer workgroups = ceil_div(Integer(problem.numel), kernel.term1);
-    const Real launching = ceil_div(Integer(problem.numel), kernel.term2) * 256 / Real(device.f32_ops_per_us)
-        + workgroups / problem_term1 + kernel.term3 + kernel.term4;
-    *to++ = Real(device.launch_us) + launching
-        + max(Integer(problem.numel) * kernel.term5 / Real(device.bytes_per_us), problem_term2);
-  }
+  const Integer workgroups = ceil_div(Integer(problem.numel),
+      4 * Integer(specialization.workgroup) * Integer(specialization.items));
+  const Real dispatch_overhead_us = ceil_div(Integer(problem.numel), 4 * Integer(specialization.items)) * 256
+      / Real(device.f32_ops_per_us) + workgroups / (Real(50.0) * Integer(device.compute_units))
+      + Integer(specialization.items) * Real(0.25) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + dispatch_overhead_us
+      + max(Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype)))
+      / Real(device.bytes_per_us),
+      Integer(problem.numel) * (30 + (1 - Integer(problem.is_simple)) * 100 * Integer(problem.rank))
+      / Real(device.f32_ops_per_us));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_3c1d5fc9[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(3, Operand::output, Access::write),
@@ -156,7 +139,7 @@ constexpr InterfaceInfo binds_c6251071 = {
     .specialization = slots_888ee923,
 };
 constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 constexpr BindingInfo bindings_df5e5d48[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(3, Operand::output, Access::write),
@@ -205,10 +188,10 @@ enum Interface : uint16_t {
   uses_f31dc9b7,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_c6251071, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_26e54ba2
-  {&binds_c914bffc, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_a5b7ddb2
-  {&binds_859ceef9, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_f1d48fce
-  {&binds_8c13d3f1, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_f31dc9b7
+  {&binds_c6251071, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_26e54ba2
+  {&binds_c914bffc, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_a5b7ddb2
+  {&binds_859ceef9, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_f1d48fce
+  {&binds_8c13d3f1, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_f31dc9b7
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -258,7 +241,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "fused_unary",
-    .summary = "an element-wise operation on an operand of any quantization",
+    .summary = "an element-wise operation on an operand that may be quantized",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -272,8 +255,7 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -295,7 +277,7 @@ constexpr TensorInfo kRequantizeTensors[] = {
   },
   {
     .name = "input_zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one per scale; if omitted: 0",
   },
   {
     .name = "output", .operand = 3, .role = TensorInfo::Role::output,
@@ -307,14 +289,14 @@ constexpr TensorInfo kRequantizeTensors[] = {
   },
   {
     .name = "output_zero_point", .operand = 5, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one per scale; if omitted: 0",
   },
 };
 
 constexpr AttributeInfo kRequantizeAttributes[] = {
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype,
-    .otherwise = "(i8 with output_scale; else the dtype of real inputs, or f32)", .help = "",
+    .otherwise = "(i8 with output_scale; else the dtype of floating-point inputs, or f32)", .help = "",
     .words = kOutputDtypeChoices,
   },
   {
@@ -323,7 +305,7 @@ constexpr AttributeInfo kRequantizeAttributes[] = {
   },
   {
     .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
-    .help = "the output's greatest integer",
+    .help = "the largest integer of the output",
   },
 };
 
@@ -333,16 +315,16 @@ constexpr TensorInfo kFusedReluTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input,
     .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
-    .shapes = kInputShapes, .help = "integers with a scale or reals without",
+    .shapes = kInputShapes, .help = "quantized if it has a scale, else floating-point",
   },
   {
     .name = "input_scale", .operand = 1, .role = TensorInfo::Role::input, .is_optional = true,
     .dtypes = bit(DType::f32), .shapes = kInputShapes,
-    .help = "one, or of the input's rank; without: the input is real",
+    .help = "one, or of the input's rank; if omitted, the input is floating-point",
   },
   {
     .name = "input_zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one per scale; if omitted: 0",
   },
   {
     .name = "output", .operand = 3, .role = TensorInfo::Role::output,
@@ -352,18 +334,18 @@ constexpr TensorInfo kFusedReluTensors[] = {
   {
     .name = "output_scale", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true,
     .dtypes = bit(DType::f32), .shapes = kInputShapes,
-    .help = "one, or of the output's rank; without: the output is real",
+    .help = "one, or of the output's rank; if omitted, the output is floating-point",
   },
   {
     .name = "output_zero_point", .operand = 5, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one per scale; if omitted: 0",
   },
 };
 
 constexpr AttributeInfo kFusedReluAttributes[] = {
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype,
-    .otherwise = "(i8 with output_scale; else the dtype of real inputs, or f32)", .help = "",
+    .otherwise = "(i8 with output_scale; else the dtype of floating-point inputs, or f32)", .help = "",
     .words = kOutputDtypeChoices_,
   },
   {
@@ -372,16 +354,16 @@ constexpr AttributeInfo kFusedReluAttributes[] = {
   },
   {
     .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
-    .help = "the output's greatest integer",
+    .help = "the largest integer of the output",
   },
 };
 
 constexpr AttributeInfo kFusedClipAttributes[] = {
   {.name = "low", .kind = AttributeInfo::Kind::real, .otherwise = "(no bound)", .help = "the least result"},
-  {.name = "high", .kind = AttributeInfo::Kind::real, .otherwise = "(no bound)", .help = "the greatest result"},
+  {.name = "high", .kind = AttributeInfo::Kind::real, .otherwise = "(no bound)", .help = "the largest result"},
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype,
-    .otherwise = "(i8 with output_scale; else the dtype of real inputs, or f32)", .help = "",
+    .otherwise = "(i8 with output_scale; else the dtype of floating-point inputs, or f32)", .help = "",
     .words = kOutputDtypeChoices_,
   },
   {
@@ -390,7 +372,7 @@ constexpr AttributeInfo kFusedClipAttributes[] = {
   },
   {
     .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
-    .help = "the output's greatest integer",
+    .help = "the largest integer of the output",
   },
 };
 
@@ -398,7 +380,7 @@ constexpr AttributeInfo kFusedClipAttributes[] = {
 
 constinit const SignatureInfo signatures[5] = {
   {
-    .name = "requantize", .summary = "integers of one scale and zero point a block as integers of another", .op = &op,
+    .name = "requantize", .summary = "quantizes a quantized tensor again, with other scales and zero points", .op = &op,
     .tensors = kRequantizeTensors, .attributes = kRequantizeAttributes,
   },
   {

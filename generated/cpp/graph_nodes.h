@@ -6,7 +6,7 @@
 #pragma once
 
 #include "operators.h"
-#include "runtime/graph/builder.h"
+#include "qgen/graph.h"
 
 namespace qgen::generated::operators {
 
@@ -16,10 +16,10 @@ inline graph::Var avg_pool2d(graph::Builder& net,
   graph::NodeOf node("avg_pool2d");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"kernel_size", graph::said(attributes.kernel_size)}, {"stride", graph::said(attributes.stride)},
-    {"padding", graph::said(attributes.padding)}, {"ceil_mode", graph::said(attributes.ceil_mode)},
-    {"count_include_pad", graph::said(attributes.count_include_pad)},
-    {"divisor_override", graph::said(attributes.divisor_override)},
+    {"kernel_size", graph::to_value(attributes.kernel_size)}, {"stride", graph::to_value(attributes.stride)},
+    {"padding", graph::to_value(attributes.padding)}, {"ceil_mode", graph::to_value(attributes.ceil_mode)},
+    {"count_include_pad", graph::to_value(attributes.count_include_pad)},
+    {"divisor_override", graph::to_value(attributes.divisor_override)},
   });
   return net.add(node, "output");
 }
@@ -34,8 +34,8 @@ inline graph::Var bmm(graph::Builder& net,
     {"output_scale", inputs.output_scale}, {"output_zero_point", inputs.output_zero_point},
   });
   node.attributes({
-    {"output_dtype", graph::said(attributes.output_dtype)}, {"quant_min", graph::said(attributes.quant_min)},
-    {"quant_max", graph::said(attributes.quant_max)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)}, {"quant_min", graph::to_value(attributes.quant_min)},
+    {"quant_max", graph::to_value(attributes.quant_max)},
   });
   return net.add(node, "output");
 }
@@ -50,11 +50,11 @@ inline ChooseQparamsAffineValues choose_qparams_affine(graph::Builder& net,
   graph::NodeOf node("choose_qparams_affine");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"block_size", graph::said(attributes.block_size)},
-    {"mapping_type", graph::said(words::kMappingType, attributes.mapping_type)},
-    {"target_dtype", graph::said(attributes.target_dtype)}, {"quant_min", graph::said(attributes.quant_min)},
-    {"quant_max", graph::said(attributes.quant_max)}, {"eps", graph::said(attributes.eps)},
-    {"keepdim", graph::said(attributes.keepdim)},
+    {"block_size", graph::to_value(attributes.block_size)},
+    {"mapping_type", graph::to_value(words::kMappingType, attributes.mapping_type)},
+    {"target_dtype", graph::to_value(attributes.target_dtype)}, {"quant_min", graph::to_value(attributes.quant_min)},
+    {"quant_max", graph::to_value(attributes.quant_max)}, {"eps", graph::to_value(attributes.eps)},
+    {"keepdim", graph::to_value(attributes.keepdim)},
   });
   const auto made = net.add(node, {"scale", "zero_point"});
   return {made[0], made[1]};
@@ -67,7 +67,7 @@ inline graph::Var concat(graph::Builder& net,
   node.inputs({
     {"input_1", inputs.input_1}, {"input_2", inputs.input_2}, {"input_3", inputs.input_3}, {"input_4", inputs.input_4},
   });
-  node.attributes({{"axis", graph::said(attributes.axis)}});
+  node.attributes({{"axis", graph::to_value(attributes.axis)}});
   return net.add(node, "output");
 }
 
@@ -77,9 +77,9 @@ inline graph::Var conv2d(graph::Builder& net,
   graph::NodeOf node("conv2d");
   node.inputs({{"input", inputs.input}, {"weight", inputs.weight}, {"bias", inputs.bias}});
   node.attributes({
-    {"stride", graph::said(attributes.stride)}, {"padding", graph::said(attributes.padding)},
-    {"dilation", graph::said(attributes.dilation)}, {"groups", graph::said(attributes.groups)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
+    {"stride", graph::to_value(attributes.stride)}, {"padding", graph::to_value(attributes.padding)},
+    {"dilation", graph::to_value(attributes.dilation)}, {"groups", graph::to_value(attributes.groups)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
   });
   return net.add(node, "output");
 }
@@ -92,9 +92,9 @@ inline graph::Var conv2d_q8csw(graph::Builder& net,
     {"input", inputs.input}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}, {"bias", inputs.bias},
   });
   node.attributes({
-    {"stride", graph::said(attributes.stride)}, {"padding", graph::said(attributes.padding)},
-    {"dilation", graph::said(attributes.dilation)}, {"groups", graph::said(attributes.groups)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
+    {"stride", graph::to_value(attributes.stride)}, {"padding", graph::to_value(attributes.padding)},
+    {"dilation", graph::to_value(attributes.dilation)}, {"groups", graph::to_value(attributes.groups)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
   });
   return net.add(node, "output");
 }
@@ -107,11 +107,11 @@ inline graph::Var conv2d_q8ta_q8csw(graph::Builder& net,
     {"input", inputs.input}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}, {"bias", inputs.bias},
   });
   node.attributes({
-    {"stride", graph::said(attributes.stride)}, {"padding", graph::said(attributes.padding)},
-    {"dilation", graph::said(attributes.dilation)}, {"groups", graph::said(attributes.groups)},
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
+    {"stride", graph::to_value(attributes.stride)}, {"padding", graph::to_value(attributes.padding)},
+    {"dilation", graph::to_value(attributes.dilation)}, {"groups", graph::to_value(attributes.groups)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
   });
   return net.add(node, "output");
 }
@@ -122,10 +122,10 @@ inline graph::Var conv2d_transposed(graph::Builder& net,
   graph::NodeOf node("conv2d_transposed");
   node.inputs({{"input", inputs.input}, {"weight", inputs.weight}, {"bias", inputs.bias}});
   node.attributes({
-    {"stride", graph::said(attributes.stride)}, {"padding", graph::said(attributes.padding)},
-    {"dilation", graph::said(attributes.dilation)}, {"groups", graph::said(attributes.groups)},
-    {"output_padding", graph::said(attributes.output_padding)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
+    {"stride", graph::to_value(attributes.stride)}, {"padding", graph::to_value(attributes.padding)},
+    {"dilation", graph::to_value(attributes.dilation)}, {"groups", graph::to_value(attributes.groups)},
+    {"output_padding", graph::to_value(attributes.output_padding)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
   });
   return net.add(node, "output");
 }
@@ -136,9 +136,9 @@ inline graph::Var dequantize_affine(graph::Builder& net,
   graph::NodeOf node("dequantize_affine");
   node.inputs({{"input", inputs.input}, {"scale", inputs.scale}, {"zero_point", inputs.zero_point}});
   node.attributes({
-    {"block_size", graph::said(attributes.block_size)}, {"input_dtype", graph::said(attributes.input_dtype)},
-    {"output_dtype", graph::said(attributes.output_dtype)}, {"quant_min", graph::said(attributes.quant_min)},
-    {"quant_max", graph::said(attributes.quant_max)},
+    {"block_size", graph::to_value(attributes.block_size)}, {"input_dtype", graph::to_value(attributes.input_dtype)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)}, {"quant_min", graph::to_value(attributes.quant_min)},
+    {"quant_max", graph::to_value(attributes.quant_max)},
   });
   return net.add(node, "output");
 }
@@ -149,7 +149,7 @@ inline graph::Var embedding_q4gsw(graph::Builder& net,
   graph::NodeOf node("embedding_q4gsw");
   node.inputs({{"indices", inputs.indices}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}});
   node.attributes({
-    {"group_size", graph::said(attributes.group_size)}, {"output_dtype", graph::said(attributes.output_dtype)},
+    {"group_size", graph::to_value(attributes.group_size)}, {"output_dtype", graph::to_value(attributes.output_dtype)},
   });
   return net.add(node, "output");
 }
@@ -159,7 +159,7 @@ inline graph::Var expand(graph::Builder& net,
                          const ExpandAttributes& attributes = {}) {
   graph::NodeOf node("expand");
   node.inputs({{"input", inputs.input}});
-  node.attributes({{"sizes", graph::said(attributes.sizes)}});
+  node.attributes({{"sizes", graph::to_value(attributes.sizes)}});
   return net.add(node, "output");
 }
 
@@ -173,8 +173,8 @@ inline graph::Var fused_add(graph::Builder& net,
     {"output_scale", inputs.output_scale}, {"output_zero_point", inputs.output_zero_point},
   });
   node.attributes({
-    {"alpha", graph::said(attributes.alpha)}, {"output_dtype", graph::said(attributes.output_dtype)},
-    {"quant_min", graph::said(attributes.quant_min)}, {"quant_max", graph::said(attributes.quant_max)},
+    {"alpha", graph::to_value(attributes.alpha)}, {"output_dtype", graph::to_value(attributes.output_dtype)},
+    {"quant_min", graph::to_value(attributes.quant_min)}, {"quant_max", graph::to_value(attributes.quant_max)},
   });
   return net.add(node, "output");
 }
@@ -189,8 +189,8 @@ inline graph::Var fused_bmm(graph::Builder& net,
     {"output_scale", inputs.output_scale}, {"output_zero_point", inputs.output_zero_point},
   });
   node.attributes({
-    {"output_dtype", graph::said(attributes.output_dtype)}, {"quant_min", graph::said(attributes.quant_min)},
-    {"quant_max", graph::said(attributes.quant_max)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)}, {"quant_min", graph::to_value(attributes.quant_min)},
+    {"quant_max", graph::to_value(attributes.quant_max)},
   });
   return net.add(node, "output");
 }
@@ -204,9 +204,9 @@ inline graph::Var fused_clip(graph::Builder& net,
     {"output_scale", inputs.output_scale}, {"output_zero_point", inputs.output_zero_point},
   });
   node.attributes({
-    {"low", graph::said(attributes.low)}, {"high", graph::said(attributes.high)},
-    {"output_dtype", graph::said(attributes.output_dtype)}, {"quant_min", graph::said(attributes.quant_min)},
-    {"quant_max", graph::said(attributes.quant_max)},
+    {"low", graph::to_value(attributes.low)}, {"high", graph::to_value(attributes.high)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)}, {"quant_min", graph::to_value(attributes.quant_min)},
+    {"quant_max", graph::to_value(attributes.quant_max)},
   });
   return net.add(node, "output");
 }
@@ -220,8 +220,8 @@ inline graph::Var fused_hardswish(graph::Builder& net,
     {"output_scale", inputs.output_scale}, {"output_zero_point", inputs.output_zero_point},
   });
   node.attributes({
-    {"output_dtype", graph::said(attributes.output_dtype)}, {"quant_min", graph::said(attributes.quant_min)},
-    {"quant_max", graph::said(attributes.quant_max)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)}, {"quant_min", graph::to_value(attributes.quant_min)},
+    {"quant_max", graph::to_value(attributes.quant_max)},
   });
   return net.add(node, "output");
 }
@@ -236,8 +236,8 @@ inline graph::Var fused_mul(graph::Builder& net,
     {"output_scale", inputs.output_scale}, {"output_zero_point", inputs.output_zero_point},
   });
   node.attributes({
-    {"output_dtype", graph::said(attributes.output_dtype)}, {"quant_min", graph::said(attributes.quant_min)},
-    {"quant_max", graph::said(attributes.quant_max)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)}, {"quant_min", graph::to_value(attributes.quant_min)},
+    {"quant_max", graph::to_value(attributes.quant_max)},
   });
   return net.add(node, "output");
 }
@@ -251,8 +251,8 @@ inline graph::Var fused_relu(graph::Builder& net,
     {"output_scale", inputs.output_scale}, {"output_zero_point", inputs.output_zero_point},
   });
   node.attributes({
-    {"output_dtype", graph::said(attributes.output_dtype)}, {"quant_min", graph::said(attributes.quant_min)},
-    {"quant_max", graph::said(attributes.quant_max)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)}, {"quant_min", graph::to_value(attributes.quant_min)},
+    {"quant_max", graph::to_value(attributes.quant_max)},
   });
   return net.add(node, "output");
 }
@@ -266,9 +266,27 @@ inline graph::Var fused_sigmoid(graph::Builder& net,
     {"output_scale", inputs.output_scale}, {"output_zero_point", inputs.output_zero_point},
   });
   node.attributes({
-    {"output_dtype", graph::said(attributes.output_dtype)}, {"quant_min", graph::said(attributes.quant_min)},
-    {"quant_max", graph::said(attributes.quant_max)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)}, {"quant_min", graph::to_value(attributes.quant_min)},
+    {"quant_max", graph::to_value(attributes.quant_max)},
   });
+  return net.add(node, "output");
+}
+
+inline graph::Var gather(graph::Builder& net,
+                         const GatherInputs<graph::InGraph>& inputs,
+                         const GatherAttributes& attributes = {}) {
+  graph::NodeOf node("gather");
+  node.inputs({{"input", inputs.input}, {"indices", inputs.indices}});
+  node.attributes({{"axis", graph::to_value(attributes.axis)}});
+  return net.add(node, "output");
+}
+
+inline graph::Var gather_elements(graph::Builder& net,
+                                  const GatherElementsInputs<graph::InGraph>& inputs,
+                                  const GatherElementsAttributes& attributes = {}) {
+  graph::NodeOf node("gather_elements");
+  node.inputs({{"input", inputs.input}, {"indices", inputs.indices}});
+  node.attributes({{"axis", graph::to_value(attributes.axis)}});
   return net.add(node, "output");
 }
 
@@ -277,7 +295,7 @@ inline graph::Var layer_norm(graph::Builder& net,
                              const LayerNormAttributes& attributes = {}) {
   graph::NodeOf node("layer_norm");
   node.inputs({{"input", inputs.input}, {"weight", inputs.weight}, {"bias", inputs.bias}});
-  node.attributes({{"epsilon", graph::said(attributes.epsilon)}});
+  node.attributes({{"epsilon", graph::to_value(attributes.epsilon)}});
   return net.add(node, "output");
 }
 
@@ -289,10 +307,10 @@ inline graph::Var linear_dq8ca_q4gsw(graph::Builder& net,
     {"input", inputs.input}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}, {"bias", inputs.bias},
   });
   node.attributes({
-    {"activation_mapping", graph::said(words::kMappingType, attributes.activation_mapping)},
-    {"quant_min", graph::said(attributes.quant_min)}, {"quant_max", graph::said(attributes.quant_max)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
-    {"group_size", graph::said(attributes.group_size)},
+    {"activation_mapping", graph::to_value(words::kMappingType, attributes.activation_mapping)},
+    {"quant_min", graph::to_value(attributes.quant_min)}, {"quant_max", graph::to_value(attributes.quant_max)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
+    {"group_size", graph::to_value(attributes.group_size)},
   });
   return net.add(node, "output");
 }
@@ -305,9 +323,9 @@ inline graph::Var linear_dq8ca_q8csw(graph::Builder& net,
     {"input", inputs.input}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}, {"bias", inputs.bias},
   });
   node.attributes({
-    {"activation_mapping", graph::said(words::kMappingType, attributes.activation_mapping)},
-    {"quant_min", graph::said(attributes.quant_min)}, {"quant_max", graph::said(attributes.quant_max)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
+    {"activation_mapping", graph::to_value(words::kMappingType, attributes.activation_mapping)},
+    {"quant_min", graph::to_value(attributes.quant_min)}, {"quant_max", graph::to_value(attributes.quant_max)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
   });
   return net.add(node, "output");
 }
@@ -320,8 +338,8 @@ inline graph::Var linear_q4gsw(graph::Builder& net,
     {"input", inputs.input}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}, {"bias", inputs.bias},
   });
   node.attributes({
-    {"activation", graph::said(words::kActivation, attributes.activation)},
-    {"group_size", graph::said(attributes.group_size)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
+    {"group_size", graph::to_value(attributes.group_size)},
   });
   return net.add(node, "output");
 }
@@ -331,7 +349,7 @@ inline graph::Var linear_q4gsw_backward(graph::Builder& net,
                                         const LinearQ4gswBackwardAttributes& attributes = {}) {
   graph::NodeOf node("linear_q4gsw_backward");
   node.inputs({{"d_output", inputs.d_output}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}});
-  node.attributes({{"group_size", graph::said(attributes.group_size)}});
+  node.attributes({{"group_size", graph::to_value(attributes.group_size)}});
   return net.add(node, "d_input");
 }
 
@@ -342,7 +360,7 @@ inline graph::Var linear_q8csw(graph::Builder& net,
   node.inputs({
     {"input", inputs.input}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}, {"bias", inputs.bias},
   });
-  node.attributes({{"activation", graph::said(words::kActivation, attributes.activation)}});
+  node.attributes({{"activation", graph::to_value(words::kActivation, attributes.activation)}});
   return net.add(node, "output");
 }
 
@@ -354,9 +372,9 @@ inline graph::Var linear_q8ta_q8csw(graph::Builder& net,
     {"input", inputs.input}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}, {"bias", inputs.bias},
   });
   node.attributes({
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
   });
   return net.add(node, "output");
 }
@@ -367,8 +385,8 @@ inline graph::Var matmul(graph::Builder& net,
   graph::NodeOf node("matmul");
   node.inputs({{"input", inputs.input}, {"other", inputs.other}, {"bias", inputs.bias}});
   node.attributes({
-    {"transpose_other", graph::said(attributes.transpose_other)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
+    {"transpose_other", graph::to_value(attributes.transpose_other)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
   });
   return net.add(node, "output");
 }
@@ -379,9 +397,9 @@ inline graph::Var max_pool2d(graph::Builder& net,
   graph::NodeOf node("max_pool2d");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"kernel_size", graph::said(attributes.kernel_size)}, {"stride", graph::said(attributes.stride)},
-    {"padding", graph::said(attributes.padding)}, {"dilation", graph::said(attributes.dilation)},
-    {"ceil_mode", graph::said(attributes.ceil_mode)},
+    {"kernel_size", graph::to_value(attributes.kernel_size)}, {"stride", graph::to_value(attributes.stride)},
+    {"padding", graph::to_value(attributes.padding)}, {"dilation", graph::to_value(attributes.dilation)},
+    {"ceil_mode", graph::to_value(attributes.ceil_mode)},
   });
   return net.add(node, "output");
 }
@@ -391,7 +409,7 @@ inline graph::Var pack_weight(graph::Builder& net,
                               const PackWeightAttributes& attributes) {
   graph::NodeOf node("pack_weight");
   node.inputs({{"source", inputs.source}});
-  node.attributes({{"form", graph::said(attributes.form)}});
+  node.attributes({{"form", graph::to_value(attributes.form)}});
   return net.add(node, "output");
 }
 
@@ -401,8 +419,8 @@ inline graph::Var pad(graph::Builder& net,
   graph::NodeOf node("pad");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"before", graph::said(attributes.before)}, {"after", graph::said(attributes.after)},
-    {"mode", graph::said(words::kPadMode, attributes.mode)}, {"value", graph::said(attributes.value)},
+    {"before", graph::to_value(attributes.before)}, {"after", graph::to_value(attributes.after)},
+    {"mode", graph::to_value(words::kPadMode, attributes.mode)}, {"value", graph::to_value(attributes.value)},
   });
   return net.add(node, "output");
 }
@@ -412,7 +430,22 @@ inline graph::Var permute(graph::Builder& net,
                           const PermuteAttributes& attributes = {}) {
   graph::NodeOf node("permute");
   node.inputs({{"input", inputs.input}});
-  node.attributes({{"permutation", graph::said(attributes.permutation)}});
+  node.attributes({{"permutation", graph::to_value(attributes.permutation)}});
+  return net.add(node, "output");
+}
+
+inline graph::Var pointwise(graph::Builder& net,
+                            const PointwiseInputs<graph::InGraph>& inputs,
+                            const PointwiseAttributes& attributes) {
+  graph::NodeOf node("pointwise");
+  node.inputs({
+    {"input_1", inputs.input_1}, {"input_2", inputs.input_2}, {"input_3", inputs.input_3}, {"input_4", inputs.input_4},
+    {"input_5", inputs.input_5}, {"input_6", inputs.input_6}, {"mask", inputs.mask},
+  });
+  node.attributes({
+    {"steps", graph::to_value(attributes.steps)}, {"constants", graph::to_value(attributes.constants)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)},
+  });
   return net.add(node, "output");
 }
 
@@ -422,13 +455,14 @@ inline graph::Var q8ta_add(graph::Builder& net,
   graph::NodeOf node("q8ta_add");
   node.inputs({{"input", inputs.input}, {"other", inputs.other}});
   node.attributes({
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"other_scale", graph::said(attributes.other_scale)},
-    {"other_zero_point", graph::said(attributes.other_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
-    {"activation", graph::said(words::kActivation, attributes.activation)}, {"alpha", graph::said(attributes.alpha)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"other_scale", graph::to_value(attributes.other_scale)},
+    {"other_zero_point", graph::to_value(attributes.other_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
+    {"alpha", graph::to_value(attributes.alpha)},
   });
   return net.add(node, "output");
 }
@@ -439,14 +473,14 @@ inline graph::Var q8ta_avg_pool2d(graph::Builder& net,
   graph::NodeOf node("q8ta_avg_pool2d");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"kernel_size", graph::said(attributes.kernel_size)}, {"stride", graph::said(attributes.stride)},
-    {"padding", graph::said(attributes.padding)}, {"ceil_mode", graph::said(attributes.ceil_mode)},
-    {"count_include_pad", graph::said(attributes.count_include_pad)},
-    {"divisor_override", graph::said(attributes.divisor_override)},
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
+    {"kernel_size", graph::to_value(attributes.kernel_size)}, {"stride", graph::to_value(attributes.stride)},
+    {"padding", graph::to_value(attributes.padding)}, {"ceil_mode", graph::to_value(attributes.ceil_mode)},
+    {"count_include_pad", graph::to_value(attributes.count_include_pad)},
+    {"divisor_override", graph::to_value(attributes.divisor_override)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
   });
   return net.add(node, "output");
 }
@@ -466,16 +500,16 @@ inline graph::Var q8ta_concat(graph::Builder& net,
     {"input_1", inputs.input_1}, {"input_2", inputs.input_2}, {"input_3", inputs.input_3}, {"input_4", inputs.input_4},
   });
   node.attributes({
-    {"axis", graph::said(attributes.axis)}, {"input_1_scale", graph::said(attributes.input_1_scale)},
-    {"input_1_zero_point", graph::said(attributes.input_1_zero_point)},
-    {"input_2_scale", graph::said(attributes.input_2_scale)},
-    {"input_2_zero_point", graph::said(attributes.input_2_zero_point)},
-    {"input_3_scale", graph::said(attributes.input_3_scale)},
-    {"input_3_zero_point", graph::said(attributes.input_3_zero_point)},
-    {"input_4_scale", graph::said(attributes.input_4_scale)},
-    {"input_4_zero_point", graph::said(attributes.input_4_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
+    {"axis", graph::to_value(attributes.axis)}, {"input_1_scale", graph::to_value(attributes.input_1_scale)},
+    {"input_1_zero_point", graph::to_value(attributes.input_1_zero_point)},
+    {"input_2_scale", graph::to_value(attributes.input_2_scale)},
+    {"input_2_zero_point", graph::to_value(attributes.input_2_zero_point)},
+    {"input_3_scale", graph::to_value(attributes.input_3_scale)},
+    {"input_3_zero_point", graph::to_value(attributes.input_3_zero_point)},
+    {"input_4_scale", graph::to_value(attributes.input_4_scale)},
+    {"input_4_zero_point", graph::to_value(attributes.input_4_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
   });
   return net.add(node, "output");
 }
@@ -489,19 +523,19 @@ inline graph::Var q8ta_conv2d(graph::Builder& net,
     {"table", inputs.table}, {"residual", inputs.residual},
   });
   node.attributes({
-    {"stride", graph::said(attributes.stride)}, {"padding", graph::said(attributes.padding)},
-    {"dilation", graph::said(attributes.dilation)}, {"groups", graph::said(attributes.groups)},
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
-    {"table_input_scale", graph::said(attributes.table_input_scale)},
-    {"table_input_zero_point", graph::said(attributes.table_input_zero_point)},
-    {"result_scale", graph::said(attributes.result_scale)},
-    {"result_zero_point", graph::said(attributes.result_zero_point)},
-    {"residual_scale", graph::said(attributes.residual_scale)},
-    {"residual_zero_point", graph::said(attributes.residual_zero_point)},
+    {"stride", graph::to_value(attributes.stride)}, {"padding", graph::to_value(attributes.padding)},
+    {"dilation", graph::to_value(attributes.dilation)}, {"groups", graph::to_value(attributes.groups)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
+    {"table_input_scale", graph::to_value(attributes.table_input_scale)},
+    {"table_input_zero_point", graph::to_value(attributes.table_input_zero_point)},
+    {"result_scale", graph::to_value(attributes.result_scale)},
+    {"result_zero_point", graph::to_value(attributes.result_zero_point)},
+    {"residual_scale", graph::to_value(attributes.residual_scale)},
+    {"residual_zero_point", graph::to_value(attributes.residual_zero_point)},
   });
   return net.add(node, "output");
 }
@@ -514,12 +548,12 @@ inline graph::Var q8ta_conv2d_dequantize(graph::Builder& net,
     {"input", inputs.input}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}, {"bias", inputs.bias},
   });
   node.attributes({
-    {"stride", graph::said(attributes.stride)}, {"padding", graph::said(attributes.padding)},
-    {"dilation", graph::said(attributes.dilation)}, {"groups", graph::said(attributes.groups)},
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"output_dtype", graph::said(attributes.output_dtype)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
+    {"stride", graph::to_value(attributes.stride)}, {"padding", graph::to_value(attributes.padding)},
+    {"dilation", graph::to_value(attributes.dilation)}, {"groups", graph::to_value(attributes.groups)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
   });
   return net.add(node, "output");
 }
@@ -533,20 +567,20 @@ inline graph::Var q8ta_conv2d_transposed(graph::Builder& net,
     {"table", inputs.table}, {"residual", inputs.residual},
   });
   node.attributes({
-    {"stride", graph::said(attributes.stride)}, {"padding", graph::said(attributes.padding)},
-    {"dilation", graph::said(attributes.dilation)}, {"groups", graph::said(attributes.groups)},
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
-    {"table_input_scale", graph::said(attributes.table_input_scale)},
-    {"table_input_zero_point", graph::said(attributes.table_input_zero_point)},
-    {"result_scale", graph::said(attributes.result_scale)},
-    {"result_zero_point", graph::said(attributes.result_zero_point)},
-    {"residual_scale", graph::said(attributes.residual_scale)},
-    {"residual_zero_point", graph::said(attributes.residual_zero_point)},
-    {"output_padding", graph::said(attributes.output_padding)},
+    {"stride", graph::to_value(attributes.stride)}, {"padding", graph::to_value(attributes.padding)},
+    {"dilation", graph::to_value(attributes.dilation)}, {"groups", graph::to_value(attributes.groups)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
+    {"table_input_scale", graph::to_value(attributes.table_input_scale)},
+    {"table_input_zero_point", graph::to_value(attributes.table_input_zero_point)},
+    {"result_scale", graph::to_value(attributes.result_scale)},
+    {"result_zero_point", graph::to_value(attributes.result_zero_point)},
+    {"residual_scale", graph::to_value(attributes.residual_scale)},
+    {"residual_zero_point", graph::to_value(attributes.residual_zero_point)},
+    {"output_padding", graph::to_value(attributes.output_padding)},
   });
   return net.add(node, "output");
 }
@@ -557,9 +591,9 @@ inline graph::Var q8ta_dequantize(graph::Builder& net,
   graph::NodeOf node("q8ta_dequantize");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"output_dtype", graph::said(attributes.output_dtype)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)},
   });
   return net.add(node, "output");
 }
@@ -570,10 +604,10 @@ inline graph::Var q8ta_hardswish(graph::Builder& net,
   graph::NodeOf node("q8ta_hardswish");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
   });
   return net.add(node, "output");
 }
@@ -584,10 +618,10 @@ inline graph::Var q8ta_leaky_relu(graph::Builder& net,
   graph::NodeOf node("q8ta_leaky_relu");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)}, {"slope", graph::said(attributes.slope)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)}, {"slope", graph::to_value(attributes.slope)},
   });
   return net.add(node, "output");
 }
@@ -601,17 +635,17 @@ inline graph::Var q8ta_linear(graph::Builder& net,
     {"table", inputs.table}, {"residual", inputs.residual},
   });
   node.attributes({
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
-    {"table_input_scale", graph::said(attributes.table_input_scale)},
-    {"table_input_zero_point", graph::said(attributes.table_input_zero_point)},
-    {"result_scale", graph::said(attributes.result_scale)},
-    {"result_zero_point", graph::said(attributes.result_zero_point)},
-    {"residual_scale", graph::said(attributes.residual_scale)},
-    {"residual_zero_point", graph::said(attributes.residual_zero_point)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
+    {"table_input_scale", graph::to_value(attributes.table_input_scale)},
+    {"table_input_zero_point", graph::to_value(attributes.table_input_zero_point)},
+    {"result_scale", graph::to_value(attributes.result_scale)},
+    {"result_zero_point", graph::to_value(attributes.result_zero_point)},
+    {"residual_scale", graph::to_value(attributes.residual_scale)},
+    {"residual_zero_point", graph::to_value(attributes.residual_zero_point)},
   });
   return net.add(node, "output");
 }
@@ -624,10 +658,10 @@ inline graph::Var q8ta_linear_dequantize(graph::Builder& net,
     {"input", inputs.input}, {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales}, {"bias", inputs.bias},
   });
   node.attributes({
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"output_dtype", graph::said(attributes.output_dtype)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
   });
   return net.add(node, "output");
 }
@@ -638,9 +672,9 @@ inline graph::Var q8ta_max_pool2d(graph::Builder& net,
   graph::NodeOf node("q8ta_max_pool2d");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"kernel_size", graph::said(attributes.kernel_size)}, {"stride", graph::said(attributes.stride)},
-    {"padding", graph::said(attributes.padding)}, {"dilation", graph::said(attributes.dilation)},
-    {"ceil_mode", graph::said(attributes.ceil_mode)},
+    {"kernel_size", graph::to_value(attributes.kernel_size)}, {"stride", graph::to_value(attributes.stride)},
+    {"padding", graph::to_value(attributes.padding)}, {"dilation", graph::to_value(attributes.dilation)},
+    {"ceil_mode", graph::to_value(attributes.ceil_mode)},
   });
   return net.add(node, "output");
 }
@@ -651,13 +685,13 @@ inline graph::Var q8ta_mul(graph::Builder& net,
   graph::NodeOf node("q8ta_mul");
   node.inputs({{"input", inputs.input}, {"other", inputs.other}});
   node.attributes({
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"other_scale", graph::said(attributes.other_scale)},
-    {"other_zero_point", graph::said(attributes.other_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
-    {"activation", graph::said(words::kActivation, attributes.activation)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"other_scale", graph::to_value(attributes.other_scale)},
+    {"other_zero_point", graph::to_value(attributes.other_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
   });
   return net.add(node, "output");
 }
@@ -668,11 +702,11 @@ inline graph::Var q8ta_pixel_shuffle(graph::Builder& net,
   graph::NodeOf node("q8ta_pixel_shuffle");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
-    {"upscale_factor", graph::said(attributes.upscale_factor)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
+    {"upscale_factor", graph::to_value(attributes.upscale_factor)},
   });
   return net.add(node, "output");
 }
@@ -683,8 +717,20 @@ inline graph::Var q8ta_quantize(graph::Builder& net,
   graph::NodeOf node("q8ta_quantize");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
+  });
+  return net.add(node, "output");
+}
+
+inline graph::Var q8ta_quantize_linear(graph::Builder& net,
+                                       const Q8taQuantizeLinearInputs<graph::InGraph>& inputs,
+                                       const Q8taQuantizeLinearAttributes& attributes) {
+  graph::NodeOf node("q8ta_quantize_linear");
+  node.inputs({{"input", inputs.input}});
+  node.attributes({
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
   });
   return net.add(node, "output");
 }
@@ -695,10 +741,10 @@ inline graph::Var q8ta_relu(graph::Builder& net,
   graph::NodeOf node("q8ta_relu");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
   });
   return net.add(node, "output");
 }
@@ -709,9 +755,9 @@ inline graph::Var q8ta_resize2d(graph::Builder& net,
   graph::NodeOf node("q8ta_resize2d");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"sizes", graph::said(attributes.sizes)},
-    {"coordinate_mode", graph::said(words::kCoordinateMode, attributes.coordinate_mode)},
-    {"nearest_mode", graph::said(words::kNearestMode, attributes.nearest_mode)},
+    {"sizes", graph::to_value(attributes.sizes)},
+    {"coordinate_mode", graph::to_value(words::kCoordinateMode, attributes.coordinate_mode)},
+    {"nearest_mode", graph::to_value(words::kNearestMode, attributes.nearest_mode)},
   });
   return net.add(node, "output");
 }
@@ -722,10 +768,10 @@ inline graph::Var q8ta_sigmoid(graph::Builder& net,
   graph::NodeOf node("q8ta_sigmoid");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
   });
   return net.add(node, "output");
 }
@@ -736,13 +782,25 @@ inline graph::Var q8ta_sub(graph::Builder& net,
   graph::NodeOf node("q8ta_sub");
   node.inputs({{"input", inputs.input}, {"other", inputs.other}});
   node.attributes({
-    {"input_scale", graph::said(attributes.input_scale)},
-    {"input_zero_point", graph::said(attributes.input_zero_point)},
-    {"other_scale", graph::said(attributes.other_scale)},
-    {"other_zero_point", graph::said(attributes.other_zero_point)},
-    {"output_scale", graph::said(attributes.output_scale)},
-    {"output_zero_point", graph::said(attributes.output_zero_point)},
-    {"activation", graph::said(words::kActivation, attributes.activation)}, {"alpha", graph::said(attributes.alpha)},
+    {"input_scale", graph::to_value(attributes.input_scale)},
+    {"input_zero_point", graph::to_value(attributes.input_zero_point)},
+    {"other_scale", graph::to_value(attributes.other_scale)},
+    {"other_zero_point", graph::to_value(attributes.other_zero_point)},
+    {"output_scale", graph::to_value(attributes.output_scale)},
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
+    {"alpha", graph::to_value(attributes.alpha)},
+  });
+  return net.add(node, "output");
+}
+
+inline graph::Var q8ta_table(graph::Builder& net,
+                             const Q8taTableInputs<graph::InGraph>& inputs,
+                             const Q8taTableAttributes& attributes) {
+  graph::NodeOf node("q8ta_table");
+  node.inputs({{"input", inputs.input}});
+  node.attributes({
+    {"output_zero_point", graph::to_value(attributes.output_zero_point)}, {"table", graph::to_value(attributes.table)},
   });
   return net.add(node, "output");
 }
@@ -753,8 +811,20 @@ inline graph::Var quantize_affine(graph::Builder& net,
   graph::NodeOf node("quantize_affine");
   node.inputs({{"input", inputs.input}, {"scale", inputs.scale}, {"zero_point", inputs.zero_point}});
   node.attributes({
-    {"block_size", graph::said(attributes.block_size)}, {"output_dtype", graph::said(attributes.output_dtype)},
-    {"quant_min", graph::said(attributes.quant_min)}, {"quant_max", graph::said(attributes.quant_max)},
+    {"block_size", graph::to_value(attributes.block_size)}, {"output_dtype", graph::to_value(attributes.output_dtype)},
+    {"quant_min", graph::to_value(attributes.quant_min)}, {"quant_max", graph::to_value(attributes.quant_max)},
+  });
+  return net.add(node, "output");
+}
+
+inline graph::Var quantize_linear(graph::Builder& net,
+                                  const QuantizeLinearInputs<graph::InGraph>& inputs,
+                                  const QuantizeLinearAttributes& attributes = {}) {
+  graph::NodeOf node("quantize_linear");
+  node.inputs({{"input", inputs.input}, {"scale", inputs.scale}, {"zero_point", inputs.zero_point}});
+  node.attributes({
+    {"block_size", graph::to_value(attributes.block_size)}, {"output_dtype", graph::to_value(attributes.output_dtype)},
+    {"quant_min", graph::to_value(attributes.quant_min)}, {"quant_max", graph::to_value(attributes.quant_max)},
   });
   return net.add(node, "output");
 }
@@ -765,8 +835,20 @@ inline graph::Var quantize_q4gsw(graph::Builder& net,
   graph::NodeOf node("quantize_q4gsw");
   node.inputs({{"input", inputs.input}, {"weight_scales", inputs.weight_scales}});
   node.attributes({
-    {"form", graph::said(attributes.form)}, {"quant_min", graph::said(attributes.quant_min)},
-    {"quant_max", graph::said(attributes.quant_max)},
+    {"form", graph::to_value(attributes.form)}, {"quant_min", graph::to_value(attributes.quant_min)},
+    {"quant_max", graph::to_value(attributes.quant_max)},
+  });
+  return net.add(node, "output");
+}
+
+inline graph::Var reduce(graph::Builder& net,
+                         const ReduceInputs<graph::InGraph>& inputs,
+                         const ReduceAttributes& attributes) {
+  graph::NodeOf node("reduce");
+  node.inputs({{"input", inputs.input}});
+  node.attributes({
+    {"operation", graph::to_value(words::kReduction, attributes.operation)}, {"axes", graph::to_value(attributes.axes)},
+    {"keepdims", graph::to_value(attributes.keepdims)}, {"takes_last", graph::to_value(attributes.takes_last)},
   });
   return net.add(node, "output");
 }
@@ -780,8 +862,8 @@ inline graph::Var requantize(graph::Builder& net,
     {"output_scale", inputs.output_scale}, {"output_zero_point", inputs.output_zero_point},
   });
   node.attributes({
-    {"output_dtype", graph::said(attributes.output_dtype)}, {"quant_min", graph::said(attributes.quant_min)},
-    {"quant_max", graph::said(attributes.quant_max)},
+    {"output_dtype", graph::to_value(attributes.output_dtype)}, {"quant_min", graph::to_value(attributes.quant_min)},
+    {"quant_max", graph::to_value(attributes.quant_max)},
   });
   return net.add(node, "output");
 }
@@ -792,10 +874,10 @@ inline graph::Var resize2d(graph::Builder& net,
   graph::NodeOf node("resize2d");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"sizes", graph::said(attributes.sizes)},
-    {"coordinate_mode", graph::said(words::kCoordinateMode, attributes.coordinate_mode)},
-    {"nearest_mode", graph::said(words::kNearestMode, attributes.nearest_mode)},
-    {"mode", graph::said(words::kResizeMode, attributes.mode)},
+    {"sizes", graph::to_value(attributes.sizes)},
+    {"coordinate_mode", graph::to_value(words::kCoordinateMode, attributes.coordinate_mode)},
+    {"nearest_mode", graph::to_value(words::kNearestMode, attributes.nearest_mode)},
+    {"mode", graph::to_value(words::kResizeMode, attributes.mode)},
   });
   return net.add(node, "output");
 }
@@ -806,8 +888,8 @@ inline graph::Var slice(graph::Builder& net,
   graph::NodeOf node("slice");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"starts", graph::said(attributes.starts)}, {"ends", graph::said(attributes.ends)},
-    {"steps", graph::said(attributes.steps)},
+    {"starts", graph::to_value(attributes.starts)}, {"ends", graph::to_value(attributes.ends)},
+    {"steps", graph::to_value(attributes.steps)},
   });
   return net.add(node, "output");
 }

@@ -2,8 +2,7 @@
 #include "im2col.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::im2col {
 namespace {
@@ -36,6 +35,7 @@ enum class Name : uint16_t {
   patch_dtype,
   input_layout,
   unit,
+  storage_access,
   workgroup,
   m,
   row_pixels,
@@ -46,11 +46,17 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"patch_dtype", table::kDTypes},
   {"input_layout", table::kLayouts},
   {"unit", {}},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -61,10 +67,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::patch_dtype: return table::word(parameters->patch_dtype);
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::unit: return parameters->unit;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 5, kFields, scope);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -96,6 +103,25 @@ int first_failing_device(const SelectionScope& scope) {
   });
 }
 
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not input_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
+  });
+}
+
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
 
@@ -122,7 +148,8 @@ constexpr std::string_view kFitNames[] = {"im2col.begin_us", "im2col.unit_ops"};
 constexpr double kFitValues[] = {1.5, 200};
 
 struct Fit {
-  double begin_us, unit_ops;
+  double begin_us;  // us: before the first patch
+  double unit_ops;  // operations: of an invocation, most of them to find its position
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -142,7 +169,7 @@ Real cost(const SelectionScope& scope) {
       / Real(device.f32_ops_per_us);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_b98afb85[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::patches, Access::write),
@@ -156,16 +183,18 @@ constexpr InterfaceInfo binds_245313fe = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_41be86d5,
   uses_888d9747,
   uses_8dc9d1d6,
+  uses_d4aa3f46,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_245313fe, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_41be86d5
-  {&binds_245313fe, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_888d9747
-  {&binds_245313fe, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_8dc9d1d6
+  {&binds_245313fe, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_41be86d5
+  {&binds_245313fe, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_888d9747
+  {&binds_245313fe, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_8dc9d1d6
+  {&binds_245313fe, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_d4aa3f46
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -173,14 +202,16 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"im2col.f16.f16.strided.unit4", {f16, f16, strided, 4}, uses_41be86d5},
-    {"im2col.f16.f32.strided.unit4", {f16, f32, strided, 4}, uses_41be86d5},
-    {"im2col.f32.f32.strided.unit4", {f32, f32, strided, 4}, uses_8dc9d1d6},
-    {"im2col.i8.i8.packed_4c.unit16", {i8, i8, packed_4c, 16}, uses_888d9747},
-    {"im2col.i8.i8.packed_4c.unit4", {i8, i8, packed_4c, 4}, uses_8dc9d1d6},
-    {"im2col.i8.i8.packed_4c1w.unit4", {i8, i8, packed_4c1w, 4}, uses_8dc9d1d6},
-    {"im2col.i8.i8.packed_4w4c.unit4", {i8, i8, packed_4w4c, 4}, uses_8dc9d1d6},
-    {"im2col.i8.i8.strided.unit4", {i8, i8, strided, 4}, uses_8dc9d1d6},
+    {"im2col.f16.f16.strided.unit4", {f16, f16, strided, 4, StorageAccess::native}, uses_41be86d5},
+    {"im2col.f16.f16.strided.unit4.by_words", {f16, f16, strided, 4, StorageAccess::by_words}, uses_d4aa3f46},
+    {"im2col.f16.f32.strided.unit4", {f16, f32, strided, 4, StorageAccess::native}, uses_41be86d5},
+    {"im2col.f16.f32.strided.unit4.by_words", {f16, f32, strided, 4, StorageAccess::by_words}, uses_d4aa3f46},
+    {"im2col.f32.f32.strided.unit4", {f32, f32, strided, 4, StorageAccess::native}, uses_8dc9d1d6},
+    {"im2col.i8.i8.packed_4c.unit16", {i8, i8, packed_4c, 16, StorageAccess::native}, uses_888d9747},
+    {"im2col.i8.i8.packed_4c.unit4", {i8, i8, packed_4c, 4, StorageAccess::native}, uses_8dc9d1d6},
+    {"im2col.i8.i8.packed_4c1w.unit4", {i8, i8, packed_4c1w, 4, StorageAccess::native}, uses_8dc9d1d6},
+    {"im2col.i8.i8.packed_4w4c.unit4", {i8, i8, packed_4w4c, 4, StorageAccess::native}, uses_8dc9d1d6},
+    {"im2col.i8.i8.strided.unit4", {i8, i8, strided, 4, StorageAccess::native}, uses_8dc9d1d6},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -190,7 +221,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "im2col",
-    .summary = "the matrix that a convolution multiplies its weight with",
+    .summary = "the im2col matrix of an int8 convolution",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
@@ -198,6 +229,7 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .conditions = kConditions,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -206,6 +238,7 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
     .cost = cost,
     .fit_names = kFitNames,

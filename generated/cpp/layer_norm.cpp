@@ -2,9 +2,7 @@
 #include "layer_norm.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::layer_norm {
 namespace {
@@ -30,7 +28,9 @@ enum class Name : uint16_t {
   input_dtype,
   output_dtype,
   reduce,
+  storage_access,
   workgroup,
+  vectors,
   rows,
   columns,
   epsilon,
@@ -43,13 +43,22 @@ enum class Name : uint16_t {
 constexpr std::string_view kReduceWords[] = {
   "shared",
   "subgroup",
+  "held",
+  "team",
+};
+
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
 };
 
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"reduce", kReduceWords},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
+  {"vectors", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -58,34 +67,108 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::reduce: return table::word(parameters->reduce);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
+    case Name::vectors: return scope.specialization[1];
     default: break;
   }
-  return table::value_behind_own(name - 4, kFields, scope);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
-  return {scope.specialization[0]};
+  return {scope.specialization[0], scope.specialization[1]};
 }
 
 constexpr ConditionInfo kConditions[] = {
   {"rows * columns <= 4294967295", table::kNamesOf<Name::rows, Name::columns>},
-  {"not device.is_cpu or 3 * ceil_div(columns, workgroup) <= 65000",
-      table::kNamesOf<Name::workgroup, Name::columns, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"not device.is_cpu or reduce in (held, team) or choose(reduce in (held, team), 1, 3) * ceil_div(columns, workgroup) "
+      "<= 65000",
+      table::kNamesOf<Name::reduce, Name::workgroup, Name::columns,
+      table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"reduce in (held, team) or vectors == 1 and workgroup in (64, 256)",
+      table::kNamesOf<Name::reduce, Name::workgroup, Name::vectors>},
+  {"not reduce in (held, team) or columns % (16 / bytes(input_dtype)) == 0 and ceil_div(columns, 16 / "
+      "bytes(input_dtype)) <= choose(reduce == team, device.subgroup_size, workgroup) * vectors and (vectors == 1 or "
+      "ceil_div(columns, 16 / bytes(input_dtype)) > choose(reduce == team, device.subgroup_size, workgroup) * vectors "
+      "/ 2)",
+      table::kNamesOf<Name::input_dtype, Name::reduce, Name::workgroup, Name::vectors, Name::columns,
+      table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"reduce != team or workgroup <= 256", table::kNamesOf<Name::reduce, Name::workgroup>},
 };
 
 int first_failing(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const bool is_held = parameters.reduce == Reduce::held || parameters.reduce == Reduce::team;
+  const Integer passes = choose(is_held, Integer(1), Integer(3));
+  const Integer per_vector = 16 / Integer(bytes(parameters.input_dtype));
+  const Integer of_row = ceil_div(Integer(problem.columns), per_vector);
+  const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
+      Integer(specialization.workgroup));
   return table::first_false({
       Integer(problem.rows) * Integer(problem.columns) <= 4294967295,
-      !device.is_cpu || 3 * ceil_div(Integer(problem.columns), Integer(specialization.workgroup)) <= 65000,
+      !device.is_cpu || is_held
+          || passes * ceil_div(Integer(problem.columns), Integer(specialization.workgroup)) <= 65000,
+      is_held
+          || (Integer(specialization.vectors) == 1
+          && (Integer(specialization.workgroup) == 64 || Integer(specialization.workgroup) == 256)),
+      !is_held
+          || (Integer(problem.columns) % per_vector == 0 && of_row <= members * Integer(specialization.vectors)
+          && (Integer(specialization.vectors) == 1 || of_row > members * Integer(specialization.vectors) / 2)),
+      parameters.reduce != Reduce::team || Integer(specialization.workgroup) <= 256,
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {"workgroup"};
-constexpr uint32_t kSpecializations[] = {64, 256};
+constexpr ConditionInfo kDeviceConditions[] = {
+  {"workgroup <= device.max_workgroup_invocations",
+      table::kNamesOf<Name::workgroup, table::after(Name::kDevice, table::DeviceNumber::max_workgroup_invocations)>},
+};
+
+int first_failing_device(const SelectionScope& scope) {
+  const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  return table::first_false({
+      Integer(specialization.workgroup) <= Integer(device.max_workgroup_invocations),
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not (input_dtype == f16 and reduce == shared)", kOnStorageBuffer8bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16 && parameters.reduce == Reduce::shared;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
+  });
+}
+
+constexpr std::string_view kSpecializationNames[] = {"workgroup", "vectors"};
+constexpr uint32_t kSpecializations[] = {
+  64, 1,
+  64, 2,
+  64, 4,
+  128, 1,
+  128, 2,
+  128, 4,
+  256, 1,
+  256, 2,
+  256, 4,
+  1024, 1,
+  1024, 2,
+  1024, 4,
+};
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -99,57 +182,57 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 }
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = Integer(problem.rows);
+  const auto& device = *scope.device;
+  const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
+      Integer(specialization.workgroup));
+  const Integer rows_of_workgroup = max(1, Integer(specialization.workgroup) / members);
+  groups[0] = ceil_div(Integer(problem.rows), rows_of_workgroup);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"rows_by_workgroups.steps_per_us"};
-constexpr double kFitValues[] = {3.79};
+constexpr std::string_view kFitNames[] = {"rows_by_workgroups.steps_per_us", "rows_by_workgroups.read_again"};
+constexpr double kFitValues[] = {3.79, 1.57};
 
 struct Fit {
-  double steps_per_us;
+  double steps_per_us;  // steps / us: of a workgroup, one after the other
+  double read_again;  // factor: bytes fetched per byte of a row that is read three times; softmax of 4096 x 4096 f32 on an H100
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0]};
+  return {values[0], values[1]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer workgroup;
-  Integer term2;
-  Real term3;
-  Integer term4;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& device = *scope.device;
-  return {.term1 = choose(parameters.reduce == Reduce::subgroup,
-      2 * Integer(specialization.workgroup) / Integer(device.subgroup_size), 16), .workgroup = specialization.workgroup,
-      .term2 = Integer(device.compute_units) * max(1, 2048 / Integer(specialization.workgroup)),
-      .term3 = Integer(specialization.workgroup) / Real(10000.0), .term4 = Integer(bytes(parameters.input_dtype))};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real problem_term1 = Real(device.launch_us)
-      + Integer(problem.rows) / (Real(50.0) * Integer(device.compute_units));
-  const Integer problem_term2 = 2 * Integer(problem.rows) * Integer(problem.columns);
-  for (const CostTerms& kernel : kernels) {
-    const Integer steps = 3 * ceil_div(Integer(problem.columns), Integer(kernel.workgroup)) + kernel.term1;
-    const Integer waves = ceil_div(Integer(problem.rows), kernel.term2);
-    *to++ = problem_term1 + kernel.term3
-        + max(problem_term2 * kernel.term4 / Real(device.bytes_per_us), waves * steps / Real(fit.steps_per_us));
-  }
+  const bool is_held = parameters.reduce == Reduce::held || parameters.reduce == Reduce::team;
+  const Integer passes = choose(is_held, Integer(1), Integer(3));
+  const Integer members = choose(parameters.reduce == Reduce::team, Integer(device.subgroup_size),
+      Integer(specialization.workgroup));
+  const Integer rows_of_workgroup = max(1, Integer(specialization.workgroup) / members);
+  const Integer loads = choose(is_held, Integer(specialization.vectors),
+      passes * ceil_div(Integer(problem.columns), Integer(specialization.workgroup)));
+  const Integer steps = loads
+      + choose(parameters.reduce == Reduce::shared, 16,
+      choose(parameters.reduce == Reduce::team, 2,
+      2 * Integer(specialization.workgroup) / Integer(device.subgroup_size)));
+  const Integer waves = ceil_div(Integer(problem.rows),
+      Integer(device.compute_units) * max(1, 2048 / Integer(specialization.workgroup)) * rows_of_workgroup);
+  return Real(device.launch_us)
+      + ceil_div(Integer(problem.rows), rows_of_workgroup) / (Real(50.0) * Integer(device.compute_units))
+      + Integer(specialization.workgroup) / Real(10000.0)
+      + max(2 * Integer(problem.rows) * Integer(problem.columns) * Integer(bytes(parameters.input_dtype))
+      * choose(is_held, 1, Real(fit.read_again)) / Real(device.bytes_per_us), waves * steps / Real(fit.steps_per_us));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_44e9ebe0[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -157,36 +240,58 @@ constexpr BindingInfo bindings_44e9ebe0[] = {
   table::buffer(3, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_84b08944[] = {{offsetof(PushConstants, rows), offsetof(Problem, rows), 24}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_22c275ed = {
+constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
+constexpr InterfaceInfo binds_b75a0b6e = {
     .bindings = bindings_44e9ebe0,
     .push_constants = push_constants_84b08944,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_37943515,
+    .specialization = slots_888ee923,
 };
-constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_859474b1[] = {256, 1024};
+constexpr uint32_t workgroup_d665b6a8[][3] = {
+  {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {1024, 1, 1}, {1024, 1, 1}, {1024, 1, 1},
+};
+constexpr uint32_t shared_bytes_465bb60a[] = {256, 256, 256, 512, 512, 512, 1024, 1024, 1024, 4096, 4096, 4096};
+constexpr FeatureMask needs_8abd1557 = bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic);
+constexpr FeatureMask needs_13ac8119 = bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic)
+    | bit(Feature::subgroup_arithmetic);
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
-  uses_561d1859,
-  uses_575ea417,
-  uses_97e59ae3,
-  uses_be56abcc,
+  uses_2182d598,
+  uses_4bcb09be,
+  uses_76c277ec,
+  uses_81727a61,
+  uses_97cce011,
+  uses_ba0ff275,
+  uses_cbde12e6,
+  uses_de003fe2,
+  uses_f721f3e3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_22c275ed, workgroup_9d85d7a5, shared_bytes_859474b1},  // uses_561d1859
-  {&binds_22c275ed, workgroup_9d85d7a5, shared_bytes_859474b1, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_575ea417
-  {&binds_22c275ed, workgroup_9d85d7a5, shared_bytes_859474b1, bit(Feature::storage_buffer_16bit)},  // uses_97e59ae3
-  {&binds_22c275ed, workgroup_9d85d7a5, shared_bytes_859474b1, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_be56abcc
+  {&binds_b75a0b6e, workgroup_d665b6a8, shared_bytes_465bb60a, needs_8abd1557},  // uses_2182d598
+  {&binds_b75a0b6e, workgroup_d665b6a8, shared_bytes_465bb60a, needs_13ac8119},  // uses_4bcb09be
+  {&binds_b75a0b6e, workgroup_d665b6a8, shared_bytes_465bb60a, needs_13ac8119},  // uses_76c277ec
+  {&binds_b75a0b6e, workgroup_d665b6a8, shared_bytes_465bb60a},  // uses_81727a61
+  {&binds_b75a0b6e, workgroup_d665b6a8, shared_bytes_bb241055, needs_13ac8119},  // uses_97cce011
+  {&binds_b75a0b6e, workgroup_d665b6a8, shared_bytes_465bb60a},  // uses_ba0ff275
+  {&binds_b75a0b6e, workgroup_d665b6a8, shared_bytes_bb241055, needs_8abd1557},  // uses_cbde12e6
+  {&binds_b75a0b6e, workgroup_d665b6a8, shared_bytes_465bb60a, bit(Feature::storage_buffer_16bit)},  // uses_de003fe2
+  {&binds_b75a0b6e, workgroup_d665b6a8, shared_bytes_465bb60a, needs_8abd1557},  // uses_f721f3e3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"layer_norm.f16.f16.shared", {f16, f16, Reduce::shared}, uses_97e59ae3},
-    {"layer_norm.f16.f16.subgroup", {f16, f16, Reduce::subgroup}, uses_575ea417},
-    {"layer_norm.f32.f32.shared", {f32, f32, Reduce::shared}, uses_561d1859},
-    {"layer_norm.f32.f32.subgroup", {f32, f32, Reduce::subgroup}, uses_be56abcc},
+    {"layer_norm.f16.f16.held", {f16, f16, Reduce::held, StorageAccess::native}, uses_76c277ec},
+    {"layer_norm.f16.f16.shared", {f16, f16, Reduce::shared, StorageAccess::native}, uses_de003fe2},
+    {"layer_norm.f16.f16.shared.by_words", {f16, f16, Reduce::shared, StorageAccess::by_words}, uses_81727a61},
+    {"layer_norm.f16.f16.subgroup", {f16, f16, Reduce::subgroup, StorageAccess::native}, uses_4bcb09be},
+    {"layer_norm.f16.f16.team", {f16, f16, Reduce::team, StorageAccess::native}, uses_97cce011},
+    {"layer_norm.f32.f32.held", {f32, f32, Reduce::held, StorageAccess::native}, uses_f721f3e3},
+    {"layer_norm.f32.f32.shared", {f32, f32, Reduce::shared, StorageAccess::native}, uses_ba0ff275},
+    {"layer_norm.f32.f32.subgroup", {f32, f32, Reduce::subgroup, StorageAccess::native}, uses_2182d598},
+    {"layer_norm.f32.f32.team", {f32, f32, Reduce::team, StorageAccess::native}, uses_cbde12e6},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -196,12 +301,14 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "layer_norm",
-    .summary = "the last dimension, brought to a mean of 0 and a variance of 1",
+    .summary = "layer normalization over the last dimension",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -209,13 +316,13 @@ constinit const OperatorInfo op = {
     .form = form,
     .value = value,
     .first_failing = first_failing,
-    .first_failing_device = table::all_hold,
+    .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .tolerance = {.f16 = {2.9802322387695312e-08, 0.00048828125}, .is_computed = true},
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {
@@ -235,11 +342,11 @@ constexpr TensorInfo kLayerNormTensors[] = {
   },
   {
     .name = "weight", .operand = 1, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::f32) | bit(DType::f16), .shapes = kWeightShapes, .help = "without: 1",
+    .dtypes = bit(DType::f32) | bit(DType::f16), .shapes = kWeightShapes, .help = "if omitted: 1",
   },
   {
     .name = "bias", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true,
-    .dtypes = bit(DType::f32) | bit(DType::f16), .shapes = kWeightShapes, .help = "without: 0",
+    .dtypes = bit(DType::f32) | bit(DType::f16), .shapes = kWeightShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 3, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -249,7 +356,7 @@ constexpr TensorInfo kLayerNormTensors[] = {
 
 constexpr AttributeInfo kLayerNormAttributes[] = {
   {
-    .name = "epsilon", .kind = AttributeInfo::Kind::real, .otherwise = "1e-5", .help = "what is added to the variance",
+    .name = "epsilon", .kind = AttributeInfo::Kind::real, .otherwise = "1e-5", .help = "added to the variance",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
 };
@@ -258,7 +365,7 @@ constexpr AttributeInfo kLayerNormAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "layer_norm", .summary = "the last dimension, brought to a mean of 0 and a variance of 1", .op = &op,
+    .name = "layer_norm", .summary = "layer normalization over the last dimension", .op = &op,
     .tensors = kLayerNormTensors, .attributes = kLayerNormAttributes,
   },
 };

@@ -2,9 +2,7 @@
 #include "linear_dq8ca_q4gsw.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::linear_dq8ca_q4gsw {
@@ -230,7 +228,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "linear_dq8ca_q4gsw",
-    .summary = "activations quantized row by row times an int4 weight with a scale per group along k",
+    .summary = "dynamically quantized activations times an int4 weight with a scale per group along k",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -276,12 +274,12 @@ constexpr TensorInfo kLinearDq8caQ4gswTensors[] = {
   },
   {
     .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row; of four bits, also a group of neighbours along K",
+    .shapes = kWeightScalesShapes, .help = "one per row; for int4 weights also one per group of neighbours along K",
   },
   {.name = "weight_sums", .operand = 3, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
   {
     .name = "bias", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kBiasShapes, .help = "without: 0",
+    .shapes = kBiasShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 5, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -292,7 +290,7 @@ constexpr TensorInfo kLinearDq8caQ4gswTensors[] = {
 constexpr AttributeInfo kLinearDq8caQ4gswAttributes[] = {
   {
     .name = "activation_mapping", .kind = AttributeInfo::Kind::word, .otherwise = "asymmetric",
-    .help = "how the range of a row of the input is mapped", .words = words::kMappingType,
+    .help = "how the range of each input row is mapped to integers", .words = words::kMappingType,
   },
   {
     .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "-128",
@@ -300,7 +298,7 @@ constexpr AttributeInfo kLinearDq8caQ4gswAttributes[] = {
   },
   {
     .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "127",
-    .help = "the greatest integer of the input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .help = "the largest integer of the input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
@@ -317,7 +315,7 @@ constexpr AttributeInfo kLinearDq8caQ4gswAttributes[] = {
 constinit const SignatureInfo signatures[1] = {
   {
     .name = "linear_dq8ca_q4gsw",
-    .summary = "activations quantized row by row times an int4 weight with a scale per group along k", .op = &op,
+    .summary = "dynamically quantized activations times an int4 weight with a scale per group along k", .op = &op,
     .tensors = kLinearDq8caQ4gswTensors, .attributes = kLinearDq8caQ4gswAttributes,
   },
 };

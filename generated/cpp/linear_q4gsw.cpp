@@ -2,9 +2,7 @@
 #include "linear_q4gsw.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::linear_q4gsw {
@@ -326,7 +324,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "linear_q4gsw",
-    .summary = "real activations times an int4 weight with a scale per group along k",
+    .summary = "floating-point activations times an int4 weight with a scale per group along k",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -372,11 +370,11 @@ constexpr TensorInfo kLinearQ4gswTensors[] = {
   },
   {
     .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row; of four bits, also a group of neighbours along K",
+    .shapes = kWeightScalesShapes, .help = "one per row; for int4 weights also one per group of neighbours along K",
   },
   {
     .name = "bias", .operand = 3, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kBiasShapes, .help = "without: 0",
+    .shapes = kBiasShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 4, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -396,14 +394,14 @@ constexpr AttributeInfo kLinearQ4gswAttributes[] = {
 };
 
 constexpr AliasInfo kLinearQ4gswAliases[] = {
-  {.name = "linear_qcs4w", .part = "with weight_scales [N], the weight's integers one a byte"},
+  {.name = "linear_qcs4w", .part = "with weight_scales [N], the weight one integer per byte"},
 };
 
 }  // namespace
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "linear_q4gsw", .summary = "real activations times an int4 weight with a scale per group along k",
+    .name = "linear_q4gsw", .summary = "floating-point activations times an int4 weight with a scale per group along k",
     .op = &op, .tensors = kLinearQ4gswTensors, .attributes = kLinearQ4gswAttributes, .aliases = kLinearQ4gswAliases,
   },
 };

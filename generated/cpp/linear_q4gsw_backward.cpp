@@ -2,9 +2,7 @@
 #include "linear_q4gsw_backward.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::linear_q4gsw_backward {
 namespace {
@@ -236,7 +234,7 @@ constexpr TensorInfo kLinearQ4gswBackwardTensors[] = {
   },
   {
     .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row; of four bits, also a group of neighbours along K",
+    .shapes = kWeightScalesShapes, .help = "one per row; for int4 weights also one per group of neighbours along K",
   },
   {
     .name = "d_input", .operand = 3, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),

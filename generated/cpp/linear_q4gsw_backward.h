@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
-#include "runtime/library/required.h"
+#include "qgen/kernels.h"
 
 namespace qgen::generated::linear_q4gsw_backward {
 

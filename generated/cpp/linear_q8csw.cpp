@@ -2,9 +2,7 @@
 #include "linear_q8csw.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::linear_q8csw {
@@ -326,7 +324,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "linear_q8csw",
-    .summary = "real activations times an int8 weight with a scale per row",
+    .summary = "floating-point activations times an int8 weight with a scale per row",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -372,11 +370,11 @@ constexpr TensorInfo kLinearQ8cswTensors[] = {
   },
   {
     .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row; of four bits, also a group of neighbours along K",
+    .shapes = kWeightScalesShapes, .help = "one per row; for int4 weights also one per group of neighbours along K",
   },
   {
     .name = "bias", .operand = 3, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kBiasShapes, .help = "without: 0",
+    .shapes = kBiasShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 4, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -400,8 +398,8 @@ constexpr AliasInfo kLinearQ8cswAliases[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "linear_q8csw", .summary = "real activations times an int8 weight with a scale per row", .op = &op,
-    .tensors = kLinearQ8cswTensors, .attributes = kLinearQ8cswAttributes, .aliases = kLinearQ8cswAliases,
+    .name = "linear_q8csw", .summary = "floating-point activations times an int8 weight with a scale per row",
+    .op = &op, .tensors = kLinearQ8cswTensors, .attributes = kLinearQ8cswAttributes, .aliases = kLinearQ8cswAliases,
   },
 };
 

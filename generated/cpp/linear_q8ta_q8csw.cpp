@@ -2,9 +2,7 @@
 #include "linear_q8ta_q8csw.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::linear_q8ta_q8csw {
@@ -426,7 +424,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "linear_q8ta_q8csw",
-    .summary = "linear layer of reals in int8, activations quantized by one scale, weights by one a row",
+    .summary = "floating-point linear layer computed in int8; one scale for activations, one for each row of the weight",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -467,11 +465,11 @@ constexpr TensorInfo kLinearQ8taQ8cswTensors[] = {
   {.name = "weight_sums", .operand = 2, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
   {
     .name = "weight_scales", .operand = 3, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row of the weight",
+    .shapes = kWeightScalesShapes, .help = "one per row of the weight",
   },
   {
     .name = "bias", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "without: 0",
+    .shapes = kWeightScalesShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 5, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -481,13 +479,12 @@ constexpr TensorInfo kLinearQ8taQ8cswTensors[] = {
 
 constexpr AttributeInfo kLinearQ8taQ8cswAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "",
-    .help = "of the integers that the input becomes", .least = 0x1p-126, .greatest = 0x1.fffffep+127,
-    .range = "a positive, finite and normal number",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the quantized input",
+    .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
     .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the integers that the input becomes", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .help = "of the quantized input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
@@ -500,8 +497,9 @@ constexpr AttributeInfo kLinearQ8taQ8cswAttributes[] = {
 constinit const SignatureInfo signatures[1] = {
   {
     .name = "linear_q8ta_q8csw",
-    .summary = "linear layer of reals in int8, activations quantized by one scale, weights by one a row", .op = &op,
-    .tensors = kLinearQ8taQ8cswTensors, .attributes = kLinearQ8taQ8cswAttributes,
+    .summary = "floating-point linear layer computed in int8; one scale for activations, one for each row of the "
+        "weight",
+    .op = &op, .tensors = kLinearQ8taQ8cswTensors, .attributes = kLinearQ8taQ8cswAttributes,
   },
 };
 

@@ -2,9 +2,7 @@
 #include "matmul.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::matmul {
@@ -376,7 +374,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "matmul",
-    .summary = "products of matrices of reals, batch by batch",
+    .summary = "batched floating-point matrix products",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -414,11 +412,11 @@ constexpr TensorInfo kMatmulTensors[] = {
   },
   {
     .name = "other", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32) | bit(DType::f16),
-    .shapes = kOtherShapes, .help = "the latter with transpose_other; batches of 1 are repeated",
+    .shapes = kOtherShapes, .help = "[..., N, K] if transpose_other is set; batches of 1 are repeated",
   },
   {
     .name = "bias", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kBiasShapes, .help = "without: 0",
+    .shapes = kBiasShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 3, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -441,7 +439,7 @@ constexpr AttributeInfo kMatmulAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "matmul", .summary = "products of matrices of reals, batch by batch", .op = &op, .tensors = kMatmulTensors,
+    .name = "matmul", .summary = "batched floating-point matrix products", .op = &op, .tensors = kMatmulTensors,
     .attributes = kMatmulAttributes,
   },
 };

@@ -2,8 +2,7 @@
 #include "matmul_gemv.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::matmul_gemv {
 namespace {
@@ -196,69 +195,57 @@ constexpr std::string_view kFitNames[] = {
 constexpr double kFitValues[] = {0.092, 0.25, 11.4, 0.736, 247, 3.22, 3.84, 1.56};
 
 struct Fit {
-  double sum_us, shared_us, row_ops, half_ops, packed_half_ops, real_ops, row_reads, narrow_reads;
+  double sum_us;  // us: to add the sums of a team, for each output of an invocation
+  double shared_us;  // us: more through shared memory than by subgroups
+  double row_ops;  // operations: for a product of each row
+  double half_ops;  // operations: to make a float of a native f16, shared by columns
+  double packed_half_ops;  // operations: the same without native f16
+  double real_ops;  // operations: the same of f32
+  double row_reads;  // factor: times as long as reading takes in pieces of a few columns
+  double narrow_reads;  // factor: times as long again in pieces of four columns
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer rows;
-  Real term1;
-  Integer group_team;
-  Integer term2;
-  Real term3;
-  Integer columns;
-  Real term4;
-  Real term5;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  return {.rows = specialization.rows, .term1 = Integer(specialization.group_team) * Real(128.0),
-      .group_team = specialization.group_team, .term2 = Integer(specialization.transposed) == 1,
-      .term3 = choose(Integer(specialization.columns) == 4, Real(fit.narrow_reads), Real(1.0)),
-      .columns = specialization.columns,
-      .term4 = Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
-      + Integer(specialization.rows) * Integer(specialization.columns) * Real(fit.sum_us)
-      + choose(parameters.halves == Halves::native, Integer(0), Real(0.01)),
-      .term5 = 3
+  const Integer row_groups = ceil_div(Integer(problem.m), Integer(specialization.rows));
+  const Real idle_times = max(Real(1.0),
+      Integer(specialization.group_team) * Real(128.0) / max(1, Integer(problem.k) * Integer(problem.weight_bits)));
+  const Real weight_us = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
+      / Real(device.bytes_per_us);
+  const Real exposed_latency = Real(2048.0) * Integer(device.compute_units)
+      / max(1,
+      Integer(problem.n)
+      * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)));
+  const Real read_times = choose(Integer(specialization.transposed) == 1, Real(1.0),
+      Real(fit.row_reads) * Real(16.0) / Integer(problem.weight_bits)
+      * choose(Integer(specialization.columns) == 4, Real(fit.narrow_reads), Real(1.0)));
+  const Real piece_latency = Real(2048.0) * Integer(device.compute_units)
+      / max(1,
+      ceil_div(Integer(problem.n), Integer(specialization.columns))
+      * min(Integer(specialization.group_team), Integer(problem.k)));
+  const Real products_us = max(weight_us
+      * max(row_groups * read_times, choose(Integer(specialization.transposed) == 1, exposed_latency, piece_latency)),
+      idle_times * row_groups * Integer(problem.n) * Integer(problem.k)
+      * (3
       + Integer(specialization.rows)
       * (Real(fit.row_ops)
       + choose(parameters.halves == Halves::native, Real(fit.half_ops),
       choose(parameters.input_dtype == DType::f16, Real(fit.packed_half_ops), Real(fit.real_ops)))
-      / Integer(specialization.columns))};
+      / Integer(specialization.columns))) / Real(device.f32_ops_per_us));
+  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
+      + Integer(specialization.rows) * Integer(specialization.columns) * Real(fit.sum_us)
+      + choose(parameters.halves == Halves::native, Integer(0), Real(0.01)) + products_us;
 }
 
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  const Real weight_us = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
-      / Real(device.bytes_per_us);
-  const Integer problem_term1 = max(1, Integer(problem.k) * Integer(problem.weight_bits));
-  const Real problem_term2 = Real(2048.0) * Integer(device.compute_units);
-  const Integer problem_term3 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
-  const Real problem_term4 = Real(fit.row_reads) * Real(16.0) / Integer(problem.weight_bits);
-  for (const CostTerms& kernel : kernels) {
-    const Integer row_groups = ceil_div(Integer(problem.m), Integer(kernel.rows));
-    const Real idle_times = max(Real(1.0), kernel.term1 / problem_term1);
-    const Real waiting = problem_term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term3));
-    const Real read_times = choose((kernel.term2 != 0), Real(1.0), problem_term4 * kernel.term3);
-    const Real piece_waiting = problem_term2
-        / max(1,
-        ceil_div(Integer(problem.n), Integer(kernel.columns)) * min(Integer(kernel.group_team), Integer(problem.k)));
-    *to++ = kernel.term4
-        + max(weight_us * max(row_groups * read_times, choose((kernel.term2 != 0), waiting, piece_waiting)),
-        idle_times * row_groups * Integer(problem.n) * Integer(problem.k) * kernel.term5 / Real(device.f32_ops_per_us));
-  }
-}
-
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_cffcf8af[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::other, Access::read),
@@ -286,6 +273,11 @@ constexpr uint32_t shared_bytes_a5c1e070[] = {
   1024, 4096, 1024, 4096, 512, 2048, 512, 2048, 512, 2048, 512, 2048, 256, 1024, 256, 1024, 512, 2048, 512, 2048, 256,
   1024, 256, 1024,
 };
+constexpr FeatureMask needs_8abd1557 = bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic);
+constexpr FeatureMask needs_da12aeee = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals);
+constexpr FeatureMask needs_13ac8119 = bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic)
+    | bit(Feature::subgroup_arithmetic);
 enum Interface : uint16_t {
   uses_5706986d,
   uses_69b6d34a,
@@ -295,9 +287,9 @@ enum Interface : uint16_t {
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a4ff2839, bit(Feature::storage_buffer_16bit)},  // uses_5706986d
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_69b6d34a
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals)},  // uses_a8441b6c
-  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_b6e86fe6
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, needs_8abd1557},  // uses_69b6d34a
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, needs_da12aeee},  // uses_a8441b6c
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, needs_13ac8119},  // uses_b6e86fe6
   {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a4ff2839},  // uses_f04f57c4
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -319,7 +311,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "matmul_gemv",
-    .summary = "few rows of reals, by teams that each own a few columns",
+    .summary = "floating-point products of few rows (GEMV), a team of invocations for a few columns",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
@@ -336,10 +328,9 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::matmul_gemv

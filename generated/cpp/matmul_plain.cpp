@@ -2,8 +2,7 @@
 #include "matmul_plain.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::matmul_plain {
 namespace {
@@ -34,6 +33,7 @@ constexpr FieldInfo kFields[] = {
 enum class Name : uint16_t {
   input_dtype,
   output_dtype,
+  storage_access,
   workgroup,
   batches,
   m,
@@ -47,9 +47,15 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -58,10 +64,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 3, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -78,6 +85,25 @@ int first_failing(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return table::first_false({
       Integer(problem.k) <= 1000000 || !device.is_cpu,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not input_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -111,46 +137,37 @@ constexpr std::string_view kFitNames[] = {
 constexpr double kFitValues[] = {40.8, 295, 5.93, 67.9, 3.65, 24.2, 14.2};
 
 struct Fit {
-  double begin_products, apart_ops, apart_per_us, half_ops, halves_per_us, real_ops, reals_per_us;
+  double begin_products;  // products: that an output takes as long as, besides its own
+  double apart_ops;  // operations: for a product whose rows of `other` lie apart
+  double apart_per_us;  // products / us: of one invocation then
+  double half_ops;  // operations: for a product of f16
+  double halves_per_us;  // products / us: of f16, of one invocation
+  double real_ops;  // operations: for a product of f32
+  double reals_per_us;  // products / us: of f32, of one invocation
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Real term1;
-  Real term2;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const Fit fit = fit_of(scope);
-  return {.term1 = choose(parameters.input_dtype == DType::f16, Real(fit.half_ops), Real(fit.real_ops)),
-      .term2 = choose(parameters.input_dtype == DType::f16, Real(fit.halves_per_us), Real(fit.reals_per_us)),
-      .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
+  const Real product_ops = choose(Integer(problem.transpose_other) == 1, Real(fit.apart_ops),
+      choose(parameters.input_dtype == DType::f16, Real(fit.half_ops), Real(fit.real_ops)));
+  const Real products_per_us = choose(Integer(problem.transpose_other) == 1, Real(fit.apart_per_us),
+      choose(parameters.input_dtype == DType::f16, Real(fit.halves_per_us), Real(fit.reals_per_us)));
   const Integer made = Integer(problem.batches) * Integer(problem.m) * Integer(problem.n);
-  const bool problem_term1 = Integer(problem.transpose_other) == 1;
-  const Real problem_term2 = Integer(problem.k) + Real(fit.begin_products);
-  const Real problem_term3 = Real(50.0) * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    const Real product_ops = choose(problem_term1, Real(fit.apart_ops), kernel.term1);
-    const Real products_per_us = choose(problem_term1, Real(fit.apart_per_us), kernel.term2);
-    *to++ = Real(device.launch_us)
-        + max(product_ops * made * problem_term2 / Real(device.f32_ops_per_us), Integer(problem.k) / products_per_us)
-        + ceil_div(made, Integer(kernel.workgroup)) / problem_term3;
-  }
+  return Real(device.launch_us)
+      + max(product_ops * made * (Integer(problem.k) + Real(fit.begin_products)) / Real(device.f32_ops_per_us),
+      Integer(problem.k) / products_per_us)
+      + ceil_div(made, Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_cffcf8af[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::other, Access::read),
@@ -166,22 +183,25 @@ constexpr InterfaceInfo binds_6f8a235a = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_02883f4c,
   uses_e32846f0,
+  uses_fa184cef,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_6f8a235a, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_02883f4c
-  {&binds_6f8a235a, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_e32846f0
+  {&binds_6f8a235a, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_02883f4c
+  {&binds_6f8a235a, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e32846f0
+  {&binds_6f8a235a, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_fa184cef
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"matmul_plain.f16.f16", {f16, f16}, uses_02883f4c},
-    {"matmul_plain.f32.f32", {f32, f32}, uses_e32846f0},
+    {"matmul_plain.f16.f16", {f16, f16, StorageAccess::native}, uses_02883f4c},
+    {"matmul_plain.f16.f16.by_words", {f16, f16, StorageAccess::by_words}, uses_fa184cef},
+    {"matmul_plain.f32.f32", {f32, f32, StorageAccess::native}, uses_e32846f0},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -191,13 +211,14 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "matmul_plain",
-    .summary = "products of reals, an invocation per output",
+    .summary = "floating-point matrix products, an invocation per output",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -206,11 +227,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::matmul_plain

@@ -2,8 +2,7 @@
 #include "matmul_tiled.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::matmul_tiled {
 namespace {
@@ -111,11 +110,15 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"real_tiles.product_ops", "real_tiles.begin_products", "real_tiles.reading"};
+constexpr std::string_view kFitNames[] = {
+  "real_tiles.product_ops", "real_tiles.begin_products", "real_tiles.shared_read_products",
+};
 constexpr double kFitValues[] = {3.78, 13.7, 5.21};
 
 struct Fit {
-  double product_ops, begin_products, reading;
+  double product_ops;  // operations: for a product
+  double begin_products;  // products: that the start and end of a tile take as long as, for an output
+  double shared_read_products;  // products: that a step reads shared memory as long as, divided by side * side
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -130,14 +133,14 @@ Real cost(const SelectionScope& scope) {
   const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
       * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.batches)
       * Integer(problem.slices);
-  return Real(device.launch_us)
-      + ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops) * Integer(parameters.side)
-      * Integer(parameters.side) * (Integer(problem.slice_k) + Real(fit.begin_products))
-      * (1 + Real(fit.reading) / (Integer(parameters.side) * Integer(parameters.side))) * Integer(device.compute_units)
-      / Real(device.f32_ops_per_us);
+  const Real tiles_us = ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops)
+      * Integer(parameters.side) * Integer(parameters.side) * (Integer(problem.slice_k) + Real(fit.begin_products))
+      * (1 + Real(fit.shared_read_products) / (Integer(parameters.side) * Integer(parameters.side)))
+      * Integer(device.compute_units) / Real(device.f32_ops_per_us);
+  return Real(device.launch_us) + tiles_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_e5de9292[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::other, Access::read),
@@ -205,7 +208,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "matmul_tiled",
-    .summary = "products of reals, by tiles in shared memory",
+    .summary = "floating-point matrix products, by tiles in shared memory",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,

@@ -2,8 +2,7 @@
 #include "matrix_multiply_add.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::matrix_multiply_add {
 namespace {
@@ -99,31 +98,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer matrix_m;
-  Integer matrix_n;
-  Integer matrix_k;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {.matrix_m = specialization.matrix_m, .matrix_n = specialization.matrix_n,
-      .matrix_k = specialization.matrix_k};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real problem_term1 = Real(8.0) * Integer(problem.numel) / Integer(device.subgroup_size)
-      * Integer(problem.steps);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us)
-        + problem_term1 * Integer(kernel.matrix_m) * Integer(kernel.matrix_n) * Integer(kernel.matrix_k)
-        / Real(device.f32_ops_per_us);
-  }
+  return Real(device.launch_us)
+      + Real(8.0) * Integer(problem.numel) / Integer(device.subgroup_size) * Integer(problem.steps)
+      * Integer(specialization.matrix_m) * Integer(specialization.matrix_n) * Integer(specialization.matrix_k)
+      / Real(device.f32_ops_per_us);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_e56bbd08[] = {
   table::buffer(0, Operand::output, Access::write),
 };
@@ -169,11 +154,10 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_64f2d0a9[] = 
   matrices_86c83e42, matrices_b7922084, matrices_5cebd4f0, matrices_28fd0bc7, matrices_f416a121, matrices_c144ddfc,
   matrices_c95ad963, matrices_665b7e86, matrices_ec92e9de, matrices_cb8e7906,
 };
-constexpr uint32_t workgroup_51560700[][3] = {
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_588997c0[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
+constexpr FeatureMask needs_42b95728 = bit(Feature::shader_float16) | bit(Feature::vulkan_memory_model)
+    | bit(Feature::cooperative_matrix);
 constexpr CooperativeMatrixShape matrices_7e21445b[] = {
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
@@ -208,13 +192,15 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b57b99c4[] = 
   matrices_7e21445b, matrices_54df1ece, matrices_d998070d, matrices_d7bafad2, matrices_5a0c0d29, matrices_f7de6a1e,
   matrices_c3f67ba1, matrices_b0e1f051, matrices_e2ef8814, matrices_5469e68b,
 };
+constexpr FeatureMask needs_536f2be1 = bit(Feature::shader_int8) | bit(Feature::vulkan_memory_model)
+    | bit(Feature::cooperative_matrix);
 enum Interface : uint16_t {
   uses_5eac75b8,
   uses_8f8e7097,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_8e74a3ef, workgroup_51560700, shared_bytes_588997c0, bit(Feature::shader_float16) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_64f2d0a9},  // uses_5eac75b8
-  {&binds_8e74a3ef, workgroup_51560700, shared_bytes_588997c0, bit(Feature::shader_int8) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b57b99c4},  // uses_8f8e7097
+  {&binds_8e74a3ef, workgroup_d4b360f5, shared_bytes_bb241055, needs_42b95728, matrices_of_rows_64f2d0a9},  // uses_5eac75b8
+  {&binds_8e74a3ef, workgroup_d4b360f5, shared_bytes_bb241055, needs_536f2be1, matrices_of_rows_b57b99c4},  // uses_8f8e7097
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -247,8 +233,7 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 }  // namespace qgen::generated::matrix_multiply_add

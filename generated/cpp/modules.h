@@ -3,6 +3,7 @@
 // The modules of all operators stand in the blob one after another, in the order of these lines.
 #pragma once
 
+#include "bmm_coopmat.h"
 #include "bmm_plain.h"
 #include "bmm_real.h"
 #include "bmm_tiled.h"
@@ -39,6 +40,7 @@
 #include "fused_binary.h"
 #include "fused_bmm.h"
 #include "fused_unary.h"
+#include "gather.h"
 #include "im2col.h"
 #include "layer_norm.h"
 #include "linear_dq8ca_q4gsw.h"
@@ -56,6 +58,7 @@
 #include "multiply_add.h"
 #include "narrow_multiply_add.h"
 #include "pack_weight.h"
+#include "pointwise.h"
 #include "pool2d.h"
 #include "q8_linear_coopmat.h"
 #include "q8_linear_finish.h"
@@ -75,11 +78,14 @@
 #include "q8ta_pixel_shuffle.h"
 #include "q8ta_pool2d.h"
 #include "q8ta_quantize.h"
+#include "q8ta_quantize_linear.h"
 #include "q8ta_resize2d.h"
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
+#include "quantize_linear.h"
 #include "quantize_q4gsw.h"
 #include "read_words.h"
+#include "reduce.h"
 #include "resize2d.h"
 #include "softmax.h"
 #include "strided_copy.h"
@@ -94,7 +100,8 @@
 
 namespace qgen::generated {
 
-namespace bmm_plain { constexpr uint32_t kFirstModule = 0; }
+namespace bmm_coopmat { constexpr uint32_t kFirstModule = 0; }
+namespace bmm_plain { constexpr uint32_t kFirstModule = bmm_coopmat::kFirstModule + bmm_coopmat::kVariants; }
 namespace bmm_real { constexpr uint32_t kFirstModule = bmm_plain::kFirstModule + bmm_plain::kVariants; }
 namespace bmm_tiled { constexpr uint32_t kFirstModule = bmm_real::kFirstModule + bmm_real::kVariants; }
 namespace choose_qparams_affine { constexpr uint32_t kFirstModule = bmm_tiled::kFirstModule + bmm_tiled::kVariants; }
@@ -130,7 +137,8 @@ namespace embedding_q4gsw { constexpr uint32_t kFirstModule = dynamic_tiled::kFi
 namespace fused_binary { constexpr uint32_t kFirstModule = embedding_q4gsw::kFirstModule + embedding_q4gsw::kVariants; }
 namespace fused_bmm { constexpr uint32_t kFirstModule = fused_binary::kFirstModule + fused_binary::kVariants; }
 namespace fused_unary { constexpr uint32_t kFirstModule = fused_bmm::kFirstModule + fused_bmm::kVariants; }
-namespace im2col { constexpr uint32_t kFirstModule = fused_unary::kFirstModule + fused_unary::kVariants; }
+namespace gather { constexpr uint32_t kFirstModule = fused_unary::kFirstModule + fused_unary::kVariants; }
+namespace im2col { constexpr uint32_t kFirstModule = gather::kFirstModule + gather::kVariants; }
 namespace layer_norm { constexpr uint32_t kFirstModule = im2col::kFirstModule + im2col::kVariants; }
 namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = layer_norm::kFirstModule + layer_norm::kVariants; }
 namespace linear_dq8ca_q8csw { constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants; }
@@ -147,7 +155,8 @@ namespace matrix_multiply_add { constexpr uint32_t kFirstModule = matmul_tiled::
 namespace multiply_add { constexpr uint32_t kFirstModule = matrix_multiply_add::kFirstModule + matrix_multiply_add::kVariants; }
 namespace narrow_multiply_add { constexpr uint32_t kFirstModule = multiply_add::kFirstModule + multiply_add::kVariants; }
 namespace pack_weight { constexpr uint32_t kFirstModule = narrow_multiply_add::kFirstModule + narrow_multiply_add::kVariants; }
-namespace pool2d { constexpr uint32_t kFirstModule = pack_weight::kFirstModule + pack_weight::kVariants; }
+namespace pointwise { constexpr uint32_t kFirstModule = pack_weight::kFirstModule + pack_weight::kVariants; }
+namespace pool2d { constexpr uint32_t kFirstModule = pointwise::kFirstModule + pointwise::kVariants; }
 namespace q8_linear_coopmat { constexpr uint32_t kFirstModule = pool2d::kFirstModule + pool2d::kVariants; }
 namespace q8_linear_finish { constexpr uint32_t kFirstModule = q8_linear_coopmat::kFirstModule + q8_linear_coopmat::kVariants; }
 namespace q8_linear_gemv { constexpr uint32_t kFirstModule = q8_linear_finish::kFirstModule + q8_linear_finish::kVariants; }
@@ -166,12 +175,15 @@ namespace q8ta_linear_dequantize { constexpr uint32_t kFirstModule = q8ta_linear
 namespace q8ta_pixel_shuffle { constexpr uint32_t kFirstModule = q8ta_linear_dequantize::kFirstModule + q8ta_linear_dequantize::kVariants; }
 namespace q8ta_pool2d { constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::kFirstModule + q8ta_pixel_shuffle::kVariants; }
 namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pool2d::kFirstModule + q8ta_pool2d::kVariants; }
-namespace q8ta_resize2d { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
+namespace q8ta_quantize_linear { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
+namespace q8ta_resize2d { constexpr uint32_t kFirstModule = q8ta_quantize_linear::kFirstModule + q8ta_quantize_linear::kVariants; }
 namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_resize2d::kFirstModule + q8ta_resize2d::kVariants; }
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
-namespace quantize_q4gsw { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
+namespace quantize_linear { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
+namespace quantize_q4gsw { constexpr uint32_t kFirstModule = quantize_linear::kFirstModule + quantize_linear::kVariants; }
 namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstModule + quantize_q4gsw::kVariants; }
-namespace resize2d { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
+namespace reduce { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
+namespace resize2d { constexpr uint32_t kFirstModule = reduce::kFirstModule + reduce::kVariants; }
 namespace softmax { constexpr uint32_t kFirstModule = resize2d::kFirstModule + resize2d::kVariants; }
 namespace strided_copy { constexpr uint32_t kFirstModule = softmax::kFirstModule + softmax::kVariants; }
 namespace sum_slices { constexpr uint32_t kFirstModule = strided_copy::kFirstModule + strided_copy::kVariants; }

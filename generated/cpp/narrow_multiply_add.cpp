@@ -2,8 +2,7 @@
 #include "narrow_multiply_add.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::narrow_multiply_add {
 namespace {
@@ -77,7 +76,7 @@ Real cost(const SelectionScope& scope) {
       / choose(parameters.path == Path::f16, Real(device.f32_ops_per_us), Real(device.int8_ops_per_us));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_e56bbd08[] = {
   table::buffer(0, Operand::output, Access::write),
 };

@@ -16,6 +16,7 @@ namespace embedding_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace fused_binary { extern const SignatureInfo signatures[2]; }
 namespace fused_bmm { extern const SignatureInfo signatures[2]; }
 namespace fused_unary { extern const SignatureInfo signatures[5]; }
+namespace gather { extern const SignatureInfo signatures[2]; }
 namespace layer_norm { extern const SignatureInfo signatures[1]; }
 namespace linear_dq8ca_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace linear_dq8ca_q8csw { extern const SignatureInfo signatures[1]; }
@@ -25,6 +26,7 @@ namespace linear_q8csw { extern const SignatureInfo signatures[1]; }
 namespace linear_q8ta_q8csw { extern const SignatureInfo signatures[1]; }
 namespace matmul { extern const SignatureInfo signatures[1]; }
 namespace pack_weight { extern const SignatureInfo signatures[1]; }
+namespace pointwise { extern const SignatureInfo signatures[1]; }
 namespace pool2d { extern const SignatureInfo signatures[2]; }
 namespace q8ta_binary { extern const SignatureInfo signatures[3]; }
 namespace q8ta_clone { extern const SignatureInfo signatures[1]; }
@@ -38,10 +40,13 @@ namespace q8ta_linear_dequantize { extern const SignatureInfo signatures[1]; }
 namespace q8ta_pixel_shuffle { extern const SignatureInfo signatures[1]; }
 namespace q8ta_pool2d { extern const SignatureInfo signatures[2]; }
 namespace q8ta_quantize { extern const SignatureInfo signatures[1]; }
+namespace q8ta_quantize_linear { extern const SignatureInfo signatures[1]; }
 namespace q8ta_resize2d { extern const SignatureInfo signatures[1]; }
-namespace q8ta_unary { extern const SignatureInfo signatures[4]; }
+namespace q8ta_unary { extern const SignatureInfo signatures[5]; }
 namespace quantize_affine { extern const SignatureInfo signatures[1]; }
+namespace quantize_linear { extern const SignatureInfo signatures[1]; }
 namespace quantize_q4gsw { extern const SignatureInfo signatures[1]; }
+namespace reduce { extern const SignatureInfo signatures[1]; }
 namespace resize2d { extern const SignatureInfo signatures[1]; }
 namespace softmax { extern const SignatureInfo signatures[1]; }
 namespace strided_copy { extern const SignatureInfo signatures[4]; }
@@ -261,6 +266,18 @@ Expected<Call> infer_fused_sigmoid(const Given& given) {
   return infer(inputs, attributes);
 }
 
+Expected<Call> infer_gather(const Given& given) {
+  const GatherInputs<Described> inputs{.input = given.tensor(0), .indices = given.tensor(1)};
+  const GatherAttributes attributes{.axis = given.attribute<int64_t>(0)};
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_gather_elements(const Given& given) {
+  const GatherElementsInputs<Described> inputs{.input = given.tensor(0), .indices = given.tensor(1)};
+  const GatherElementsAttributes attributes{.axis = given.attribute<int64_t>(0)};
+  return infer(inputs, attributes);
+}
+
 Expected<Call> infer_layer_norm(const Given& given) {
   const LayerNormInputs<Described> inputs{
     .input = given.tensor(0), .weight = given.optional(1), .bias = given.optional(2),
@@ -366,6 +383,19 @@ Expected<Call> infer_pad(const Given& given) {
 Expected<Call> infer_permute(const Given& given) {
   const PermuteInputs<Described> inputs{.input = given.view(0)};
   const PermuteAttributes attributes{.permutation = given.attribute<std::optional<std::vector<int64_t>>>(0)};
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_pointwise(const Given& given) {
+  const PointwiseInputs<Described> inputs{
+    .input_1 = given.tensor(0), .input_2 = given.optional(1), .input_3 = given.optional(2),
+    .input_4 = given.optional(3), .input_5 = given.optional(4), .input_6 = given.optional(5), .mask = given.optional(6),
+  };
+  const PointwiseAttributes attributes{
+    .steps = given.attribute<std::vector<int64_t>>(0),
+    .constants = given.attribute<std::optional<std::vector<int64_t>>>(1),
+    .output_dtype = given.attribute<std::optional<DType>>(2),
+  };
   return infer(inputs, attributes);
 }
 
@@ -575,6 +605,15 @@ Expected<Call> infer_q8ta_quantize(const Given& given) {
   return infer(inputs, attributes, places);
 }
 
+Expected<Call> infer_q8ta_quantize_linear(const Given& given) {
+  const Q8taQuantizeLinearInputs<Described> inputs{.input = given.view(0)};
+  const Q8taQuantizeLinearAttributes attributes{
+    .output_scale = given.attribute<double>(0), .output_zero_point = given.attribute<int64_t>(1),
+  };
+  const Q8taQuantizeLinearPlaces places{.output = given.place(1)};
+  return infer(inputs, attributes, places);
+}
+
 Expected<Call> infer_q8ta_relu(const Given& given) {
   const Q8taReluInputs<Described> inputs{.input = given.tensor(0)};
   const Q8taReluAttributes attributes{
@@ -617,6 +656,15 @@ Expected<Call> infer_q8ta_sub(const Given& given) {
   return infer(inputs, attributes, places);
 }
 
+Expected<Call> infer_q8ta_table(const Given& given) {
+  const Q8taTableInputs<Described> inputs{.input = given.tensor(0)};
+  const Q8taTableAttributes attributes{
+    .output_zero_point = given.attribute<int64_t>(0), .table = given.attribute<std::vector<int64_t>>(1),
+  };
+  const Q8taTablePlaces places{.output = given.place(1)};
+  return infer(inputs, attributes, places);
+}
+
 Expected<Call> infer_quantize_affine(const Given& given) {
   const QuantizeAffineInputs<Described> inputs{
     .input = given.view(0), .scale = given.tensor(1), .zero_point = given.optional(2),
@@ -629,11 +677,32 @@ Expected<Call> infer_quantize_affine(const Given& given) {
   return infer(inputs, attributes, places);
 }
 
+Expected<Call> infer_quantize_linear(const Given& given) {
+  const QuantizeLinearInputs<Described> inputs{
+    .input = given.view(0), .scale = given.tensor(1), .zero_point = given.optional(2),
+  };
+  const QuantizeLinearAttributes attributes{
+    .block_size = given.attribute<std::optional<std::vector<int64_t>>>(0), .output_dtype = given.attribute<DType>(1),
+    .quant_min = given.attribute<std::optional<int64_t>>(2), .quant_max = given.attribute<std::optional<int64_t>>(3),
+  };
+  const QuantizeLinearPlaces places{.output = given.place(3)};
+  return infer(inputs, attributes, places);
+}
+
 Expected<Call> infer_quantize_q4gsw(const Given& given) {
   const QuantizeQ4gswInputs<Described> inputs{.input = given.tensor(0), .weight_scales = given.tensor(1)};
   const QuantizeQ4gswAttributes attributes{
     .form = given.attribute<Layout>(0), .quant_min = given.attribute<int64_t>(1),
     .quant_max = given.attribute<int64_t>(2),
+  };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_reduce(const Given& given) {
+  const ReduceInputs<Described> inputs{.input = given.tensor(0)};
+  const ReduceAttributes attributes{
+    .operation = given.attribute<words::Reduction>(0), .axes = given.attribute<std::vector<int64_t>>(1),
+    .keepdims = given.attribute<bool>(2), .takes_last = given.attribute<bool>(3),
   };
   return infer(inputs, attributes);
 }
@@ -685,14 +754,15 @@ Expected<Call> avg_pool2d_call(const AvgPool2dInputs<Described>& inputs,
   given.set_attribute(3, attributes.ceil_mode);
   given.set_attribute(4, attributes.count_include_pad);
   given.set_attribute(5, attributes.divisor_override);
+  given.set_output(1, inputs.output);
   return checked(given, infer_avg_pool2d);
 }
 Expected<DeviceTensor> avg_pool2d(Context& context,
                                   const AvgPool2dInputs<OnDevice>& inputs,
                                   const AvgPool2dAttributes& attributes) {
-  const AvgPool2dInputs<Described> described{.input = desc_of(inputs.input)};
+  const AvgPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = avg_pool2d_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, pool2d::signatures[1], call, arguments);
 }
 
@@ -710,6 +780,7 @@ Expected<Call> bmm_call(const BmmInputs<Described>& inputs,
   given.set_attribute(0, attributes.output_dtype);
   given.set_attribute(1, attributes.quant_min);
   given.set_attribute(2, attributes.quant_max);
+  given.set_output(6, inputs.output);
   return checked(given, infer_bmm);
 }
 Expected<DeviceTensor> bmm(Context& context,
@@ -720,12 +791,13 @@ Expected<DeviceTensor> bmm(Context& context,
     .input_zero_point = desc_of(inputs.input_zero_point), .other = desc_of(inputs.other),
     .other_scale = desc_of(inputs.other_scale), .other_zero_point = desc_of(inputs.other_zero_point),
     .output_scale = desc_of(inputs.output_scale), .output_zero_point = desc_of(inputs.output_zero_point),
+    .output = desc_of(inputs.output),
   };
   const auto call = bmm_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
-    argument_of(inputs.other), argument_of(inputs.other_scale), argument_of(inputs.other_zero_point), {},
-    argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
+    argument_of(inputs.other), argument_of(inputs.other_scale), argument_of(inputs.other_zero_point),
+    argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
   return run_for_one(context, fused_bmm::signatures[1], call, arguments);
 }
@@ -741,14 +813,18 @@ Expected<Call> choose_qparams_affine_call(const ChooseQparamsAffineInputs<Descri
   given.set_attribute(4, attributes.quant_max);
   given.set_attribute(5, attributes.eps);
   given.set_attribute(6, attributes.keepdim);
+  given.set_output(1, inputs.scale);
+  given.set_output(2, inputs.zero_point);
   return checked(given, infer_choose_qparams_affine);
 }
 Expected<ChooseQparamsAffineOutputs> choose_qparams_affine(Context& context,
                                                            const ChooseQparamsAffineInputs<OnDevice>& inputs,
                                                            const ChooseQparamsAffineAttributes& attributes) {
-  const ChooseQparamsAffineInputs<Described> described{.input = desc_of(inputs.input)};
+  const ChooseQparamsAffineInputs<Described> described{
+    .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
+  };
   const auto call = choose_qparams_affine_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), {}, {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point)});
   auto made = run(context, choose_qparams_affine::signatures[0], call, arguments);
   if (!made) return made.error();
   return ChooseQparamsAffineOutputs{std::move((*made)[0]), std::move((*made)[1])};
@@ -762,6 +838,7 @@ Expected<Call> concat_call(const ConcatInputs<Described>& inputs,
   given.set_optional(2, inputs.input_3);
   given.set_optional(3, inputs.input_4);
   given.set_attribute(0, attributes.axis);
+  given.set_output(4, inputs.output);
   return checked(given, infer_concat);
 }
 Expected<DeviceTensor> concat(Context& context,
@@ -769,12 +846,12 @@ Expected<DeviceTensor> concat(Context& context,
                               const ConcatAttributes& attributes) {
   const ConcatInputs<Described> described{
     .input_1 = desc_of(inputs.input_1), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
-    .input_4 = desc_of(inputs.input_4),
+    .input_4 = desc_of(inputs.input_4), .output = desc_of(inputs.output),
   };
   const auto call = concat_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input_1), argument_of(inputs.input_2), argument_of(inputs.input_3), argument_of(inputs.input_4),
-    {},
+    argument_of(inputs.output),
   });
   return run_for_one(context, concat::signatures[0], call, arguments);
 }
@@ -790,6 +867,7 @@ Expected<Call> conv2d_call(const Conv2dInputs<Described>& inputs,
   given.set_attribute(2, attributes.dilation);
   given.set_attribute(3, attributes.groups);
   given.set_attribute(4, attributes.activation);
+  given.set_output(3, inputs.output);
   return checked(given, infer_conv2d);
 }
 Expected<DeviceTensor> conv2d(Context& context,
@@ -797,9 +875,12 @@ Expected<DeviceTensor> conv2d(Context& context,
                               const Conv2dAttributes& attributes) {
   const Conv2dInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias),
+    .output = desc_of(inputs.output),
   };
   const auto call = conv2d_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), {}});
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), argument_of(inputs.output),
+  });
   return run_for_one(context, conv2d::signatures[0], call, arguments);
 }
 
@@ -815,6 +896,7 @@ Expected<Call> conv2d_q8csw_call(const Conv2dQ8cswInputs<Described>& inputs,
   given.set_attribute(2, attributes.dilation);
   given.set_attribute(3, attributes.groups);
   given.set_attribute(4, attributes.activation);
+  given.set_output(4, inputs.output);
   return checked(given, infer_conv2d_q8csw);
 }
 Expected<DeviceTensor> conv2d_q8csw(Context& context,
@@ -822,12 +904,12 @@ Expected<DeviceTensor> conv2d_q8csw(Context& context,
                                     const Conv2dQ8cswAttributes& attributes) {
   const Conv2dQ8cswInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias),
+    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
   };
   const auto call = conv2d_q8csw_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.weight_scales), argument_of(inputs.bias),
-    {},
+    argument_of(inputs.output),
   });
   return run_for_one(context, conv2d_q8csw::signatures[0], call, arguments);
 }
@@ -846,6 +928,7 @@ Expected<Call> conv2d_q8ta_q8csw_call(const Conv2dQ8taQ8cswInputs<Described>& in
   given.set_attribute(4, attributes.input_scale);
   given.set_attribute(5, attributes.input_zero_point);
   given.set_attribute(6, attributes.activation);
+  given.set_output(5, inputs.output);
   return checked(given, infer_conv2d_q8ta_q8csw);
 }
 Expected<DeviceTensor> conv2d_q8ta_q8csw(Context& context,
@@ -853,12 +936,12 @@ Expected<DeviceTensor> conv2d_q8ta_q8csw(Context& context,
                                          const Conv2dQ8taQ8cswAttributes& attributes) {
   const Conv2dQ8taQ8cswInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias),
+    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
   };
   const auto call = conv2d_q8ta_q8csw_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
-    argument_of(inputs.bias), {},
+    argument_of(inputs.bias), argument_of(inputs.output),
   });
   return run_for_one(context, conv2d_q8ta_q8csw::signatures[0], call, arguments);
 }
@@ -875,6 +958,7 @@ Expected<Call> conv2d_transposed_call(const Conv2dTransposedInputs<Described>& i
   given.set_attribute(3, attributes.groups);
   given.set_attribute(4, attributes.output_padding);
   given.set_attribute(5, attributes.activation);
+  given.set_output(3, inputs.output);
   return checked(given, infer_conv2d_transposed);
 }
 Expected<DeviceTensor> conv2d_transposed(Context& context,
@@ -882,9 +966,12 @@ Expected<DeviceTensor> conv2d_transposed(Context& context,
                                          const Conv2dTransposedAttributes& attributes) {
   const Conv2dTransposedInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias),
+    .output = desc_of(inputs.output),
   };
   const auto call = conv2d_transposed_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), {}});
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), argument_of(inputs.output),
+  });
   return run_for_one(context, conv2d_transposed::signatures[0], call, arguments);
 }
 
@@ -901,6 +988,7 @@ Expected<Call> dequantize_affine_call(const DequantizeAffineInputs<Described>& i
   given.set_attribute(3, attributes.quant_min);
   given.set_attribute(4, attributes.quant_max);
   given.set_place(3, places.output);
+  given.set_output(3, inputs.output);
   return checked(given, infer_dequantize_affine);
 }
 Expected<DeviceTensor> dequantize_affine(Context& context,
@@ -909,10 +997,11 @@ Expected<DeviceTensor> dequantize_affine(Context& context,
                                          const DequantizeAffinePlaces& places) {
   const DequantizeAffineInputs<Described> described{
     .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
+    .output = desc_of(inputs.output),
   };
   const auto call = dequantize_affine_call(described, attributes, places);
   const ArgumentList arguments({
-    argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), {},
+    argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), argument_of(inputs.output),
   });
   return run_for_one(context, dequantize_affine::signatures[0], call, arguments);
 }
@@ -925,6 +1014,7 @@ Expected<Call> embedding_q4gsw_call(const EmbeddingQ4gswInputs<Described>& input
   given.set_tensor(2, inputs.weight_scales);
   given.set_attribute(0, attributes.group_size);
   given.set_attribute(1, attributes.output_dtype);
+  given.set_output(3, inputs.output);
   return checked(given, infer_embedding_q4gsw);
 }
 Expected<DeviceTensor> embedding_q4gsw(Context& context,
@@ -932,11 +1022,12 @@ Expected<DeviceTensor> embedding_q4gsw(Context& context,
                                        const EmbeddingQ4gswAttributes& attributes) {
   const EmbeddingQ4gswInputs<Described> described{
     .indices = desc_of(inputs.indices), .weight = desc_of(inputs.weight),
-    .weight_scales = desc_of(inputs.weight_scales),
+    .weight_scales = desc_of(inputs.weight_scales), .output = desc_of(inputs.output),
   };
   const auto call = embedding_q4gsw_call(described, attributes);
   const ArgumentList arguments({
-    argument_of(inputs.indices), argument_of(inputs.weight), argument_of(inputs.weight_scales), {},
+    argument_of(inputs.indices), argument_of(inputs.weight), argument_of(inputs.weight_scales),
+    argument_of(inputs.output),
   });
   return run_for_one(context, embedding_q4gsw::signatures[0], call, arguments);
 }
@@ -946,14 +1037,15 @@ Expected<Call> expand_call(const ExpandInputs<Described>& inputs,
   Given given(strided_copy::signatures[2]);
   given.set_view(0, inputs.input);
   given.set_attribute(0, attributes.sizes);
+  given.set_output(1, inputs.output);
   return checked(given, infer_expand);
 }
 Expected<DeviceTensor> expand(Context& context,
                               const ExpandInputs<OnDevice>& inputs,
                               const ExpandAttributes& attributes) {
-  const ExpandInputs<Described> described{.input = desc_of(inputs.input)};
+  const ExpandInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = expand_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, strided_copy::signatures[2], call, arguments);
 }
 
@@ -972,6 +1064,7 @@ Expected<Call> fused_add_call(const FusedAddInputs<Described>& inputs,
   given.set_attribute(1, attributes.output_dtype);
   given.set_attribute(2, attributes.quant_min);
   given.set_attribute(3, attributes.quant_max);
+  given.set_output(6, inputs.output);
   return checked(given, infer_fused_add);
 }
 Expected<DeviceTensor> fused_add(Context& context,
@@ -982,12 +1075,13 @@ Expected<DeviceTensor> fused_add(Context& context,
     .input_zero_point = desc_of(inputs.input_zero_point), .other = desc_of(inputs.other),
     .other_scale = desc_of(inputs.other_scale), .other_zero_point = desc_of(inputs.other_zero_point),
     .output_scale = desc_of(inputs.output_scale), .output_zero_point = desc_of(inputs.output_zero_point),
+    .output = desc_of(inputs.output),
   };
   const auto call = fused_add_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
-    argument_of(inputs.other), argument_of(inputs.other_scale), argument_of(inputs.other_zero_point), {},
-    argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
+    argument_of(inputs.other), argument_of(inputs.other_scale), argument_of(inputs.other_zero_point),
+    argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
   return run_for_one(context, fused_binary::signatures[0], call, arguments);
 }
@@ -1006,6 +1100,7 @@ Expected<Call> fused_bmm_call(const FusedBmmInputs<Described>& inputs,
   given.set_attribute(0, attributes.output_dtype);
   given.set_attribute(1, attributes.quant_min);
   given.set_attribute(2, attributes.quant_max);
+  given.set_output(6, inputs.output);
   return checked(given, infer_fused_bmm);
 }
 Expected<DeviceTensor> fused_bmm(Context& context,
@@ -1016,12 +1111,13 @@ Expected<DeviceTensor> fused_bmm(Context& context,
     .input_zero_point = desc_of(inputs.input_zero_point), .other = desc_of(inputs.other),
     .other_scale = desc_of(inputs.other_scale), .other_zero_point = desc_of(inputs.other_zero_point),
     .output_scale = desc_of(inputs.output_scale), .output_zero_point = desc_of(inputs.output_zero_point),
+    .output = desc_of(inputs.output),
   };
   const auto call = fused_bmm_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
-    argument_of(inputs.other), argument_of(inputs.other_scale), argument_of(inputs.other_zero_point), {},
-    argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
+    argument_of(inputs.other), argument_of(inputs.other_scale), argument_of(inputs.other_zero_point),
+    argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
   return run_for_one(context, fused_bmm::signatures[0], call, arguments);
 }
@@ -1039,6 +1135,7 @@ Expected<Call> fused_clip_call(const FusedClipInputs<Described>& inputs,
   given.set_attribute(2, attributes.output_dtype);
   given.set_attribute(3, attributes.quant_min);
   given.set_attribute(4, attributes.quant_max);
+  given.set_output(3, inputs.output);
   return checked(given, infer_fused_clip);
 }
 Expected<DeviceTensor> fused_clip(Context& context,
@@ -1047,12 +1144,12 @@ Expected<DeviceTensor> fused_clip(Context& context,
   const FusedClipInputs<Described> described{
     .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
     .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
-    .output_zero_point = desc_of(inputs.output_zero_point),
+    .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
   };
   const auto call = fused_clip_call(described, attributes);
   const ArgumentList arguments({
-    argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point), {},
-    argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
+    argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
+    argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
   return run_for_one(context, fused_unary::signatures[4], call, arguments);
 }
@@ -1068,6 +1165,7 @@ Expected<Call> fused_hardswish_call(const FusedHardswishInputs<Described>& input
   given.set_attribute(0, attributes.output_dtype);
   given.set_attribute(1, attributes.quant_min);
   given.set_attribute(2, attributes.quant_max);
+  given.set_output(3, inputs.output);
   return checked(given, infer_fused_hardswish);
 }
 Expected<DeviceTensor> fused_hardswish(Context& context,
@@ -1076,12 +1174,12 @@ Expected<DeviceTensor> fused_hardswish(Context& context,
   const FusedHardswishInputs<Described> described{
     .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
     .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
-    .output_zero_point = desc_of(inputs.output_zero_point),
+    .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
   };
   const auto call = fused_hardswish_call(described, attributes);
   const ArgumentList arguments({
-    argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point), {},
-    argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
+    argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
+    argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
   return run_for_one(context, fused_unary::signatures[2], call, arguments);
 }
@@ -1100,6 +1198,7 @@ Expected<Call> fused_mul_call(const FusedMulInputs<Described>& inputs,
   given.set_attribute(0, attributes.output_dtype);
   given.set_attribute(1, attributes.quant_min);
   given.set_attribute(2, attributes.quant_max);
+  given.set_output(6, inputs.output);
   return checked(given, infer_fused_mul);
 }
 Expected<DeviceTensor> fused_mul(Context& context,
@@ -1110,12 +1209,13 @@ Expected<DeviceTensor> fused_mul(Context& context,
     .input_zero_point = desc_of(inputs.input_zero_point), .other = desc_of(inputs.other),
     .other_scale = desc_of(inputs.other_scale), .other_zero_point = desc_of(inputs.other_zero_point),
     .output_scale = desc_of(inputs.output_scale), .output_zero_point = desc_of(inputs.output_zero_point),
+    .output = desc_of(inputs.output),
   };
   const auto call = fused_mul_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
-    argument_of(inputs.other), argument_of(inputs.other_scale), argument_of(inputs.other_zero_point), {},
-    argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
+    argument_of(inputs.other), argument_of(inputs.other_scale), argument_of(inputs.other_zero_point),
+    argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
   return run_for_one(context, fused_binary::signatures[1], call, arguments);
 }
@@ -1131,6 +1231,7 @@ Expected<Call> fused_relu_call(const FusedReluInputs<Described>& inputs,
   given.set_attribute(0, attributes.output_dtype);
   given.set_attribute(1, attributes.quant_min);
   given.set_attribute(2, attributes.quant_max);
+  given.set_output(3, inputs.output);
   return checked(given, infer_fused_relu);
 }
 Expected<DeviceTensor> fused_relu(Context& context,
@@ -1139,12 +1240,12 @@ Expected<DeviceTensor> fused_relu(Context& context,
   const FusedReluInputs<Described> described{
     .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
     .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
-    .output_zero_point = desc_of(inputs.output_zero_point),
+    .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
   };
   const auto call = fused_relu_call(described, attributes);
   const ArgumentList arguments({
-    argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point), {},
-    argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
+    argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
+    argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
   return run_for_one(context, fused_unary::signatures[1], call, arguments);
 }
@@ -1160,6 +1261,7 @@ Expected<Call> fused_sigmoid_call(const FusedSigmoidInputs<Described>& inputs,
   given.set_attribute(0, attributes.output_dtype);
   given.set_attribute(1, attributes.quant_min);
   given.set_attribute(2, attributes.quant_max);
+  given.set_output(3, inputs.output);
   return checked(given, infer_fused_sigmoid);
 }
 Expected<DeviceTensor> fused_sigmoid(Context& context,
@@ -1168,14 +1270,54 @@ Expected<DeviceTensor> fused_sigmoid(Context& context,
   const FusedSigmoidInputs<Described> described{
     .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
     .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
-    .output_zero_point = desc_of(inputs.output_zero_point),
+    .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
   };
   const auto call = fused_sigmoid_call(described, attributes);
   const ArgumentList arguments({
-    argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point), {},
-    argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
+    argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
+    argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
   return run_for_one(context, fused_unary::signatures[3], call, arguments);
+}
+
+Expected<Call> gather_call(const GatherInputs<Described>& inputs,
+                           const GatherAttributes& attributes) {
+  Given given(gather::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_tensor(1, inputs.indices);
+  given.set_attribute(0, attributes.axis);
+  given.set_output(2, inputs.output);
+  return checked(given, infer_gather);
+}
+Expected<DeviceTensor> gather(Context& context,
+                              const GatherInputs<OnDevice>& inputs,
+                              const GatherAttributes& attributes) {
+  const GatherInputs<Described> described{
+    .input = desc_of(inputs.input), .indices = desc_of(inputs.indices), .output = desc_of(inputs.output),
+  };
+  const auto call = gather_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.indices), argument_of(inputs.output)});
+  return run_for_one(context, gather::signatures[0], call, arguments);
+}
+
+Expected<Call> gather_elements_call(const GatherElementsInputs<Described>& inputs,
+                                    const GatherElementsAttributes& attributes) {
+  Given given(gather::signatures[1]);
+  given.set_tensor(0, inputs.input);
+  given.set_tensor(1, inputs.indices);
+  given.set_attribute(0, attributes.axis);
+  given.set_output(2, inputs.output);
+  return checked(given, infer_gather_elements);
+}
+Expected<DeviceTensor> gather_elements(Context& context,
+                                       const GatherElementsInputs<OnDevice>& inputs,
+                                       const GatherElementsAttributes& attributes) {
+  const GatherElementsInputs<Described> described{
+    .input = desc_of(inputs.input), .indices = desc_of(inputs.indices), .output = desc_of(inputs.output),
+  };
+  const auto call = gather_elements_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.indices), argument_of(inputs.output)});
+  return run_for_one(context, gather::signatures[1], call, arguments);
 }
 
 Expected<Call> layer_norm_call(const LayerNormInputs<Described>& inputs,
@@ -1185,6 +1327,7 @@ Expected<Call> layer_norm_call(const LayerNormInputs<Described>& inputs,
   given.set_optional(1, inputs.weight);
   given.set_optional(2, inputs.bias);
   given.set_attribute(0, attributes.epsilon);
+  given.set_output(3, inputs.output);
   return checked(given, infer_layer_norm);
 }
 Expected<DeviceTensor> layer_norm(Context& context,
@@ -1192,9 +1335,12 @@ Expected<DeviceTensor> layer_norm(Context& context,
                                   const LayerNormAttributes& attributes) {
   const LayerNormInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias),
+    .output = desc_of(inputs.output),
   };
   const auto call = layer_norm_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), {}});
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), argument_of(inputs.output),
+  });
   return run_for_one(context, layer_norm::signatures[0], call, arguments);
 }
 
@@ -1210,6 +1356,7 @@ Expected<Call> linear_dq8ca_q4gsw_call(const LinearDq8caQ4gswInputs<Described>& 
   given.set_attribute(2, attributes.quant_max);
   given.set_attribute(3, attributes.activation);
   given.set_attribute(4, attributes.group_size);
+  given.set_output(5, inputs.output);
   return checked(given, infer_linear_dq8ca_q4gsw);
 }
 Expected<DeviceTensor> linear_dq8ca_q4gsw(Context& context,
@@ -1217,12 +1364,12 @@ Expected<DeviceTensor> linear_dq8ca_q4gsw(Context& context,
                                           const LinearDq8caQ4gswAttributes& attributes) {
   const LinearDq8caQ4gswInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias),
+    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
   };
   const auto call = linear_dq8ca_q4gsw_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.weight_scales), {},
-    argument_of(inputs.bias), {},
+    argument_of(inputs.bias), argument_of(inputs.output),
   });
   return run_for_one(context, linear_dq8ca_q4gsw::signatures[0], call, arguments);
 }
@@ -1238,6 +1385,7 @@ Expected<Call> linear_dq8ca_q8csw_call(const LinearDq8caQ8cswInputs<Described>& 
   given.set_attribute(1, attributes.quant_min);
   given.set_attribute(2, attributes.quant_max);
   given.set_attribute(3, attributes.activation);
+  given.set_output(5, inputs.output);
   return checked(given, infer_linear_dq8ca_q8csw);
 }
 Expected<DeviceTensor> linear_dq8ca_q8csw(Context& context,
@@ -1245,12 +1393,12 @@ Expected<DeviceTensor> linear_dq8ca_q8csw(Context& context,
                                           const LinearDq8caQ8cswAttributes& attributes) {
   const LinearDq8caQ8cswInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias),
+    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
   };
   const auto call = linear_dq8ca_q8csw_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.weight_scales), {},
-    argument_of(inputs.bias), {},
+    argument_of(inputs.bias), argument_of(inputs.output),
   });
   return run_for_one(context, linear_dq8ca_q8csw::signatures[0], call, arguments);
 }
@@ -1264,6 +1412,7 @@ Expected<Call> linear_q4gsw_call(const LinearQ4gswInputs<Described>& inputs,
   given.set_optional(3, inputs.bias);
   given.set_attribute(0, attributes.activation);
   given.set_attribute(1, attributes.group_size);
+  given.set_output(4, inputs.output);
   return checked(given, infer_linear_q4gsw);
 }
 Expected<DeviceTensor> linear_q4gsw(Context& context,
@@ -1271,12 +1420,12 @@ Expected<DeviceTensor> linear_q4gsw(Context& context,
                                     const LinearQ4gswAttributes& attributes) {
   const LinearQ4gswInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias),
+    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
   };
   const auto call = linear_q4gsw_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.weight_scales), argument_of(inputs.bias),
-    {},
+    argument_of(inputs.output),
   });
   return run_for_one(context, linear_q4gsw::signatures[0], call, arguments);
 }
@@ -1288,6 +1437,7 @@ Expected<Call> linear_q4gsw_backward_call(const LinearQ4gswBackwardInputs<Descri
   given.set_tensor(1, inputs.weight);
   given.set_tensor(2, inputs.weight_scales);
   given.set_attribute(0, attributes.group_size);
+  given.set_output(3, inputs.d_input);
   return checked(given, infer_linear_q4gsw_backward);
 }
 Expected<DeviceTensor> linear_q4gsw_backward(Context& context,
@@ -1295,11 +1445,12 @@ Expected<DeviceTensor> linear_q4gsw_backward(Context& context,
                                              const LinearQ4gswBackwardAttributes& attributes) {
   const LinearQ4gswBackwardInputs<Described> described{
     .d_output = desc_of(inputs.d_output), .weight = desc_of(inputs.weight),
-    .weight_scales = desc_of(inputs.weight_scales),
+    .weight_scales = desc_of(inputs.weight_scales), .d_input = desc_of(inputs.d_input),
   };
   const auto call = linear_q4gsw_backward_call(described, attributes);
   const ArgumentList arguments({
-    argument_of(inputs.d_output), argument_of(inputs.weight), argument_of(inputs.weight_scales), {},
+    argument_of(inputs.d_output), argument_of(inputs.weight), argument_of(inputs.weight_scales),
+    argument_of(inputs.d_input),
   });
   return run_for_one(context, linear_q4gsw_backward::signatures[0], call, arguments);
 }
@@ -1312,6 +1463,7 @@ Expected<Call> linear_q8csw_call(const LinearQ8cswInputs<Described>& inputs,
   given.set_tensor(2, inputs.weight_scales);
   given.set_optional(3, inputs.bias);
   given.set_attribute(0, attributes.activation);
+  given.set_output(4, inputs.output);
   return checked(given, infer_linear_q8csw);
 }
 Expected<DeviceTensor> linear_q8csw(Context& context,
@@ -1319,12 +1471,12 @@ Expected<DeviceTensor> linear_q8csw(Context& context,
                                     const LinearQ8cswAttributes& attributes) {
   const LinearQ8cswInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias),
+    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
   };
   const auto call = linear_q8csw_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.weight_scales), argument_of(inputs.bias),
-    {},
+    argument_of(inputs.output),
   });
   return run_for_one(context, linear_q8csw::signatures[0], call, arguments);
 }
@@ -1339,6 +1491,7 @@ Expected<Call> linear_q8ta_q8csw_call(const LinearQ8taQ8cswInputs<Described>& in
   given.set_attribute(0, attributes.input_scale);
   given.set_attribute(1, attributes.input_zero_point);
   given.set_attribute(2, attributes.activation);
+  given.set_output(5, inputs.output);
   return checked(given, infer_linear_q8ta_q8csw);
 }
 Expected<DeviceTensor> linear_q8ta_q8csw(Context& context,
@@ -1346,12 +1499,12 @@ Expected<DeviceTensor> linear_q8ta_q8csw(Context& context,
                                          const LinearQ8taQ8cswAttributes& attributes) {
   const LinearQ8taQ8cswInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias),
+    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
   };
   const auto call = linear_q8ta_q8csw_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
-    argument_of(inputs.bias), {},
+    argument_of(inputs.bias), argument_of(inputs.output),
   });
   return run_for_one(context, linear_q8ta_q8csw::signatures[0], call, arguments);
 }
@@ -1364,6 +1517,7 @@ Expected<Call> matmul_call(const MatmulInputs<Described>& inputs,
   given.set_optional(2, inputs.bias);
   given.set_attribute(0, attributes.transpose_other);
   given.set_attribute(1, attributes.activation);
+  given.set_output(3, inputs.output);
   return checked(given, infer_matmul);
 }
 Expected<DeviceTensor> matmul(Context& context,
@@ -1371,9 +1525,12 @@ Expected<DeviceTensor> matmul(Context& context,
                               const MatmulAttributes& attributes) {
   const MatmulInputs<Described> described{
     .input = desc_of(inputs.input), .other = desc_of(inputs.other), .bias = desc_of(inputs.bias),
+    .output = desc_of(inputs.output),
   };
   const auto call = matmul_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.bias), {}});
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.bias), argument_of(inputs.output),
+  });
   return run_for_one(context, matmul::signatures[0], call, arguments);
 }
 
@@ -1386,14 +1543,15 @@ Expected<Call> max_pool2d_call(const MaxPool2dInputs<Described>& inputs,
   given.set_attribute(2, attributes.padding);
   given.set_attribute(3, attributes.dilation);
   given.set_attribute(4, attributes.ceil_mode);
+  given.set_output(1, inputs.output);
   return checked(given, infer_max_pool2d);
 }
 Expected<DeviceTensor> max_pool2d(Context& context,
                                   const MaxPool2dInputs<OnDevice>& inputs,
                                   const MaxPool2dAttributes& attributes) {
-  const MaxPool2dInputs<Described> described{.input = desc_of(inputs.input)};
+  const MaxPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = max_pool2d_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, pool2d::signatures[0], call, arguments);
 }
 
@@ -1402,14 +1560,15 @@ Expected<Call> pack_weight_call(const PackWeightInputs<Described>& inputs,
   Given given(pack_weight::signatures[0]);
   given.set_tensor(0, inputs.source);
   given.set_attribute(0, attributes.form);
+  given.set_output(1, inputs.output);
   return checked(given, infer_pack_weight);
 }
 Expected<DeviceTensor> pack_weight(Context& context,
                                    const PackWeightInputs<OnDevice>& inputs,
                                    const PackWeightAttributes& attributes) {
-  const PackWeightInputs<Described> described{.source = desc_of(inputs.source)};
+  const PackWeightInputs<Described> described{.source = desc_of(inputs.source), .output = desc_of(inputs.output)};
   const auto call = pack_weight_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.source), {}});
+  const ArgumentList arguments({argument_of(inputs.source), argument_of(inputs.output)});
   return run_for_one(context, pack_weight::signatures[0], call, arguments);
 }
 
@@ -1421,14 +1580,15 @@ Expected<Call> pad_call(const PadInputs<Described>& inputs,
   given.set_attribute(1, attributes.after);
   given.set_attribute(2, attributes.mode);
   given.set_attribute(3, attributes.value);
+  given.set_output(1, inputs.output);
   return checked(given, infer_pad);
 }
 Expected<DeviceTensor> pad(Context& context,
                            const PadInputs<OnDevice>& inputs,
                            const PadAttributes& attributes) {
-  const PadInputs<Described> described{.input = desc_of(inputs.input)};
+  const PadInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = pad_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, strided_copy::signatures[3], call, arguments);
 }
 
@@ -1437,15 +1597,48 @@ Expected<Call> permute_call(const PermuteInputs<Described>& inputs,
   Given given(strided_copy::signatures[0]);
   given.set_view(0, inputs.input);
   given.set_attribute(0, attributes.permutation);
+  given.set_output(1, inputs.output);
   return checked(given, infer_permute);
 }
 Expected<DeviceTensor> permute(Context& context,
                                const PermuteInputs<OnDevice>& inputs,
                                const PermuteAttributes& attributes) {
-  const PermuteInputs<Described> described{.input = desc_of(inputs.input)};
+  const PermuteInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = permute_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, strided_copy::signatures[0], call, arguments);
+}
+
+Expected<Call> pointwise_call(const PointwiseInputs<Described>& inputs,
+                              const PointwiseAttributes& attributes) {
+  Given given(pointwise::signatures[0]);
+  given.set_tensor(0, inputs.input_1);
+  given.set_optional(1, inputs.input_2);
+  given.set_optional(2, inputs.input_3);
+  given.set_optional(3, inputs.input_4);
+  given.set_optional(4, inputs.input_5);
+  given.set_optional(5, inputs.input_6);
+  given.set_optional(6, inputs.mask);
+  given.set_attribute(0, attributes.steps);
+  given.set_attribute(1, attributes.constants);
+  given.set_attribute(2, attributes.output_dtype);
+  given.set_output(7, inputs.output);
+  return checked(given, infer_pointwise);
+}
+Expected<DeviceTensor> pointwise(Context& context,
+                                 const PointwiseInputs<OnDevice>& inputs,
+                                 const PointwiseAttributes& attributes) {
+  const PointwiseInputs<Described> described{
+    .input_1 = desc_of(inputs.input_1), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
+    .input_4 = desc_of(inputs.input_4), .input_5 = desc_of(inputs.input_5), .input_6 = desc_of(inputs.input_6),
+    .mask = desc_of(inputs.mask), .output = desc_of(inputs.output),
+  };
+  const auto call = pointwise_call(described, attributes);
+  const ArgumentList arguments({
+    argument_of(inputs.input_1), argument_of(inputs.input_2), argument_of(inputs.input_3), argument_of(inputs.input_4),
+    argument_of(inputs.input_5), argument_of(inputs.input_6), argument_of(inputs.mask), argument_of(inputs.output),
+  });
+  return run_for_one(context, pointwise::signatures[0], call, arguments);
 }
 
 Expected<Call> q8ta_add_call(const Q8taAddInputs<Described>& inputs,
@@ -1463,15 +1656,18 @@ Expected<Call> q8ta_add_call(const Q8taAddInputs<Described>& inputs,
   given.set_attribute(6, attributes.activation);
   given.set_attribute(7, attributes.alpha);
   given.set_place(2, places.output);
+  given.set_output(2, inputs.output);
   return checked(given, infer_q8ta_add);
 }
 Expected<DeviceTensor> q8ta_add(Context& context,
                                 const Q8taAddInputs<OnDevice>& inputs,
                                 const Q8taAddAttributes& attributes,
                                 const Q8taAddPlaces& places) {
-  const Q8taAddInputs<Described> described{.input = desc_of(inputs.input), .other = desc_of(inputs.other)};
+  const Q8taAddInputs<Described> described{
+    .input = desc_of(inputs.input), .other = desc_of(inputs.other), .output = desc_of(inputs.output),
+  };
   const auto call = q8ta_add_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.output)});
   return run_for_one(context, q8ta_binary::signatures[0], call, arguments);
 }
 
@@ -1491,15 +1687,16 @@ Expected<Call> q8ta_avg_pool2d_call(const Q8taAvgPool2dInputs<Described>& inputs
   given.set_attribute(8, attributes.output_scale);
   given.set_attribute(9, attributes.output_zero_point);
   given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
   return checked(given, infer_q8ta_avg_pool2d);
 }
 Expected<DeviceTensor> q8ta_avg_pool2d(Context& context,
                                        const Q8taAvgPool2dInputs<OnDevice>& inputs,
                                        const Q8taAvgPool2dAttributes& attributes,
                                        const Q8taAvgPool2dPlaces& places) {
-  const Q8taAvgPool2dInputs<Described> described{.input = desc_of(inputs.input)};
+  const Q8taAvgPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = q8ta_avg_pool2d_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_pool2d::signatures[1], call, arguments);
 }
 
@@ -1508,14 +1705,15 @@ Expected<Call> q8ta_clone_call(const Q8taCloneInputs<Described>& inputs,
   Given given(q8ta_clone::signatures[0]);
   given.set_tensor(0, inputs.input);
   given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
   return checked(given, infer_q8ta_clone);
 }
 Expected<DeviceTensor> q8ta_clone(Context& context,
                                   const Q8taCloneInputs<OnDevice>& inputs,
                                   const Q8taClonePlaces& places) {
-  const Q8taCloneInputs<Described> described{.input = desc_of(inputs.input)};
+  const Q8taCloneInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = q8ta_clone_call(described, places);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_clone::signatures[0], call, arguments);
 }
 
@@ -1539,6 +1737,7 @@ Expected<Call> q8ta_concat_call(const Q8taConcatInputs<Described>& inputs,
   given.set_attribute(9, attributes.output_scale);
   given.set_attribute(10, attributes.output_zero_point);
   given.set_place(4, places.output);
+  given.set_output(4, inputs.output);
   return checked(given, infer_q8ta_concat);
 }
 Expected<DeviceTensor> q8ta_concat(Context& context,
@@ -1547,12 +1746,12 @@ Expected<DeviceTensor> q8ta_concat(Context& context,
                                    const Q8taConcatPlaces& places) {
   const Q8taConcatInputs<Described> described{
     .input_1 = desc_of(inputs.input_1), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
-    .input_4 = desc_of(inputs.input_4),
+    .input_4 = desc_of(inputs.input_4), .output = desc_of(inputs.output),
   };
   const auto call = q8ta_concat_call(described, attributes, places);
   const ArgumentList arguments({
     argument_of(inputs.input_1), argument_of(inputs.input_2), argument_of(inputs.input_3), argument_of(inputs.input_4),
-    {},
+    argument_of(inputs.output),
   });
   return run_for_one(context, q8ta_concat::signatures[0], call, arguments);
 }
@@ -1583,6 +1782,7 @@ Expected<Call> q8ta_conv2d_call(const Q8taConv2dInputs<Described>& inputs,
   given.set_attribute(13, attributes.residual_scale);
   given.set_attribute(14, attributes.residual_zero_point);
   given.set_place(5, places.output);
+  given.set_output(5, inputs.output);
   return checked(given, infer_q8ta_conv2d);
 }
 Expected<DeviceTensor> q8ta_conv2d(Context& context,
@@ -1592,11 +1792,12 @@ Expected<DeviceTensor> q8ta_conv2d(Context& context,
   const Q8taConv2dInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
     .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
+    .output = desc_of(inputs.output),
   };
   const auto call = q8ta_conv2d_call(described, attributes, places);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
-    argument_of(inputs.bias), {}, argument_of(inputs.table), argument_of(inputs.residual),
+    argument_of(inputs.bias), argument_of(inputs.output), argument_of(inputs.table), argument_of(inputs.residual),
   });
   return run_for_one(context, q8ta_conv2d::signatures[0], call, arguments);
 }
@@ -1616,6 +1817,7 @@ Expected<Call> q8ta_conv2d_dequantize_call(const Q8taConv2dDequantizeInputs<Desc
   given.set_attribute(5, attributes.input_zero_point);
   given.set_attribute(6, attributes.output_dtype);
   given.set_attribute(7, attributes.activation);
+  given.set_output(5, inputs.output);
   return checked(given, infer_q8ta_conv2d_dequantize);
 }
 Expected<DeviceTensor> q8ta_conv2d_dequantize(Context& context,
@@ -1623,12 +1825,12 @@ Expected<DeviceTensor> q8ta_conv2d_dequantize(Context& context,
                                               const Q8taConv2dDequantizeAttributes& attributes) {
   const Q8taConv2dDequantizeInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias),
+    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
   };
   const auto call = q8ta_conv2d_dequantize_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
-    argument_of(inputs.bias), {},
+    argument_of(inputs.bias), argument_of(inputs.output),
   });
   return run_for_one(context, q8ta_conv2d_dequantize::signatures[0], call, arguments);
 }
@@ -1660,6 +1862,7 @@ Expected<Call> q8ta_conv2d_transposed_call(const Q8taConv2dTransposedInputs<Desc
   given.set_attribute(14, attributes.residual_zero_point);
   given.set_attribute(15, attributes.output_padding);
   given.set_place(5, places.output);
+  given.set_output(5, inputs.output);
   return checked(given, infer_q8ta_conv2d_transposed);
 }
 Expected<DeviceTensor> q8ta_conv2d_transposed(Context& context,
@@ -1669,11 +1872,12 @@ Expected<DeviceTensor> q8ta_conv2d_transposed(Context& context,
   const Q8taConv2dTransposedInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
     .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
+    .output = desc_of(inputs.output),
   };
   const auto call = q8ta_conv2d_transposed_call(described, attributes, places);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
-    argument_of(inputs.bias), {}, argument_of(inputs.table), argument_of(inputs.residual),
+    argument_of(inputs.bias), argument_of(inputs.output), argument_of(inputs.table), argument_of(inputs.residual),
   });
   return run_for_one(context, q8ta_conv2d_transposed::signatures[0], call, arguments);
 }
@@ -1687,15 +1891,16 @@ Expected<Call> q8ta_dequantize_call(const Q8taDequantizeInputs<Described>& input
   given.set_attribute(1, attributes.input_zero_point);
   given.set_attribute(2, attributes.output_dtype);
   given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
   return checked(given, infer_q8ta_dequantize);
 }
 Expected<DeviceTensor> q8ta_dequantize(Context& context,
                                        const Q8taDequantizeInputs<OnDevice>& inputs,
                                        const Q8taDequantizeAttributes& attributes,
                                        const Q8taDequantizePlaces& places) {
-  const Q8taDequantizeInputs<Described> described{.input = desc_of(inputs.input)};
+  const Q8taDequantizeInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = q8ta_dequantize_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_dequantize::signatures[0], call, arguments);
 }
 
@@ -1709,15 +1914,16 @@ Expected<Call> q8ta_hardswish_call(const Q8taHardswishInputs<Described>& inputs,
   given.set_attribute(2, attributes.output_scale);
   given.set_attribute(3, attributes.output_zero_point);
   given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
   return checked(given, infer_q8ta_hardswish);
 }
 Expected<DeviceTensor> q8ta_hardswish(Context& context,
                                       const Q8taHardswishInputs<OnDevice>& inputs,
                                       const Q8taHardswishAttributes& attributes,
                                       const Q8taHardswishPlaces& places) {
-  const Q8taHardswishInputs<Described> described{.input = desc_of(inputs.input)};
+  const Q8taHardswishInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = q8ta_hardswish_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_unary::signatures[1], call, arguments);
 }
 
@@ -1732,15 +1938,16 @@ Expected<Call> q8ta_leaky_relu_call(const Q8taLeakyReluInputs<Described>& inputs
   given.set_attribute(3, attributes.output_zero_point);
   given.set_attribute(4, attributes.slope);
   given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
   return checked(given, infer_q8ta_leaky_relu);
 }
 Expected<DeviceTensor> q8ta_leaky_relu(Context& context,
                                        const Q8taLeakyReluInputs<OnDevice>& inputs,
                                        const Q8taLeakyReluAttributes& attributes,
                                        const Q8taLeakyReluPlaces& places) {
-  const Q8taLeakyReluInputs<Described> described{.input = desc_of(inputs.input)};
+  const Q8taLeakyReluInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = q8ta_leaky_relu_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_unary::signatures[2], call, arguments);
 }
 
@@ -1766,6 +1973,7 @@ Expected<Call> q8ta_linear_call(const Q8taLinearInputs<Described>& inputs,
   given.set_attribute(9, attributes.residual_scale);
   given.set_attribute(10, attributes.residual_zero_point);
   given.set_place(5, places.output);
+  given.set_output(5, inputs.output);
   return checked(given, infer_q8ta_linear);
 }
 Expected<DeviceTensor> q8ta_linear(Context& context,
@@ -1775,11 +1983,12 @@ Expected<DeviceTensor> q8ta_linear(Context& context,
   const Q8taLinearInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
     .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
+    .output = desc_of(inputs.output),
   };
   const auto call = q8ta_linear_call(described, attributes, places);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
-    argument_of(inputs.bias), {}, argument_of(inputs.table), argument_of(inputs.residual),
+    argument_of(inputs.bias), argument_of(inputs.output), argument_of(inputs.table), argument_of(inputs.residual),
   });
   return run_for_one(context, q8ta_linear::signatures[0], call, arguments);
 }
@@ -1795,6 +2004,7 @@ Expected<Call> q8ta_linear_dequantize_call(const Q8taLinearDequantizeInputs<Desc
   given.set_attribute(1, attributes.input_zero_point);
   given.set_attribute(2, attributes.output_dtype);
   given.set_attribute(3, attributes.activation);
+  given.set_output(5, inputs.output);
   return checked(given, infer_q8ta_linear_dequantize);
 }
 Expected<DeviceTensor> q8ta_linear_dequantize(Context& context,
@@ -1802,12 +2012,12 @@ Expected<DeviceTensor> q8ta_linear_dequantize(Context& context,
                                               const Q8taLinearDequantizeAttributes& attributes) {
   const Q8taLinearDequantizeInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias),
+    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
   };
   const auto call = q8ta_linear_dequantize_call(described, attributes);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
-    argument_of(inputs.bias), {},
+    argument_of(inputs.bias), argument_of(inputs.output),
   });
   return run_for_one(context, q8ta_linear_dequantize::signatures[0], call, arguments);
 }
@@ -1823,15 +2033,16 @@ Expected<Call> q8ta_max_pool2d_call(const Q8taMaxPool2dInputs<Described>& inputs
   given.set_attribute(3, attributes.dilation);
   given.set_attribute(4, attributes.ceil_mode);
   given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
   return checked(given, infer_q8ta_max_pool2d);
 }
 Expected<DeviceTensor> q8ta_max_pool2d(Context& context,
                                        const Q8taMaxPool2dInputs<OnDevice>& inputs,
                                        const Q8taMaxPool2dAttributes& attributes,
                                        const Q8taMaxPool2dPlaces& places) {
-  const Q8taMaxPool2dInputs<Described> described{.input = desc_of(inputs.input)};
+  const Q8taMaxPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = q8ta_max_pool2d_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_pool2d::signatures[0], call, arguments);
 }
 
@@ -1849,15 +2060,18 @@ Expected<Call> q8ta_mul_call(const Q8taMulInputs<Described>& inputs,
   given.set_attribute(5, attributes.output_zero_point);
   given.set_attribute(6, attributes.activation);
   given.set_place(2, places.output);
+  given.set_output(2, inputs.output);
   return checked(given, infer_q8ta_mul);
 }
 Expected<DeviceTensor> q8ta_mul(Context& context,
                                 const Q8taMulInputs<OnDevice>& inputs,
                                 const Q8taMulAttributes& attributes,
                                 const Q8taMulPlaces& places) {
-  const Q8taMulInputs<Described> described{.input = desc_of(inputs.input), .other = desc_of(inputs.other)};
+  const Q8taMulInputs<Described> described{
+    .input = desc_of(inputs.input), .other = desc_of(inputs.other), .output = desc_of(inputs.output),
+  };
   const auto call = q8ta_mul_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.output)});
   return run_for_one(context, q8ta_binary::signatures[2], call, arguments);
 }
 
@@ -1872,15 +2086,16 @@ Expected<Call> q8ta_pixel_shuffle_call(const Q8taPixelShuffleInputs<Described>& 
   given.set_attribute(3, attributes.output_zero_point);
   given.set_attribute(4, attributes.upscale_factor);
   given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
   return checked(given, infer_q8ta_pixel_shuffle);
 }
 Expected<DeviceTensor> q8ta_pixel_shuffle(Context& context,
                                           const Q8taPixelShuffleInputs<OnDevice>& inputs,
                                           const Q8taPixelShuffleAttributes& attributes,
                                           const Q8taPixelShufflePlaces& places) {
-  const Q8taPixelShuffleInputs<Described> described{.input = desc_of(inputs.input)};
+  const Q8taPixelShuffleInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = q8ta_pixel_shuffle_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_pixel_shuffle::signatures[0], call, arguments);
 }
 
@@ -1892,16 +2107,38 @@ Expected<Call> q8ta_quantize_call(const Q8taQuantizeInputs<Described>& inputs,
   given.set_attribute(0, attributes.output_scale);
   given.set_attribute(1, attributes.output_zero_point);
   given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
   return checked(given, infer_q8ta_quantize);
 }
 Expected<DeviceTensor> q8ta_quantize(Context& context,
                                      const Q8taQuantizeInputs<OnDevice>& inputs,
                                      const Q8taQuantizeAttributes& attributes,
                                      const Q8taQuantizePlaces& places) {
-  const Q8taQuantizeInputs<Described> described{.input = desc_of(inputs.input)};
+  const Q8taQuantizeInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = q8ta_quantize_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_quantize::signatures[0], call, arguments);
+}
+
+Expected<Call> q8ta_quantize_linear_call(const Q8taQuantizeLinearInputs<Described>& inputs,
+                                         const Q8taQuantizeLinearAttributes& attributes,
+                                         const Q8taQuantizeLinearPlaces& places) {
+  Given given(q8ta_quantize_linear::signatures[0]);
+  given.set_view(0, inputs.input);
+  given.set_attribute(0, attributes.output_scale);
+  given.set_attribute(1, attributes.output_zero_point);
+  given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
+  return checked(given, infer_q8ta_quantize_linear);
+}
+Expected<DeviceTensor> q8ta_quantize_linear(Context& context,
+                                            const Q8taQuantizeLinearInputs<OnDevice>& inputs,
+                                            const Q8taQuantizeLinearAttributes& attributes,
+                                            const Q8taQuantizeLinearPlaces& places) {
+  const Q8taQuantizeLinearInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+  const auto call = q8ta_quantize_linear_call(described, attributes, places);
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_quantize_linear::signatures[0], call, arguments);
 }
 
 Expected<Call> q8ta_relu_call(const Q8taReluInputs<Described>& inputs,
@@ -1914,15 +2151,16 @@ Expected<Call> q8ta_relu_call(const Q8taReluInputs<Described>& inputs,
   given.set_attribute(2, attributes.output_scale);
   given.set_attribute(3, attributes.output_zero_point);
   given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
   return checked(given, infer_q8ta_relu);
 }
 Expected<DeviceTensor> q8ta_relu(Context& context,
                                  const Q8taReluInputs<OnDevice>& inputs,
                                  const Q8taReluAttributes& attributes,
                                  const Q8taReluPlaces& places) {
-  const Q8taReluInputs<Described> described{.input = desc_of(inputs.input)};
+  const Q8taReluInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = q8ta_relu_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_unary::signatures[0], call, arguments);
 }
 
@@ -1935,15 +2173,16 @@ Expected<Call> q8ta_resize2d_call(const Q8taResize2dInputs<Described>& inputs,
   given.set_attribute(1, attributes.coordinate_mode);
   given.set_attribute(2, attributes.nearest_mode);
   given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
   return checked(given, infer_q8ta_resize2d);
 }
 Expected<DeviceTensor> q8ta_resize2d(Context& context,
                                      const Q8taResize2dInputs<OnDevice>& inputs,
                                      const Q8taResize2dAttributes& attributes,
                                      const Q8taResize2dPlaces& places) {
-  const Q8taResize2dInputs<Described> described{.input = desc_of(inputs.input)};
+  const Q8taResize2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = q8ta_resize2d_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_resize2d::signatures[0], call, arguments);
 }
 
@@ -1957,15 +2196,16 @@ Expected<Call> q8ta_sigmoid_call(const Q8taSigmoidInputs<Described>& inputs,
   given.set_attribute(2, attributes.output_scale);
   given.set_attribute(3, attributes.output_zero_point);
   given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
   return checked(given, infer_q8ta_sigmoid);
 }
 Expected<DeviceTensor> q8ta_sigmoid(Context& context,
                                     const Q8taSigmoidInputs<OnDevice>& inputs,
                                     const Q8taSigmoidAttributes& attributes,
                                     const Q8taSigmoidPlaces& places) {
-  const Q8taSigmoidInputs<Described> described{.input = desc_of(inputs.input)};
+  const Q8taSigmoidInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = q8ta_sigmoid_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_unary::signatures[3], call, arguments);
 }
 
@@ -1984,16 +2224,40 @@ Expected<Call> q8ta_sub_call(const Q8taSubInputs<Described>& inputs,
   given.set_attribute(6, attributes.activation);
   given.set_attribute(7, attributes.alpha);
   given.set_place(2, places.output);
+  given.set_output(2, inputs.output);
   return checked(given, infer_q8ta_sub);
 }
 Expected<DeviceTensor> q8ta_sub(Context& context,
                                 const Q8taSubInputs<OnDevice>& inputs,
                                 const Q8taSubAttributes& attributes,
                                 const Q8taSubPlaces& places) {
-  const Q8taSubInputs<Described> described{.input = desc_of(inputs.input), .other = desc_of(inputs.other)};
+  const Q8taSubInputs<Described> described{
+    .input = desc_of(inputs.input), .other = desc_of(inputs.other), .output = desc_of(inputs.output),
+  };
   const auto call = q8ta_sub_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.output)});
   return run_for_one(context, q8ta_binary::signatures[1], call, arguments);
+}
+
+Expected<Call> q8ta_table_call(const Q8taTableInputs<Described>& inputs,
+                               const Q8taTableAttributes& attributes,
+                               const Q8taTablePlaces& places) {
+  Given given(q8ta_unary::signatures[4]);
+  given.set_tensor(0, inputs.input);
+  given.set_attribute(0, attributes.output_zero_point);
+  given.set_attribute(1, attributes.table);
+  given.set_place(1, places.output);
+  given.set_output(1, inputs.output);
+  return checked(given, infer_q8ta_table);
+}
+Expected<DeviceTensor> q8ta_table(Context& context,
+                                  const Q8taTableInputs<OnDevice>& inputs,
+                                  const Q8taTableAttributes& attributes,
+                                  const Q8taTablePlaces& places) {
+  const Q8taTableInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+  const auto call = q8ta_table_call(described, attributes, places);
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_unary::signatures[4], call, arguments);
 }
 
 Expected<Call> quantize_affine_call(const QuantizeAffineInputs<Described>& inputs,
@@ -2008,6 +2272,7 @@ Expected<Call> quantize_affine_call(const QuantizeAffineInputs<Described>& input
   given.set_attribute(2, attributes.quant_min);
   given.set_attribute(3, attributes.quant_max);
   given.set_place(3, places.output);
+  given.set_output(3, inputs.output);
   return checked(given, infer_quantize_affine);
 }
 Expected<DeviceTensor> quantize_affine(Context& context,
@@ -2016,12 +2281,43 @@ Expected<DeviceTensor> quantize_affine(Context& context,
                                        const QuantizeAffinePlaces& places) {
   const QuantizeAffineInputs<Described> described{
     .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
+    .output = desc_of(inputs.output),
   };
   const auto call = quantize_affine_call(described, attributes, places);
   const ArgumentList arguments({
-    argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), {},
+    argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), argument_of(inputs.output),
   });
   return run_for_one(context, quantize_affine::signatures[0], call, arguments);
+}
+
+Expected<Call> quantize_linear_call(const QuantizeLinearInputs<Described>& inputs,
+                                    const QuantizeLinearAttributes& attributes,
+                                    const QuantizeLinearPlaces& places) {
+  Given given(quantize_linear::signatures[0]);
+  given.set_view(0, inputs.input);
+  given.set_tensor(1, inputs.scale);
+  given.set_optional(2, inputs.zero_point);
+  given.set_attribute(0, attributes.block_size);
+  given.set_attribute(1, attributes.output_dtype);
+  given.set_attribute(2, attributes.quant_min);
+  given.set_attribute(3, attributes.quant_max);
+  given.set_place(3, places.output);
+  given.set_output(3, inputs.output);
+  return checked(given, infer_quantize_linear);
+}
+Expected<DeviceTensor> quantize_linear(Context& context,
+                                       const QuantizeLinearInputs<OnDevice>& inputs,
+                                       const QuantizeLinearAttributes& attributes,
+                                       const QuantizeLinearPlaces& places) {
+  const QuantizeLinearInputs<Described> described{
+    .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
+    .output = desc_of(inputs.output),
+  };
+  const auto call = quantize_linear_call(described, attributes, places);
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), argument_of(inputs.output),
+  });
+  return run_for_one(context, quantize_linear::signatures[0], call, arguments);
 }
 
 Expected<Call> quantize_q4gsw_call(const QuantizeQ4gswInputs<Described>& inputs,
@@ -2032,17 +2328,40 @@ Expected<Call> quantize_q4gsw_call(const QuantizeQ4gswInputs<Described>& inputs,
   given.set_attribute(0, attributes.form);
   given.set_attribute(1, attributes.quant_min);
   given.set_attribute(2, attributes.quant_max);
+  given.set_output(2, inputs.output);
   return checked(given, infer_quantize_q4gsw);
 }
 Expected<DeviceTensor> quantize_q4gsw(Context& context,
                                       const QuantizeQ4gswInputs<OnDevice>& inputs,
                                       const QuantizeQ4gswAttributes& attributes) {
   const QuantizeQ4gswInputs<Described> described{
-    .input = desc_of(inputs.input), .weight_scales = desc_of(inputs.weight_scales),
+    .input = desc_of(inputs.input), .weight_scales = desc_of(inputs.weight_scales), .output = desc_of(inputs.output),
   };
   const auto call = quantize_q4gsw_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.weight_scales), {}});
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.weight_scales), argument_of(inputs.output),
+  });
   return run_for_one(context, quantize_q4gsw::signatures[0], call, arguments);
+}
+
+Expected<Call> reduce_call(const ReduceInputs<Described>& inputs,
+                           const ReduceAttributes& attributes) {
+  Given given(reduce::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_attribute(0, attributes.operation);
+  given.set_attribute(1, attributes.axes);
+  given.set_attribute(2, attributes.keepdims);
+  given.set_attribute(3, attributes.takes_last);
+  given.set_output(1, inputs.output);
+  return checked(given, infer_reduce);
+}
+Expected<DeviceTensor> reduce(Context& context,
+                              const ReduceInputs<OnDevice>& inputs,
+                              const ReduceAttributes& attributes) {
+  const ReduceInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+  const auto call = reduce_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, reduce::signatures[0], call, arguments);
 }
 
 Expected<Call> requantize_call(const RequantizeInputs<Described>& inputs,
@@ -2056,6 +2375,7 @@ Expected<Call> requantize_call(const RequantizeInputs<Described>& inputs,
   given.set_attribute(0, attributes.output_dtype);
   given.set_attribute(1, attributes.quant_min);
   given.set_attribute(2, attributes.quant_max);
+  given.set_output(3, inputs.output);
   return checked(given, infer_requantize);
 }
 Expected<DeviceTensor> requantize(Context& context,
@@ -2064,12 +2384,12 @@ Expected<DeviceTensor> requantize(Context& context,
   const RequantizeInputs<Described> described{
     .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
     .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
-    .output_zero_point = desc_of(inputs.output_zero_point),
+    .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
   };
   const auto call = requantize_call(described, attributes);
   const ArgumentList arguments({
-    argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point), {},
-    argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
+    argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
+    argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
   return run_for_one(context, fused_unary::signatures[0], call, arguments);
 }
@@ -2082,14 +2402,15 @@ Expected<Call> resize2d_call(const Resize2dInputs<Described>& inputs,
   given.set_attribute(1, attributes.coordinate_mode);
   given.set_attribute(2, attributes.nearest_mode);
   given.set_attribute(3, attributes.mode);
+  given.set_output(1, inputs.output);
   return checked(given, infer_resize2d);
 }
 Expected<DeviceTensor> resize2d(Context& context,
                                 const Resize2dInputs<OnDevice>& inputs,
                                 const Resize2dAttributes& attributes) {
-  const Resize2dInputs<Described> described{.input = desc_of(inputs.input)};
+  const Resize2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = resize2d_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, resize2d::signatures[0], call, arguments);
 }
 
@@ -2100,27 +2421,29 @@ Expected<Call> slice_call(const SliceInputs<Described>& inputs,
   given.set_attribute(0, attributes.starts);
   given.set_attribute(1, attributes.ends);
   given.set_attribute(2, attributes.steps);
+  given.set_output(1, inputs.output);
   return checked(given, infer_slice);
 }
 Expected<DeviceTensor> slice(Context& context,
                              const SliceInputs<OnDevice>& inputs,
                              const SliceAttributes& attributes) {
-  const SliceInputs<Described> described{.input = desc_of(inputs.input)};
+  const SliceInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = slice_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, strided_copy::signatures[1], call, arguments);
 }
 
 Expected<Call> softmax_call(const SoftmaxInputs<Described>& inputs) {
   Given given(softmax::signatures[0]);
   given.set_tensor(0, inputs.input);
+  given.set_output(1, inputs.output);
   return checked(given, infer_softmax);
 }
 Expected<DeviceTensor> softmax(Context& context,
                                const SoftmaxInputs<OnDevice>& inputs) {
-  const SoftmaxInputs<Described> described{.input = desc_of(inputs.input)};
+  const SoftmaxInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = softmax_call(described);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, softmax::signatures[0], call, arguments);
 }
 
@@ -2144,6 +2467,8 @@ std::span<const OperatorEntry> entries() {
       {fused_binary::signatures[1], infer_fused_mul},
       {fused_unary::signatures[1], infer_fused_relu},
       {fused_unary::signatures[3], infer_fused_sigmoid},
+      {gather::signatures[0], infer_gather},
+      {gather::signatures[1], infer_gather_elements},
       {layer_norm::signatures[0], infer_layer_norm},
       {linear_dq8ca_q4gsw::signatures[0], infer_linear_dq8ca_q4gsw},
       {linear_dq8ca_q8csw::signatures[0], infer_linear_dq8ca_q8csw},
@@ -2156,6 +2481,7 @@ std::span<const OperatorEntry> entries() {
       {pack_weight::signatures[0], infer_pack_weight},
       {strided_copy::signatures[3], infer_pad},
       {strided_copy::signatures[0], infer_permute},
+      {pointwise::signatures[0], infer_pointwise},
       {q8ta_binary::signatures[0], infer_q8ta_add},
       {q8ta_pool2d::signatures[1], infer_q8ta_avg_pool2d},
       {q8ta_clone::signatures[0], infer_q8ta_clone},
@@ -2172,12 +2498,16 @@ std::span<const OperatorEntry> entries() {
       {q8ta_binary::signatures[2], infer_q8ta_mul},
       {q8ta_pixel_shuffle::signatures[0], infer_q8ta_pixel_shuffle},
       {q8ta_quantize::signatures[0], infer_q8ta_quantize},
+      {q8ta_quantize_linear::signatures[0], infer_q8ta_quantize_linear},
       {q8ta_unary::signatures[0], infer_q8ta_relu},
       {q8ta_resize2d::signatures[0], infer_q8ta_resize2d},
       {q8ta_unary::signatures[3], infer_q8ta_sigmoid},
       {q8ta_binary::signatures[1], infer_q8ta_sub},
+      {q8ta_unary::signatures[4], infer_q8ta_table},
       {quantize_affine::signatures[0], infer_quantize_affine},
+      {quantize_linear::signatures[0], infer_quantize_linear},
       {quantize_q4gsw::signatures[0], infer_quantize_q4gsw},
+      {reduce::signatures[0], infer_reduce},
       {fused_unary::signatures[0], infer_requantize},
       {resize2d::signatures[0], infer_resize2d},
       {strided_copy::signatures[1], infer_slice},

@@ -7,29 +7,29 @@
 //   infer(inputs, attributes)                   after those checks; written by hand for each operator
 #pragma once
 
-#include "runtime/library/required.h"
-#include "runtime/calls/given.h"
+#include "qgen/infer.h"
 #include "words.h"
 
 namespace qgen::generated::operators {
 
 using namespace words;
 
-// avg_pool2d: the mean under each place of a window
+// avg_pool2d: average pooling
 template <typename As>
 struct AvgPool2dInputs {
   typename As::Tensor input;  // f32, f16 [N, C, H, W] or [N, C, W]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct AvgPool2dAttributes {
-  // the window's sides; [height, width], or one for both; elements; without: the whole image
+  // the window's [height, width], or one for both; elements; without: the whole image
   std::optional<std::vector<int64_t>> kernel_size = std::nullopt;
-  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;
-  bool ceil_mode = false;  // the last place may reach past the padding
-  bool count_include_pad = true;  // false divides by the taps that lie in the input
-  // what sums are divided by; 1 to 8388608; without: the number of taps
+  bool ceil_mode = false;  // the last window may reach past the padding
+  bool count_include_pad = true;  // false: divides by the number of taps inside the input
+  // the divisor of the sums; 1 to 8388608; without: the number of taps
   std::optional<int64_t> divisor_override = std::nullopt;
 };
 Expected<Call> infer(const AvgPool2dInputs<Described>& inputs,
@@ -40,23 +40,25 @@ Expected<DeviceTensor> avg_pool2d(Context& context,
                                   const AvgPool2dInputs<OnDevice>& inputs,
                                   const AvgPool2dAttributes& attributes = {});
 
-// bmm: products of matrices of bytes, batch by batch, in integers
+// bmm: batched products of int8 or uint8 matrices, computed in integers
 template <typename As>
 struct BmmInputs {
   typename As::Tensor input;  // i8, u8 [..., M, K]
   typename As::Tensor input_scale;  // f32 [...]; one, or of the input's rank, one along K
-  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
   typename As::Tensor other;  // i8, u8 [..., K, N]; batches of 1 are repeated
   typename As::Tensor other_scale;  // f32 [...]; one, or of the other operand's rank, one along K
-  typename As::Optional other_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
-  typename As::Optional output_scale = {};  // f32 [...]; one, or of the output's rank; without: the output is real
-  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Optional other_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  // f32 [...]; one, or of the output's rank; if omitted, the output is floating-point
+  typename As::Optional output_scale = {};
+  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct BmmAttributes {
-  // without: i8 with output_scale; else the dtype of real inputs, or f32
+  // without: i8 with output_scale; else the dtype of floating-point inputs, or f32
   std::optional<DType> output_dtype = std::nullopt;
   std::optional<int64_t> quant_min = std::nullopt;  // the output's least integer; without: the dtype's
-  std::optional<int64_t> quant_max = std::nullopt;  // the output's greatest integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer of the output; without: the dtype's
 };
 Expected<Call> infer(const BmmInputs<Described>& inputs,
                      const BmmAttributes& attributes);
@@ -66,25 +68,27 @@ Expected<DeviceTensor> bmm(Context& context,
                            const BmmInputs<OnDevice>& inputs,
                            const BmmAttributes& attributes = {});
 
-// choose_qparams_affine: scale and zero point of each block, from its range
+// choose_qparams_affine: the scale and zero point of each block, from its range
 template <typename As>
 struct ChooseQparamsAffineInputs {
   typename As::View input;  // f32, f16 [...]
+  typename As::Output scale = {};  // written to; without: the call makes it
+  typename As::Output zero_point = {};  // written to; without: the call makes it
 };
 struct ChooseQparamsAffineAttributes {
-  // of a block along each dimension; elements; without: all of the input
+  // the sides of a block, one per dimension; elements; without: all of the input
   std::optional<std::vector<int64_t>> block_size = std::nullopt;
-  words::MappingType mapping_type = words::MappingType::asymmetric;  // how the range is mapped
-  DType target_dtype = DType::i8;  // of the integers to come
+  words::MappingType mapping_type = words::MappingType::asymmetric;  // how a block's range is mapped to integers
+  DType target_dtype = DType::i8;  // the output's dtype
   std::optional<int64_t> quant_min = std::nullopt;  // the least integer; without: the dtype's
-  std::optional<int64_t> quant_max = std::nullopt;  // the greatest integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer; without: the dtype's
   // the least scale; a finite number that is not below 0; without: the smallest normal of the input's dtype
   std::optional<double> eps = std::nullopt;
-  bool keepdim = true;  // false drops dimensions that one block spans
+  bool keepdim = true;  // false: drops dimensions that one block spans
 };
 struct ChooseQparamsAffineOutputs {
-  DeviceTensor scale;  // f32 [...]; one a block
-  DeviceTensor zero_point;  // i32 [...]; one a block
+  DeviceTensor scale;  // f32 [...]; one per block
+  DeviceTensor zero_point;  // i32 [...]; one per block
 };
 Expected<Call> infer(const ChooseQparamsAffineInputs<Described>& inputs,
                      const ChooseQparamsAffineAttributes& attributes);
@@ -94,16 +98,17 @@ Expected<ChooseQparamsAffineOutputs> choose_qparams_affine(Context& context,
                                                            const ChooseQparamsAffineInputs<OnDevice>& inputs,
                                                            const ChooseQparamsAffineAttributes& attributes = {});
 
-// concat: tensors one behind the other along an axis
+// concat: concatenates tensors along an axis
 template <typename As>
 struct ConcatInputs {
   typename As::Tensor input_1;  // f32, f16, i8, u8, i32 [...]
-  typename As::Tensor input_2;  // f32, f16, i8, u8, i32 [...]; sides are input_1's except along axis
+  typename As::Tensor input_2;  // f32, f16, i8, u8, i32 [...]; the shape of input_1, except along axis
   typename As::Optional input_3 = {};  // f32, f16, i8, u8, i32 [...]
   typename As::Optional input_4 = {};  // f32, f16, i8, u8, i32 [...]; needs input_3
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct ConcatAttributes {
-  int64_t axis = 1;  // the dimension that grows; below 0, counted from the end; -8 to 7
+  int64_t axis = 1;  // the dimension along which the inputs are joined; below 0: from the end; -8 to 7
 };
 Expected<Call> infer(const ConcatInputs<Described>& inputs,
                      const ConcatAttributes& attributes);
@@ -113,21 +118,22 @@ Expected<DeviceTensor> concat(Context& context,
                               const ConcatInputs<OnDevice>& inputs,
                               const ConcatAttributes& attributes = {});
 
-// conv2d: convolution of reals
+// conv2d: floating-point convolution
 template <typename As>
 struct Conv2dInputs {
   typename As::Tensor input;  // f32, f16 [N, C, H, W] or [N, C, W]
   typename As::Tensor weight;  // f32, f16 [O, I, KH, KW] or [O, I, KW]; I is C / groups
-  typename As::Optional bias = {};  // f32 [O]; without: 0
+  typename As::Optional bias = {};  // f32 [O]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Conv2dAttributes {
-  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;
-  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
-  int64_t groups = 1;  // that channels fall into; 1 to 1073741824
+  int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
   words::Activation activation = words::Activation::none;  // applied last
 };
 Expected<Call> infer(const Conv2dInputs<Described>& inputs,
@@ -138,22 +144,23 @@ Expected<DeviceTensor> conv2d(Context& context,
                               const Conv2dInputs<OnDevice>& inputs,
                               const Conv2dAttributes& attributes = {});
 
-// conv2d_q8csw: convolution of reals with an int8 weight, one scale a channel
+// conv2d_q8csw: floating-point convolution with an int8 weight, one scale for each channel
 template <typename As>
 struct Conv2dQ8cswInputs {
   typename As::Tensor input;  // f32, f16 [N, C, H, W] or [N, C, W]
   typename As::Weight weight;  // i8 [O, I, KH, KW] or [O, I, KW]; symmetric; I is C / groups
-  typename As::Tensor weight_scales;  // f32 [O]; one a channel of the output
-  typename As::Optional bias = {};  // f32 [O]; without: 0
+  typename As::Tensor weight_scales;  // f32 [O]; one per output channel
+  typename As::Optional bias = {};  // f32 [O]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Conv2dQ8cswAttributes {
-  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;
-  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
-  int64_t groups = 1;  // that channels fall into; 1 to 1073741824
+  int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
   words::Activation activation = words::Activation::none;  // applied last
 };
 Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs,
@@ -164,24 +171,25 @@ Expected<DeviceTensor> conv2d_q8csw(Context& context,
                                     const Conv2dQ8cswInputs<OnDevice>& inputs,
                                     const Conv2dQ8cswAttributes& attributes = {});
 
-// conv2d_q8ta_q8csw: convolution of reals in int8, activations quantized by one scale, weights by one a channel
+// conv2d_q8ta_q8csw: floating-point convolution computed in int8; one scale for activations, one for each channel of the weight
 template <typename As>
 struct Conv2dQ8taQ8cswInputs {
   typename As::Tensor input;  // f32, f16 [N, C, H, W] or [N, C, W]
   typename As::Weight weight;  // i8 [O, I, KH, KW] or [O, I, KW]; symmetric; I is C / groups
-  typename As::Tensor weight_scales;  // f32 [O]; one a channel of the output
-  typename As::Optional bias = {};  // f32 [O]; without: 0
+  typename As::Tensor weight_scales;  // f32 [O]; one per output channel
+  typename As::Optional bias = {};  // f32 [O]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Conv2dQ8taQ8cswAttributes {
-  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;
-  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
-  int64_t groups = 1;  // that channels fall into; 1 to 1073741824
-  Required<double> input_scale;  // of the integers that the input becomes; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the integers that the input becomes; -128 to 127
+  int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
+  Required<double> input_scale;  // of the quantized input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // of the quantized input; -128 to 127
   words::Activation activation = words::Activation::none;  // applied last
 };
 Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs,
@@ -192,22 +200,23 @@ Expected<DeviceTensor> conv2d_q8ta_q8csw(Context& context,
                                          const Conv2dQ8taQ8cswInputs<OnDevice>& inputs,
                                          const Conv2dQ8taQ8cswAttributes& attributes);
 
-// conv2d_transposed: transposed convolution of reals
+// conv2d_transposed: floating-point transposed convolution
 template <typename As>
 struct Conv2dTransposedInputs {
   typename As::Tensor input;  // f32, f16 [N, C, H, W] or [N, C, W]
-  typename As::Tensor weight;  // f32, f16 [C, O, KH, KW] or [C, O, KW]; O of a group
-  typename As::Optional bias = {};  // f32 [S]; without: 0
+  typename As::Tensor weight;  // f32, f16 [C, O, KH, KW] or [C, O, KW]; O is the outputs of one group
+  typename As::Optional bias = {};  // f32 [S]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Conv2dTransposedAttributes {
-  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;
-  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
-  int64_t groups = 1;  // that channels fall into; 1 to 1073741824
-  // more of the output at the bottom and on the right; elements; without: 0
+  int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
+  // additional pixels at the bottom and on the right; elements; without: 0
   std::optional<std::vector<int64_t>> output_padding = std::nullopt;
   words::Activation activation = words::Activation::none;  // applied last
 };
@@ -219,20 +228,21 @@ Expected<DeviceTensor> conv2d_transposed(Context& context,
                                          const Conv2dTransposedInputs<OnDevice>& inputs,
                                          const Conv2dTransposedAttributes& attributes = {});
 
-// dequantize_affine: integer to real, one scale and zero point per block
+// dequantize_affine: dequantizes, with one scale and zero point per block
 template <typename As>
 struct DequantizeAffineInputs {
   typename As::Tensor input;  // i8, u8, i16, i32 [...]
-  typename As::Tensor scale;  // f32 [...]; one a block
-  typename As::Optional zero_point = {};  // i32 [...]; one a block, or one for all; without: 0
+  typename As::Tensor scale;  // f32 [...]; one per block
+  typename As::Optional zero_point = {};  // i32 [...]; one per block, or one for all; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct DequantizeAffineAttributes {
-  // of a block along each dimension; elements; without: from the scale's shape
+  // the sides of a block, one per dimension; elements; without: from the scale's shape
   std::optional<std::vector<int64_t>> block_size = std::nullopt;
-  std::optional<DType> input_dtype = std::nullopt;  // if given, it must be the input's; without: the input's
+  std::optional<DType> input_dtype = std::nullopt;  // if given, it must be the input's dtype; without: the input's
   DType output_dtype = DType::f32;
   std::optional<int64_t> quant_min = std::nullopt;  // the least integer of the input; without: the dtype's
-  std::optional<int64_t> quant_max = std::nullopt;  // the greatest integer of the input; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer of the input; without: the dtype's
 };
 struct DequantizeAffinePlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -248,12 +258,13 @@ Expected<DeviceTensor> dequantize_affine(Context& context,
                                          const DequantizeAffineAttributes& attributes = {},
                                          const DequantizeAffinePlaces& places = {});
 
-// embedding_q4gsw: rows of an int4 weight, with a scale per group of neighbours
+// embedding_q4gsw: dequantized rows of an int4 weight with a scale per group
 template <typename As>
 struct EmbeddingQ4gswInputs {
-  typename As::Tensor indices;  // i32 [...]; rows of the weight
+  typename As::Tensor indices;  // i32 [...]; the indices of the rows
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  typename As::Tensor weight_scales;  // f32 [N] or [N, G]; one a row or a group of neighbours along K
+  typename As::Tensor weight_scales;  // f32 [N] or [N, G]; one per row, or per group of neighbours along K
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct EmbeddingQ4gswAttributes {
   // neighbours along K that share a scale; elements; without: from the scales' shape
@@ -268,13 +279,14 @@ Expected<DeviceTensor> embedding_q4gsw(Context& context,
                                        const EmbeddingQ4gswInputs<OnDevice>& inputs,
                                        const EmbeddingQ4gswAttributes& attributes = {});
 
-// expand: sides of 1 repeated
+// expand: repeats dimensions of 1
 template <typename As>
 struct ExpandInputs {
   typename As::View input;  // f32, f16, i8, u8, i32 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct ExpandAttributes {
-  // a shape that the input's is broadcast with; without: the input's
+  // the shape with which the input's shape is broadcast; without: the input's
   std::optional<std::vector<int64_t>> sizes = std::nullopt;
 };
 Expected<Call> infer(const ExpandInputs<Described>& inputs,
@@ -288,22 +300,25 @@ Expected<DeviceTensor> expand(Context& context,
 // fused_add: input + alpha * other, of operands that may be quantized
 template <typename As>
 struct FusedAddInputs {
-  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; integers with a scale or reals without
-  typename As::Optional input_scale = {};  // f32 [...]; one, or of the input's rank; without: the input is real
-  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
-  typename As::Tensor other;  // f32, f16, i8, u8, i16, i32 [...]; as the input; sides of 1 are repeated
-  // f32 [...]; one, or of the other operand's rank; without: the other operand is real
+  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; quantized if it has a scale, else floating-point
+  // f32 [...]; one, or of the input's rank; if omitted, the input is floating-point
+  typename As::Optional input_scale = {};
+  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  typename As::Tensor other;  // f32, f16, i8, u8, i16, i32 [...]; like the input; dimensions of 1 are broadcast
+  // f32 [...]; one, or of the other operand's rank; if omitted, other is floating-point
   typename As::Optional other_scale = {};
-  typename As::Optional other_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
-  typename As::Optional output_scale = {};  // f32 [...]; one, or of the output's rank; without: the output is real
-  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Optional other_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  // f32 [...]; one, or of the output's rank; if omitted, the output is floating-point
+  typename As::Optional output_scale = {};
+  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct FusedAddAttributes {
-  double alpha = 1;  // what the other operand is multiplied by
-  // without: i8 with output_scale; else the dtype of real inputs, or f32
+  double alpha = 1;  // the factor of other
+  // without: i8 with output_scale; else the dtype of floating-point inputs, or f32
   std::optional<DType> output_dtype = std::nullopt;
   std::optional<int64_t> quant_min = std::nullopt;  // the output's least integer; without: the dtype's
-  std::optional<int64_t> quant_max = std::nullopt;  // the output's greatest integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer of the output; without: the dtype's
 };
 Expected<Call> infer(const FusedAddInputs<Described>& inputs,
                      const FusedAddAttributes& attributes);
@@ -313,24 +328,28 @@ Expected<DeviceTensor> fused_add(Context& context,
                                  const FusedAddInputs<OnDevice>& inputs,
                                  const FusedAddAttributes& attributes = {});
 
-// fused_bmm: products of matrices that may be quantized, batch by batch
+// fused_bmm: batched matrix products, of operands that may be quantized
 template <typename As>
 struct FusedBmmInputs {
-  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [..., M, K]; integers with a scale or reals without
-  typename As::Optional input_scale = {};  // f32 [...]; one, or of the input's rank; without: the input is real
-  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
-  typename As::Tensor other;  // f32, f16, i8, u8, i16, i32 [..., K, N]; as the input; batches of 1 are repeated
-  // f32 [...]; one, or of the other operand's rank; without: the other operand is real
+  // f32, f16, i8, u8, i16, i32 [..., M, K]; quantized if it has a scale, else floating-point
+  typename As::Tensor input;
+  // f32 [...]; one, or of the input's rank; if omitted, the input is floating-point
+  typename As::Optional input_scale = {};
+  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  typename As::Tensor other;  // f32, f16, i8, u8, i16, i32 [..., K, N]; like the input; batches of 1 are repeated
+  // f32 [...]; one, or of the other operand's rank; if omitted, other is floating-point
   typename As::Optional other_scale = {};
-  typename As::Optional other_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
-  typename As::Optional output_scale = {};  // f32 [...]; one, or of the output's rank; without: the output is real
-  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Optional other_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  // f32 [...]; one, or of the output's rank; if omitted, the output is floating-point
+  typename As::Optional output_scale = {};
+  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct FusedBmmAttributes {
-  // without: i8 with output_scale; else the dtype of real inputs, or f32
+  // without: i8 with output_scale; else the dtype of floating-point inputs, or f32
   std::optional<DType> output_dtype = std::nullopt;
   std::optional<int64_t> quant_min = std::nullopt;  // the output's least integer; without: the dtype's
-  std::optional<int64_t> quant_max = std::nullopt;  // the output's greatest integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer of the output; without: the dtype's
 };
 Expected<Call> infer(const FusedBmmInputs<Described>& inputs,
                      const FusedBmmAttributes& attributes);
@@ -343,19 +362,22 @@ Expected<DeviceTensor> fused_bmm(Context& context,
 // fused_clip: min(max(x, low), high), of operands that may be quantized
 template <typename As>
 struct FusedClipInputs {
-  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; integers with a scale or reals without
-  typename As::Optional input_scale = {};  // f32 [...]; one, or of the input's rank; without: the input is real
-  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
-  typename As::Optional output_scale = {};  // f32 [...]; one, or of the output's rank; without: the output is real
-  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; quantized if it has a scale, else floating-point
+  // f32 [...]; one, or of the input's rank; if omitted, the input is floating-point
+  typename As::Optional input_scale = {};
+  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  // f32 [...]; one, or of the output's rank; if omitted, the output is floating-point
+  typename As::Optional output_scale = {};
+  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct FusedClipAttributes {
   std::optional<double> low = std::nullopt;  // the least result; without: no bound
-  std::optional<double> high = std::nullopt;  // the greatest result; without: no bound
-  // without: i8 with output_scale; else the dtype of real inputs, or f32
+  std::optional<double> high = std::nullopt;  // the largest result; without: no bound
+  // without: i8 with output_scale; else the dtype of floating-point inputs, or f32
   std::optional<DType> output_dtype = std::nullopt;
   std::optional<int64_t> quant_min = std::nullopt;  // the output's least integer; without: the dtype's
-  std::optional<int64_t> quant_max = std::nullopt;  // the output's greatest integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer of the output; without: the dtype's
 };
 Expected<Call> infer(const FusedClipInputs<Described>& inputs,
                      const FusedClipAttributes& attributes);
@@ -368,17 +390,20 @@ Expected<DeviceTensor> fused_clip(Context& context,
 // fused_hardswish: x * clamp(x + 3, 0, 6) / 6, of operands that may be quantized
 template <typename As>
 struct FusedHardswishInputs {
-  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; integers with a scale or reals without
-  typename As::Optional input_scale = {};  // f32 [...]; one, or of the input's rank; without: the input is real
-  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
-  typename As::Optional output_scale = {};  // f32 [...]; one, or of the output's rank; without: the output is real
-  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; quantized if it has a scale, else floating-point
+  // f32 [...]; one, or of the input's rank; if omitted, the input is floating-point
+  typename As::Optional input_scale = {};
+  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  // f32 [...]; one, or of the output's rank; if omitted, the output is floating-point
+  typename As::Optional output_scale = {};
+  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct FusedHardswishAttributes {
-  // without: i8 with output_scale; else the dtype of real inputs, or f32
+  // without: i8 with output_scale; else the dtype of floating-point inputs, or f32
   std::optional<DType> output_dtype = std::nullopt;
   std::optional<int64_t> quant_min = std::nullopt;  // the output's least integer; without: the dtype's
-  std::optional<int64_t> quant_max = std::nullopt;  // the output's greatest integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer of the output; without: the dtype's
 };
 Expected<Call> infer(const FusedHardswishInputs<Described>& inputs,
                      const FusedHardswishAttributes& attributes);
@@ -391,21 +416,24 @@ Expected<DeviceTensor> fused_hardswish(Context& context,
 // fused_mul: input * other, of operands that may be quantized
 template <typename As>
 struct FusedMulInputs {
-  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; integers with a scale or reals without
-  typename As::Optional input_scale = {};  // f32 [...]; one, or of the input's rank; without: the input is real
-  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
-  typename As::Tensor other;  // f32, f16, i8, u8, i16, i32 [...]; as the input; sides of 1 are repeated
-  // f32 [...]; one, or of the other operand's rank; without: the other operand is real
+  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; quantized if it has a scale, else floating-point
+  // f32 [...]; one, or of the input's rank; if omitted, the input is floating-point
+  typename As::Optional input_scale = {};
+  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  typename As::Tensor other;  // f32, f16, i8, u8, i16, i32 [...]; like the input; dimensions of 1 are broadcast
+  // f32 [...]; one, or of the other operand's rank; if omitted, other is floating-point
   typename As::Optional other_scale = {};
-  typename As::Optional other_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
-  typename As::Optional output_scale = {};  // f32 [...]; one, or of the output's rank; without: the output is real
-  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Optional other_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  // f32 [...]; one, or of the output's rank; if omitted, the output is floating-point
+  typename As::Optional output_scale = {};
+  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct FusedMulAttributes {
-  // without: i8 with output_scale; else the dtype of real inputs, or f32
+  // without: i8 with output_scale; else the dtype of floating-point inputs, or f32
   std::optional<DType> output_dtype = std::nullopt;
   std::optional<int64_t> quant_min = std::nullopt;  // the output's least integer; without: the dtype's
-  std::optional<int64_t> quant_max = std::nullopt;  // the output's greatest integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer of the output; without: the dtype's
 };
 Expected<Call> infer(const FusedMulInputs<Described>& inputs,
                      const FusedMulAttributes& attributes);
@@ -418,17 +446,20 @@ Expected<DeviceTensor> fused_mul(Context& context,
 // fused_relu: max(x, 0), of operands that may be quantized
 template <typename As>
 struct FusedReluInputs {
-  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; integers with a scale or reals without
-  typename As::Optional input_scale = {};  // f32 [...]; one, or of the input's rank; without: the input is real
-  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
-  typename As::Optional output_scale = {};  // f32 [...]; one, or of the output's rank; without: the output is real
-  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; quantized if it has a scale, else floating-point
+  // f32 [...]; one, or of the input's rank; if omitted, the input is floating-point
+  typename As::Optional input_scale = {};
+  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  // f32 [...]; one, or of the output's rank; if omitted, the output is floating-point
+  typename As::Optional output_scale = {};
+  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct FusedReluAttributes {
-  // without: i8 with output_scale; else the dtype of real inputs, or f32
+  // without: i8 with output_scale; else the dtype of floating-point inputs, or f32
   std::optional<DType> output_dtype = std::nullopt;
   std::optional<int64_t> quant_min = std::nullopt;  // the output's least integer; without: the dtype's
-  std::optional<int64_t> quant_max = std::nullopt;  // the output's greatest integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer of the output; without: the dtype's
 };
 Expected<Call> infer(const FusedReluInputs<Described>& inputs,
                      const FusedReluAttributes& attributes);
@@ -441,17 +472,20 @@ Expected<DeviceTensor> fused_relu(Context& context,
 // fused_sigmoid: 1 / (1 + exp(-x)), of operands that may be quantized
 template <typename As>
 struct FusedSigmoidInputs {
-  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; integers with a scale or reals without
-  typename As::Optional input_scale = {};  // f32 [...]; one, or of the input's rank; without: the input is real
-  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
-  typename As::Optional output_scale = {};  // f32 [...]; one, or of the output's rank; without: the output is real
-  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; quantized if it has a scale, else floating-point
+  // f32 [...]; one, or of the input's rank; if omitted, the input is floating-point
+  typename As::Optional input_scale = {};
+  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  // f32 [...]; one, or of the output's rank; if omitted, the output is floating-point
+  typename As::Optional output_scale = {};
+  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct FusedSigmoidAttributes {
-  // without: i8 with output_scale; else the dtype of real inputs, or f32
+  // without: i8 with output_scale; else the dtype of floating-point inputs, or f32
   std::optional<DType> output_dtype = std::nullopt;
   std::optional<int64_t> quant_min = std::nullopt;  // the output's least integer; without: the dtype's
-  std::optional<int64_t> quant_max = std::nullopt;  // the output's greatest integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer of the output; without: the dtype's
 };
 Expected<Call> infer(const FusedSigmoidInputs<Described>& inputs,
                      const FusedSigmoidAttributes& attributes);
@@ -461,15 +495,52 @@ Expected<DeviceTensor> fused_sigmoid(Context& context,
                                      const FusedSigmoidInputs<OnDevice>& inputs,
                                      const FusedSigmoidAttributes& attributes = {});
 
-// layer_norm: the last dimension, brought to a mean of 0 and a variance of 1
+// gather: slices of the input along an axis, in the order of the indices
+template <typename As>
+struct GatherInputs {
+  typename As::Tensor input;  // f32, f16, i8, u8, i32 [...]
+  typename As::Tensor indices;  // i32 [...]; below 0, from the end; outside of the dimension, the result is 0
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct GatherAttributes {
+  int64_t axis = 0;  // the input's dimension that indices are of; below 0, from the end; -8 to 7
+};
+Expected<Call> infer(const GatherInputs<Described>& inputs,
+                     const GatherAttributes& attributes);
+Expected<Call> gather_call(const GatherInputs<Described>& inputs,
+                           const GatherAttributes& attributes = {});
+Expected<DeviceTensor> gather(Context& context,
+                              const GatherInputs<OnDevice>& inputs,
+                              const GatherAttributes& attributes = {});
+
+// gather_elements: an element for each index, which says its place along the axis
+template <typename As>
+struct GatherElementsInputs {
+  typename As::Tensor input;  // f32, f16, i8, u8, i32 [...]
+  typename As::Tensor indices;  // i32 [...]; below 0, from the end; outside of the dimension, the result is 0
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct GatherElementsAttributes {
+  int64_t axis = 0;  // the input's dimension that indices are of; below 0, from the end; -8 to 7
+};
+Expected<Call> infer(const GatherElementsInputs<Described>& inputs,
+                     const GatherElementsAttributes& attributes);
+Expected<Call> gather_elements_call(const GatherElementsInputs<Described>& inputs,
+                                    const GatherElementsAttributes& attributes = {});
+Expected<DeviceTensor> gather_elements(Context& context,
+                                       const GatherElementsInputs<OnDevice>& inputs,
+                                       const GatherElementsAttributes& attributes = {});
+
+// layer_norm: layer normalization over the last dimension
 template <typename As>
 struct LayerNormInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
-  typename As::Optional weight = {};  // f32, f16 [K]; without: 1
-  typename As::Optional bias = {};  // f32, f16 [K]; without: 0
+  typename As::Optional weight = {};  // f32, f16 [K]; if omitted: 1
+  typename As::Optional bias = {};  // f32, f16 [K]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct LayerNormAttributes {
-  double epsilon = 1e-5;  // what is added to the variance; a positive, finite and normal number
+  double epsilon = 1e-5;  // added to the variance; a positive, finite and normal number
 };
 Expected<Call> infer(const LayerNormInputs<Described>& inputs,
                      const LayerNormAttributes& attributes);
@@ -479,20 +550,21 @@ Expected<DeviceTensor> layer_norm(Context& context,
                                   const LayerNormInputs<OnDevice>& inputs,
                                   const LayerNormAttributes& attributes = {});
 
-// linear_dq8ca_q4gsw: activations quantized row by row times an int4 weight with a scale per group along k
+// linear_dq8ca_q4gsw: dynamically quantized activations times an int4 weight with a scale per group along k
 template <typename As>
 struct LinearDq8caQ4gswInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  // f32 [N] or [N, G]; one a row; of four bits, also a group of neighbours along K
+  // f32 [N] or [N, G]; one per row; for int4 weights also one per group of neighbours along K
   typename As::Tensor weight_scales;
-  typename As::Optional bias = {};  // f32 [N]; without: 0
+  typename As::Optional bias = {};  // f32 [N]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct LinearDq8caQ4gswAttributes {
-  // how the range of a row of the input is mapped
+  // how the range of each input row is mapped to integers
   words::MappingType activation_mapping = words::MappingType::asymmetric;
   int64_t quant_min = -128;  // the least integer of the input; -128 to 127
-  int64_t quant_max = 127;  // the greatest integer of the input; -128 to 127
+  int64_t quant_max = 127;  // the largest integer of the input; -128 to 127
   words::Activation activation = words::Activation::none;  // applied last
   // neighbours along K that share a scale; elements; without: from the scales' shape
   std::optional<int64_t> group_size = std::nullopt;
@@ -505,20 +577,21 @@ Expected<DeviceTensor> linear_dq8ca_q4gsw(Context& context,
                                           const LinearDq8caQ4gswInputs<OnDevice>& inputs,
                                           const LinearDq8caQ4gswAttributes& attributes = {});
 
-// linear_dq8ca_q8csw: activations quantized row by row times an int8 weight with a scale per row
+// linear_dq8ca_q8csw: dynamically quantized activations times an int8 weight with a scale per row
 template <typename As>
 struct LinearDq8caQ8cswInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  // f32 [N] or [N, G]; one a row; of four bits, also a group of neighbours along K
+  // f32 [N] or [N, G]; one per row; for int4 weights also one per group of neighbours along K
   typename As::Tensor weight_scales;
-  typename As::Optional bias = {};  // f32 [N]; without: 0
+  typename As::Optional bias = {};  // f32 [N]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct LinearDq8caQ8cswAttributes {
-  // how the range of a row of the input is mapped
+  // how the range of each input row is mapped to integers
   words::MappingType activation_mapping = words::MappingType::asymmetric;
   int64_t quant_min = -128;  // the least integer of the input; -128 to 127
-  int64_t quant_max = 127;  // the greatest integer of the input; -128 to 127
+  int64_t quant_max = 127;  // the largest integer of the input; -128 to 127
   words::Activation activation = words::Activation::none;  // applied last
 };
 Expected<Call> infer(const LinearDq8caQ8cswInputs<Described>& inputs,
@@ -529,14 +602,15 @@ Expected<DeviceTensor> linear_dq8ca_q8csw(Context& context,
                                           const LinearDq8caQ8cswInputs<OnDevice>& inputs,
                                           const LinearDq8caQ8cswAttributes& attributes = {});
 
-// linear_q4gsw: real activations times an int4 weight with a scale per group along k
+// linear_q4gsw: floating-point activations times an int4 weight with a scale per group along k
 template <typename As>
 struct LinearQ4gswInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  // f32 [N] or [N, G]; one a row; of four bits, also a group of neighbours along K
+  // f32 [N] or [N, G]; one per row; for int4 weights also one per group of neighbours along K
   typename As::Tensor weight_scales;
-  typename As::Optional bias = {};  // f32 [N]; without: 0
+  typename As::Optional bias = {};  // f32 [N]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct LinearQ4gswAttributes {
   words::Activation activation = words::Activation::none;  // applied last
@@ -556,8 +630,9 @@ template <typename As>
 struct LinearQ4gswBackwardInputs {
   typename As::Tensor d_output;  // f32, f16 [..., N]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  // f32 [N] or [N, G]; one a row; of four bits, also a group of neighbours along K
+  // f32 [N] or [N, G]; one per row; for int4 weights also one per group of neighbours along K
   typename As::Tensor weight_scales;
+  typename As::Output d_input = {};  // written to; without: the call makes it
 };
 struct LinearQ4gswBackwardAttributes {
   // neighbours along K that share a scale; elements; without: from the scales' shape
@@ -571,14 +646,15 @@ Expected<DeviceTensor> linear_q4gsw_backward(Context& context,
                                              const LinearQ4gswBackwardInputs<OnDevice>& inputs,
                                              const LinearQ4gswBackwardAttributes& attributes = {});
 
-// linear_q8csw: real activations times an int8 weight with a scale per row
+// linear_q8csw: floating-point activations times an int8 weight with a scale per row
 template <typename As>
 struct LinearQ8cswInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  // f32 [N] or [N, G]; one a row; of four bits, also a group of neighbours along K
+  // f32 [N] or [N, G]; one per row; for int4 weights also one per group of neighbours along K
   typename As::Tensor weight_scales;
-  typename As::Optional bias = {};  // f32 [N]; without: 0
+  typename As::Optional bias = {};  // f32 [N]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct LinearQ8cswAttributes {
   words::Activation activation = words::Activation::none;  // applied last
@@ -591,17 +667,18 @@ Expected<DeviceTensor> linear_q8csw(Context& context,
                                     const LinearQ8cswInputs<OnDevice>& inputs,
                                     const LinearQ8cswAttributes& attributes = {});
 
-// linear_q8ta_q8csw: linear layer of reals in int8, activations quantized by one scale, weights by one a row
+// linear_q8ta_q8csw: floating-point linear layer computed in int8; one scale for activations, one for each row of the weight
 template <typename As>
 struct LinearQ8taQ8cswInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  typename As::Tensor weight_scales;  // f32 [N]; one a row of the weight
-  typename As::Optional bias = {};  // f32 [N]; without: 0
+  typename As::Tensor weight_scales;  // f32 [N]; one per row of the weight
+  typename As::Optional bias = {};  // f32 [N]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct LinearQ8taQ8cswAttributes {
-  Required<double> input_scale;  // of the integers that the input becomes; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the integers that the input becomes; -128 to 127
+  Required<double> input_scale;  // of the quantized input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // of the quantized input; -128 to 127
   words::Activation activation = words::Activation::none;  // applied last
 };
 Expected<Call> infer(const LinearQ8taQ8cswInputs<Described>& inputs,
@@ -612,13 +689,14 @@ Expected<DeviceTensor> linear_q8ta_q8csw(Context& context,
                                          const LinearQ8taQ8cswInputs<OnDevice>& inputs,
                                          const LinearQ8taQ8cswAttributes& attributes);
 
-// matmul: products of matrices of reals, batch by batch
+// matmul: batched floating-point matrix products
 template <typename As>
 struct MatmulInputs {
   typename As::Tensor input;  // f32, f16 [..., M, K]
-  // f32, f16 [..., K, N] or [..., N, K]; the latter with transpose_other; batches of 1 are repeated
+  // f32, f16 [..., K, N] or [..., N, K]; [..., N, K] if transpose_other is set; batches of 1 are repeated
   typename As::Tensor other;
-  typename As::Optional bias = {};  // f32 [N]; without: 0
+  typename As::Optional bias = {};  // f32 [N]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct MatmulAttributes {
   bool transpose_other = false;  // whether other is [..., N, K]
@@ -632,21 +710,22 @@ Expected<DeviceTensor> matmul(Context& context,
                               const MatmulInputs<OnDevice>& inputs,
                               const MatmulAttributes& attributes = {});
 
-// max_pool2d: the greatest element under each place of a window
+// max_pool2d: max pooling
 template <typename As>
 struct MaxPool2dInputs {
   typename As::Tensor input;  // f32, f16 [N, C, H, W] or [N, C, W]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct MaxPool2dAttributes {
-  // the window's sides; [height, width], or one for both; elements; without: the whole image
+  // the window's [height, width], or one for both; elements; without: the whole image
   std::optional<std::vector<int64_t>> kernel_size = std::nullopt;
-  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;
-  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
-  bool ceil_mode = false;  // the last place may reach past the padding
+  bool ceil_mode = false;  // the last window may reach past the padding
 };
 Expected<Call> infer(const MaxPool2dInputs<Described>& inputs,
                      const MaxPool2dAttributes& attributes);
@@ -656,13 +735,14 @@ Expected<DeviceTensor> max_pool2d(Context& context,
                                   const MaxPool2dInputs<OnDevice>& inputs,
                                   const MaxPool2dAttributes& attributes = {});
 
-// pack_weight: an integer weight in one of the forms that linear layers and convolutions read
+// pack_weight: packs an integer weight into a form that linear layers and convolutions read
 template <typename As>
 struct PackWeightInputs {
   typename As::Tensor source;  // i8 [N, K] or [N, C, W] or [N, C, H, W]; symmetric
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct PackWeightAttributes {
-  Required<Layout> form;  // how the output lies in memory
+  Required<Layout> form;  // the weight form of the output
 };
 Expected<Call> infer(const PackWeightInputs<Described>& inputs,
                      const PackWeightAttributes& attributes);
@@ -672,16 +752,19 @@ Expected<DeviceTensor> pack_weight(Context& context,
                                    const PackWeightInputs<OnDevice>& inputs,
                                    const PackWeightAttributes& attributes);
 
-// pad: elements added around a tensor
+// pad: adds elements around a tensor
 template <typename As>
 struct PadInputs {
   typename As::View input;  // f32, f16, i8, u8, i32 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct PadAttributes {
-  Required<std::vector<int64_t>> before;  // elements in front, one a dimension; below 0, what is cut off
-  Required<std::vector<int64_t>> after;  // elements behind, one a dimension; below 0, what is cut off
-  words::PadMode mode = words::PadMode::constant;  // what stands there
-  double value = 0;  // of mode constant, rounded to the dtype
+  // elements before the input, one number per dimension; below 0: elements to cut off
+  Required<std::vector<int64_t>> before;
+  // elements after the input, one number per dimension; below 0: elements to cut off
+  Required<std::vector<int64_t>> after;
+  words::PadMode mode = words::PadMode::constant;  // the kind of padding
+  double value = 0;  // the padding of mode constant, rounded to the dtype
 };
 Expected<Call> infer(const PadInputs<Described>& inputs,
                      const PadAttributes& attributes);
@@ -691,13 +774,14 @@ Expected<DeviceTensor> pad(Context& context,
                            const PadInputs<OnDevice>& inputs,
                            const PadAttributes& attributes);
 
-// permute: dimensions in another order
+// permute: puts dimensions into another order
 template <typename As>
 struct PermuteInputs {
   typename As::View input;  // f32, f16, i8, u8, i32 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct PermuteAttributes {
-  // which dimension of the input each of the output is; without: the dimensions reversed
+  // the input dimension of each output dimension; without: reversed dimensions
   std::optional<std::vector<int64_t>> permutation = std::nullopt;
 };
 Expected<Call> infer(const PermuteInputs<Described>& inputs,
@@ -708,21 +792,48 @@ Expected<DeviceTensor> permute(Context& context,
                                const PermuteInputs<OnDevice>& inputs,
                                const PermuteAttributes& attributes = {});
 
+// pointwise: a chain of element-wise steps on tensors that are broadcast
+template <typename As>
+struct PointwiseInputs {
+  typename As::Tensor input_1;  // f32, f16, i32, i8, u8 [...]
+  typename As::Optional input_2 = {};  // f32, f16, i32, i8, u8 [...]; size 1 is broadcast
+  typename As::Optional input_3 = {};  // f32, f16, i32, i8, u8 [...]; needs input_2
+  typename As::Optional input_4 = {};  // f32, f16, i32, i8, u8 [...]; needs input_3
+  typename As::Optional input_5 = {};  // f32, f16, i32, i8, u8 [...]; needs input_4
+  typename As::Optional input_6 = {};  // f32, f16, i32, i8, u8 [...]; needs input_5
+  typename As::Optional mask = {};  // u8 [...]; 0 or 1, whatever the inputs' dtype
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct PointwiseAttributes {
+  Required<std::vector<int64_t>> steps;  // four numbers a step: its operation and three sources (docs/pointwise.md)
+  // integers; of floating-point chains the bits of f32; without: none
+  std::optional<std::vector<int64_t>> constants = std::nullopt;
+  std::optional<DType> output_dtype = std::nullopt;  // without: the inputs'
+};
+Expected<Call> infer(const PointwiseInputs<Described>& inputs,
+                     const PointwiseAttributes& attributes);
+Expected<Call> pointwise_call(const PointwiseInputs<Described>& inputs,
+                              const PointwiseAttributes& attributes);
+Expected<DeviceTensor> pointwise(Context& context,
+                                 const PointwiseInputs<OnDevice>& inputs,
+                                 const PointwiseAttributes& attributes);
+
 // q8ta_add: input + alpha * other
 template <typename As>
 struct Q8taAddInputs {
   typename As::Tensor input;  // i8 [...]
-  typename As::Tensor other;  // i8 [...]; sides are the input's or 1
+  typename As::Tensor other;  // i8 [...]; dimensions are the input's, or 1
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taAddAttributes {
-  Required<double> input_scale;  // of the input's integers; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
-  Required<double> other_scale;  // of the other's integers; 2^-125 to 2^119
-  int64_t other_zero_point = 0;  // of the other's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  words::Activation activation = words::Activation::none;  // of the real result
-  double alpha = 1;  // a factor of other
+  Required<double> input_scale;  // of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> other_scale;  // of other; 2^-125 to 2^119
+  int64_t other_zero_point = 0;  // of other; -128 to 127
+  Required<double> output_scale;  // of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  words::Activation activation = words::Activation::none;  // applied to the floating-point result
+  double alpha = 1;  // the factor of other
 };
 struct Q8taAddPlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -738,26 +849,27 @@ Expected<DeviceTensor> q8ta_add(Context& context,
                                 const Q8taAddAttributes& attributes,
                                 const Q8taAddPlaces& places = {});
 
-// q8ta_avg_pool2d: the mean under each place of a window
+// q8ta_avg_pool2d: average pooling
 template <typename As>
 struct Q8taAvgPool2dInputs {
   typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]; [N, C, W] in a plain buffer only
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taAvgPool2dAttributes {
-  // the window's sides; [height, width], or one for both; elements; without: the whole image
+  // the window's [height, width], or one for both; elements; without: the whole image
   std::optional<std::vector<int64_t>> kernel_size = std::nullopt;
-  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;
-  bool ceil_mode = false;  // the last place may reach past the padding
-  bool count_include_pad = true;  // false divides by the taps that lie in the input
-  // what sums are divided by; 1 to 8388608; without: the number of taps
+  bool ceil_mode = false;  // the last window may reach past the padding
+  bool count_include_pad = true;  // false: divides by the number of taps inside the input
+  // the divisor of the sums; 1 to 8388608; without: the number of taps
   std::optional<int64_t> divisor_override = std::nullopt;
-  Required<double> input_scale;  // of the input's integers; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
+  Required<double> input_scale;  // of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> output_scale;  // of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
 struct Q8taAvgPool2dPlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -773,10 +885,11 @@ Expected<DeviceTensor> q8ta_avg_pool2d(Context& context,
                                        const Q8taAvgPool2dAttributes& attributes,
                                        const Q8taAvgPool2dPlaces& places = {});
 
-// q8ta_clone: a tensor of bytes from one layout to another
+// q8ta_clone: copies an i8 or u8 tensor from one layout to another
 template <typename As>
 struct Q8taCloneInputs {
   typename As::Tensor input;  // i8, u8 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taClonePlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -789,28 +902,27 @@ Expected<DeviceTensor> q8ta_clone(Context& context,
                                   const Q8taCloneInputs<OnDevice>& inputs,
                                   const Q8taClonePlaces& places = {});
 
-// q8ta_concat: i8 tensors one behind the other along an axis
+// q8ta_concat: concatenates i8 tensors along an axis
 template <typename As>
 struct Q8taConcatInputs {
   typename As::Tensor input_1;  // i8 [...]
-  typename As::Tensor input_2;  // i8 [...]; sides are input_1's except along axis
+  typename As::Tensor input_2;  // i8 [...]; the shape of input_1, except along axis
   typename As::Optional input_3 = {};  // i8 [...]
   typename As::Optional input_4 = {};  // i8 [...]; needs input_3
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taConcatAttributes {
-  int64_t axis = 1;  // the dimension that grows; below 0, counted from the end; -8 to 7
-  Required<double> input_1_scale;  // of input_1's integers; 2^-125 to 2^119
-  int64_t input_1_zero_point = 0;  // of input_1's integers; -128 to 127
-  Required<double> input_2_scale;  // of input_2's integers; 2^-125 to 2^119
-  int64_t input_2_zero_point = 0;  // of input_2's integers; -128 to 127
-  // of input_3's integers; 2^-125 to 2^119; without: needed with input_3
-  std::optional<double> input_3_scale = std::nullopt;
-  int64_t input_3_zero_point = 0;  // of input_3's integers; -128 to 127
-  // of input_4's integers; 2^-125 to 2^119; without: needed with input_4
-  std::optional<double> input_4_scale = std::nullopt;
-  int64_t input_4_zero_point = 0;  // of input_4's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
+  int64_t axis = 1;  // the dimension along which the inputs are joined; below 0: from the end; -8 to 7
+  Required<double> input_1_scale;  // of input_1; 2^-125 to 2^119
+  int64_t input_1_zero_point = 0;  // of input_1; -128 to 127
+  Required<double> input_2_scale;  // of input_2; 2^-125 to 2^119
+  int64_t input_2_zero_point = 0;  // of input_2; -128 to 127
+  std::optional<double> input_3_scale = std::nullopt;  // of input_3; 2^-125 to 2^119; without: needed with input_3
+  int64_t input_3_zero_point = 0;  // of input_3; -128 to 127
+  std::optional<double> input_4_scale = std::nullopt;  // of input_4; 2^-125 to 2^119; without: needed with input_4
+  int64_t input_4_zero_point = 0;  // of input_4; -128 to 127
+  Required<double> output_scale;  // of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
 struct Q8taConcatPlaces {
   std::optional<Place> output = std::nullopt;  // without: as input_1 lies
@@ -831,34 +943,34 @@ template <typename As>
 struct Q8taConv2dInputs {
   typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]
   typename As::Weight weight;  // i8 [O, I, KH, KW] or [O, I, KW]; symmetric; I is C / groups
-  typename As::Tensor weight_scales;  // f32 [O]; one a channel of the output
-  typename As::Optional bias = {};  // f32 [O]; without: 0
-  typename As::Optional table = {};  // i8 [T]; T is 256: what a result of -128, -127, ... 127 becomes
-  // i8 [...]; of the output's shape, and lies as it does: added last, as q8ta_add adds it
-  typename As::Optional residual = {};
+  typename As::Tensor weight_scales;  // f32 [O]; one per output channel
+  typename As::Optional bias = {};  // f32 [O]; if omitted: 0
+  typename As::Optional table = {};  // i8 [T]; T is 256: the new values of the results -128, -127, ... 127
+  typename As::Optional residual = {};  // i8 [...]; of the output's shape and layout; added last, as q8ta_add adds it
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taConv2dAttributes {
-  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;
-  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
-  int64_t groups = 1;  // that channels fall into; 1 to 1073741824
-  Required<double> input_scale;  // of the input's integers; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; a positive, finite and normal number
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  words::Activation activation = words::Activation::none;  // of the real result
-  // of the integers that the table takes; a positive, finite and normal number; without: needed with a table
+  int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
+  Required<double> input_scale;  // of the input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> output_scale;  // of the output; a positive, finite and normal number
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  words::Activation activation = words::Activation::none;  // applied to the floating-point result
+  // of the table's argument; a positive, finite and normal number; without: needed with a table
   std::optional<double> table_input_scale = std::nullopt;
-  int64_t table_input_zero_point = 0;  // of the integers that the table takes; -128 to 127
-  // of the integers that the residual is added to; 2^-125 to 2^119; without: needed with a residual
+  int64_t table_input_zero_point = 0;  // of the table's argument; -128 to 127
+  // of the result before the residual is added; 2^-125 to 2^119; without: needed with a residual
   std::optional<double> result_scale = std::nullopt;
-  int64_t result_zero_point = 0;  // of the integers that the residual is added to; -128 to 127
-  // of the residual's integers; 2^-125 to 2^119; without: needed with a residual
+  int64_t result_zero_point = 0;  // of the result before the residual is added; -128 to 127
+  // of the residual; 2^-125 to 2^119; without: needed with a residual
   std::optional<double> residual_scale = std::nullopt;
-  int64_t residual_zero_point = 0;  // of the residual's integers; -128 to 127
+  int64_t residual_zero_point = 0;  // of the residual; -128 to 127
 };
 struct Q8taConv2dPlaces {
   std::optional<Place> output = std::nullopt;  // without: as input lies
@@ -874,24 +986,25 @@ Expected<DeviceTensor> q8ta_conv2d(Context& context,
                                    const Q8taConv2dAttributes& attributes,
                                    const Q8taConv2dPlaces& places = {});
 
-// q8ta_conv2d_dequantize: int8 x int8 per-channel convolution, real output
+// q8ta_conv2d_dequantize: int8 x int8 per-channel convolution, floating-point output
 template <typename As>
 struct Q8taConv2dDequantizeInputs {
   typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]
   typename As::Weight weight;  // i8 [O, I, KH, KW] or [O, I, KW]; symmetric; I is C / groups
-  typename As::Tensor weight_scales;  // f32 [O]; one a channel of the output
-  typename As::Optional bias = {};  // f32 [O]; without: 0
+  typename As::Tensor weight_scales;  // f32 [O]; one per output channel
+  typename As::Optional bias = {};  // f32 [O]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taConv2dDequantizeAttributes {
-  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;
-  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
-  int64_t groups = 1;  // that channels fall into; 1 to 1073741824
-  Required<double> input_scale;  // of the input's integers; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
+  int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
+  Required<double> input_scale;  // of the input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
   DType output_dtype = DType::f32;
   words::Activation activation = words::Activation::none;  // applied last
 };
@@ -907,36 +1020,36 @@ Expected<DeviceTensor> q8ta_conv2d_dequantize(Context& context,
 template <typename As>
 struct Q8taConv2dTransposedInputs {
   typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]
-  typename As::Weight weight;  // i8 [C, O, KH, KW] or [C, O, KW]; symmetric; of a group's outputs
-  typename As::Tensor weight_scales;  // f32 [S]; one a channel of the output
-  typename As::Optional bias = {};  // f32 [S]; without: 0
-  typename As::Optional table = {};  // i8 [T]; T is 256: what a result of -128, -127, ... 127 becomes
-  // i8 [...]; of the output's shape, and lies as it does: added last, as q8ta_add adds it
-  typename As::Optional residual = {};
+  typename As::Weight weight;  // i8 [C, O, KH, KW] or [C, O, KW]; symmetric; O is the outputs of one group
+  typename As::Tensor weight_scales;  // f32 [S]; one per output channel
+  typename As::Optional bias = {};  // f32 [S]; if omitted: 0
+  typename As::Optional table = {};  // i8 [T]; T is 256: the new values of the results -128, -127, ... 127
+  typename As::Optional residual = {};  // i8 [...]; of the output's shape and layout; added last, as q8ta_add adds it
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taConv2dTransposedAttributes {
-  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;
-  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
-  int64_t groups = 1;  // that channels fall into; 1 to 1073741824
-  Required<double> input_scale;  // of the input's integers; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; a positive, finite and normal number
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  words::Activation activation = words::Activation::none;  // of the real result
-  // of the integers that the table takes; a positive, finite and normal number; without: needed with a table
+  int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
+  Required<double> input_scale;  // of the input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> output_scale;  // of the output; a positive, finite and normal number
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  words::Activation activation = words::Activation::none;  // applied to the floating-point result
+  // of the table's argument; a positive, finite and normal number; without: needed with a table
   std::optional<double> table_input_scale = std::nullopt;
-  int64_t table_input_zero_point = 0;  // of the integers that the table takes; -128 to 127
-  // of the integers that the residual is added to; 2^-125 to 2^119; without: needed with a residual
+  int64_t table_input_zero_point = 0;  // of the table's argument; -128 to 127
+  // of the result before the residual is added; 2^-125 to 2^119; without: needed with a residual
   std::optional<double> result_scale = std::nullopt;
-  int64_t result_zero_point = 0;  // of the integers that the residual is added to; -128 to 127
-  // of the residual's integers; 2^-125 to 2^119; without: needed with a residual
+  int64_t result_zero_point = 0;  // of the result before the residual is added; -128 to 127
+  // of the residual; 2^-125 to 2^119; without: needed with a residual
   std::optional<double> residual_scale = std::nullopt;
-  int64_t residual_zero_point = 0;  // of the residual's integers; -128 to 127
-  // more of the output at the bottom and on the right; elements; without: 0
+  int64_t residual_zero_point = 0;  // of the residual; -128 to 127
+  // additional pixels at the bottom and on the right; elements; without: 0
   std::optional<std::vector<int64_t>> output_padding = std::nullopt;
 };
 struct Q8taConv2dTransposedPlaces {
@@ -953,14 +1066,15 @@ Expected<DeviceTensor> q8ta_conv2d_transposed(Context& context,
                                               const Q8taConv2dTransposedAttributes& attributes,
                                               const Q8taConv2dTransposedPlaces& places = {});
 
-// q8ta_dequantize: i8 in any layout to real, one scale and zero point
+// q8ta_dequantize: dequantizes i8 in any layout, with one scale and zero point
 template <typename As>
 struct Q8taDequantizeInputs {
   typename As::Tensor input;  // i8 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taDequantizeAttributes {
-  Required<double> input_scale;  // of the input's integers; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
+  Required<double> input_scale;  // of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
   DType output_dtype = DType::f32;
 };
 struct Q8taDequantizePlaces {
@@ -981,12 +1095,13 @@ Expected<DeviceTensor> q8ta_dequantize(Context& context,
 template <typename As>
 struct Q8taHardswishInputs {
   typename As::Tensor input;  // i8 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taHardswishAttributes {
-  Required<double> input_scale;  // of the input's integers; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
+  Required<double> input_scale;  // of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> output_scale;  // of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
 struct Q8taHardswishPlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -1006,13 +1121,14 @@ Expected<DeviceTensor> q8ta_hardswish(Context& context,
 template <typename As>
 struct Q8taLeakyReluInputs {
   typename As::Tensor input;  // i8 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taLeakyReluAttributes {
-  Required<double> input_scale;  // of the input's integers; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  double slope = 0.01;  // what negative values are multiplied by
+  Required<double> input_scale;  // of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> output_scale;  // of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  double slope = 0.01;  // the factor of negative values
 };
 struct Q8taLeakyReluPlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -1033,27 +1149,27 @@ template <typename As>
 struct Q8taLinearInputs {
   typename As::Tensor input;  // i8 [..., K]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  typename As::Tensor weight_scales;  // f32 [N]; one a row of the weight
-  typename As::Optional bias = {};  // f32 [N]; without: 0
-  typename As::Optional table = {};  // i8 [T]; T is 256: what a result of -128, -127, ... 127 becomes
-  // i8 [...]; of the output's shape, and lies as it does: added last, as q8ta_add adds it
-  typename As::Optional residual = {};
+  typename As::Tensor weight_scales;  // f32 [N]; one per row of the weight
+  typename As::Optional bias = {};  // f32 [N]; if omitted: 0
+  typename As::Optional table = {};  // i8 [T]; T is 256: the new values of the results -128, -127, ... 127
+  typename As::Optional residual = {};  // i8 [...]; of the output's shape and layout; added last, as q8ta_add adds it
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taLinearAttributes {
-  Required<double> input_scale;  // of the input's integers; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; a positive, finite and normal number
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  words::Activation activation = words::Activation::none;  // of the real result
-  // of the integers that the table takes; a positive, finite and normal number; without: needed with a table
+  Required<double> input_scale;  // of the input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> output_scale;  // of the output; a positive, finite and normal number
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  words::Activation activation = words::Activation::none;  // applied to the floating-point result
+  // of the table's argument; a positive, finite and normal number; without: needed with a table
   std::optional<double> table_input_scale = std::nullopt;
-  int64_t table_input_zero_point = 0;  // of the integers that the table takes; -128 to 127
-  // of the integers that the residual is added to; 2^-125 to 2^119; without: needed with a residual
+  int64_t table_input_zero_point = 0;  // of the table's argument; -128 to 127
+  // of the result before the residual is added; 2^-125 to 2^119; without: needed with a residual
   std::optional<double> result_scale = std::nullopt;
-  int64_t result_zero_point = 0;  // of the integers that the residual is added to; -128 to 127
-  // of the residual's integers; 2^-125 to 2^119; without: needed with a residual
+  int64_t result_zero_point = 0;  // of the result before the residual is added; -128 to 127
+  // of the residual; 2^-125 to 2^119; without: needed with a residual
   std::optional<double> residual_scale = std::nullopt;
-  int64_t residual_zero_point = 0;  // of the residual's integers; -128 to 127
+  int64_t residual_zero_point = 0;  // of the residual; -128 to 127
 };
 struct Q8taLinearPlaces {
   std::optional<Place> output = std::nullopt;  // without: as input lies
@@ -1069,17 +1185,18 @@ Expected<DeviceTensor> q8ta_linear(Context& context,
                                    const Q8taLinearAttributes& attributes,
                                    const Q8taLinearPlaces& places = {});
 
-// q8ta_linear_dequantize: int8 x int8 per-channel linear layer, real output
+// q8ta_linear_dequantize: int8 x int8 per-channel linear layer, floating-point output
 template <typename As>
 struct Q8taLinearDequantizeInputs {
   typename As::Tensor input;  // i8 [..., K]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  typename As::Tensor weight_scales;  // f32 [N]; one a row of the weight
-  typename As::Optional bias = {};  // f32 [N]; without: 0
+  typename As::Tensor weight_scales;  // f32 [N]; one per row of the weight
+  typename As::Optional bias = {};  // f32 [N]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taLinearDequantizeAttributes {
-  Required<double> input_scale;  // of the input's integers; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
+  Required<double> input_scale;  // of the input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
   DType output_dtype = DType::f32;
   words::Activation activation = words::Activation::none;  // applied last
 };
@@ -1091,21 +1208,22 @@ Expected<DeviceTensor> q8ta_linear_dequantize(Context& context,
                                               const Q8taLinearDequantizeInputs<OnDevice>& inputs,
                                               const Q8taLinearDequantizeAttributes& attributes);
 
-// q8ta_max_pool2d: the greatest element under each place of a window
+// q8ta_max_pool2d: max pooling
 template <typename As>
 struct Q8taMaxPool2dInputs {
   typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]; [N, C, W] in a plain buffer only
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taMaxPool2dAttributes {
-  // the window's sides; [height, width], or one for both; elements; without: the whole image
+  // the window's [height, width], or one for both; elements; without: the whole image
   std::optional<std::vector<int64_t>> kernel_size = std::nullopt;
-  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;
-  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
-  bool ceil_mode = false;  // the last place may reach past the padding
+  bool ceil_mode = false;  // the last window may reach past the padding
 };
 struct Q8taMaxPool2dPlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -1125,16 +1243,17 @@ Expected<DeviceTensor> q8ta_max_pool2d(Context& context,
 template <typename As>
 struct Q8taMulInputs {
   typename As::Tensor input;  // i8 [...]
-  typename As::Tensor other;  // i8 [...]; sides are the input's or 1
+  typename As::Tensor other;  // i8 [...]; dimensions are the input's, or 1
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taMulAttributes {
-  Required<double> input_scale;  // of the input's integers; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
-  Required<double> other_scale;  // of the other's integers; 2^-125 to 2^119
-  int64_t other_zero_point = 0;  // of the other's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  words::Activation activation = words::Activation::none;  // of the real result
+  Required<double> input_scale;  // of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> other_scale;  // of other; 2^-125 to 2^119
+  int64_t other_zero_point = 0;  // of other; -128 to 127
+  Required<double> output_scale;  // of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  words::Activation activation = words::Activation::none;  // applied to the floating-point result
 };
 struct Q8taMulPlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -1150,16 +1269,17 @@ Expected<DeviceTensor> q8ta_mul(Context& context,
                                 const Q8taMulAttributes& attributes,
                                 const Q8taMulPlaces& places = {});
 
-// q8ta_pixel_shuffle: r x r channels of an i8 tensor become r x r pixels of one
+// q8ta_pixel_shuffle: rearranges r * r channels of an i8 tensor into r x r pixels
 template <typename As>
 struct Q8taPixelShuffleInputs {
   typename As::Tensor input;  // i8 [..., C, H, W]; C is a multiple of r * r
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taPixelShuffleAttributes {
-  Required<double> input_scale;  // of the input's integers; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
+  Required<double> input_scale;  // of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> output_scale;  // of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
   int64_t upscale_factor = 2;  // r; 1 to 32768
 };
 struct Q8taPixelShufflePlaces {
@@ -1176,14 +1296,15 @@ Expected<DeviceTensor> q8ta_pixel_shuffle(Context& context,
                                           const Q8taPixelShuffleAttributes& attributes,
                                           const Q8taPixelShufflePlaces& places = {});
 
-// q8ta_quantize: real to i8 in any layout, one scale and zero point
+// q8ta_quantize: quantizes to i8 in any layout, with one scale and zero point
 template <typename As>
 struct Q8taQuantizeInputs {
   typename As::View input;  // f32, f16 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taQuantizeAttributes {
-  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
+  Required<double> output_scale;  // of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
 struct Q8taQuantizePlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -1199,16 +1320,41 @@ Expected<DeviceTensor> q8ta_quantize(Context& context,
                                      const Q8taQuantizeAttributes& attributes,
                                      const Q8taQuantizePlaces& places = {});
 
+// q8ta_quantize_linear: quantizes to i8 in any layout as ONNX does, with one scale and zero point
+template <typename As>
+struct Q8taQuantizeLinearInputs {
+  typename As::View input;  // f32, f16 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct Q8taQuantizeLinearAttributes {
+  Required<double> output_scale;  // of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
+};
+struct Q8taQuantizeLinearPlaces {
+  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+};
+Expected<Call> infer(const Q8taQuantizeLinearInputs<Described>& inputs,
+                     const Q8taQuantizeLinearAttributes& attributes,
+                     const Q8taQuantizeLinearPlaces& places);
+Expected<Call> q8ta_quantize_linear_call(const Q8taQuantizeLinearInputs<Described>& inputs,
+                                         const Q8taQuantizeLinearAttributes& attributes,
+                                         const Q8taQuantizeLinearPlaces& places = {});
+Expected<DeviceTensor> q8ta_quantize_linear(Context& context,
+                                            const Q8taQuantizeLinearInputs<OnDevice>& inputs,
+                                            const Q8taQuantizeLinearAttributes& attributes,
+                                            const Q8taQuantizeLinearPlaces& places = {});
+
 // q8ta_relu: max(x, 0)
 template <typename As>
 struct Q8taReluInputs {
   typename As::Tensor input;  // i8 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taReluAttributes {
-  Required<double> input_scale;  // of the input's integers; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
+  Required<double> input_scale;  // of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> output_scale;  // of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
 struct Q8taReluPlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -1224,15 +1370,17 @@ Expected<DeviceTensor> q8ta_relu(Context& context,
                                  const Q8taReluAttributes& attributes,
                                  const Q8taReluPlaces& places = {});
 
-// q8ta_resize2d: i8 images of another height and width, of the nearest pixels
+// q8ta_resize2d: resizes i8 images by nearest pixels
 template <typename As>
 struct Q8taResize2dInputs {
   typename As::Tensor input;  // i8 [N, C, H, W]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taResize2dAttributes {
-  Required<std::vector<int64_t>> sizes;  // of the output, [height, width]; elements
-  words::CoordinateMode coordinate_mode = words::CoordinateMode::half_pixel;  // where pixels lie
-  words::NearestMode nearest_mode = words::NearestMode::round_prefer_floor;  // which of two pixels is the nearest
+  Required<std::vector<int64_t>> sizes;  // the output's [height, width]; elements
+  // which input coordinate an output pixel has
+  words::CoordinateMode coordinate_mode = words::CoordinateMode::half_pixel;
+  words::NearestMode nearest_mode = words::NearestMode::round_prefer_floor;  // how a coordinate is rounded to a pixel
 };
 struct Q8taResize2dPlaces {
   std::optional<Place> output = std::nullopt;  // without: as input lies
@@ -1252,12 +1400,13 @@ Expected<DeviceTensor> q8ta_resize2d(Context& context,
 template <typename As>
 struct Q8taSigmoidInputs {
   typename As::Tensor input;  // i8 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taSigmoidAttributes {
-  Required<double> input_scale;  // of the input's integers; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
+  Required<double> input_scale;  // of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> output_scale;  // of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
 struct Q8taSigmoidPlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -1277,17 +1426,18 @@ Expected<DeviceTensor> q8ta_sigmoid(Context& context,
 template <typename As>
 struct Q8taSubInputs {
   typename As::Tensor input;  // i8 [...]
-  typename As::Tensor other;  // i8 [...]; sides are the input's or 1
+  typename As::Tensor other;  // i8 [...]; dimensions are the input's, or 1
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taSubAttributes {
-  Required<double> input_scale;  // of the input's integers; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
-  Required<double> other_scale;  // of the other's integers; 2^-125 to 2^119
-  int64_t other_zero_point = 0;  // of the other's integers; -128 to 127
-  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  words::Activation activation = words::Activation::none;  // of the real result
-  double alpha = 1;  // a factor of other
+  Required<double> input_scale;  // of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> other_scale;  // of other; 2^-125 to 2^119
+  int64_t other_zero_point = 0;  // of other; -128 to 127
+  Required<double> output_scale;  // of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  words::Activation activation = words::Activation::none;  // applied to the floating-point result
+  double alpha = 1;  // the factor of other
 };
 struct Q8taSubPlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -1303,19 +1453,44 @@ Expected<DeviceTensor> q8ta_sub(Context& context,
                                 const Q8taSubAttributes& attributes,
                                 const Q8taSubPlaces& places = {});
 
-// quantize_affine: real to integer, one scale and zero point per block
+// q8ta_table: any function of an i8 element, by a lookup table of its 256 results
+template <typename As>
+struct Q8taTableInputs {
+  typename As::Tensor input;  // i8 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct Q8taTableAttributes {
+  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<std::vector<int64_t>> table;  // 256 results: of -128 first, of 127 last
+};
+struct Q8taTablePlaces {
+  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+};
+Expected<Call> infer(const Q8taTableInputs<Described>& inputs,
+                     const Q8taTableAttributes& attributes,
+                     const Q8taTablePlaces& places);
+Expected<Call> q8ta_table_call(const Q8taTableInputs<Described>& inputs,
+                               const Q8taTableAttributes& attributes,
+                               const Q8taTablePlaces& places = {});
+Expected<DeviceTensor> q8ta_table(Context& context,
+                                  const Q8taTableInputs<OnDevice>& inputs,
+                                  const Q8taTableAttributes& attributes,
+                                  const Q8taTablePlaces& places = {});
+
+// quantize_affine: quantizes, with one scale and zero point per block
 template <typename As>
 struct QuantizeAffineInputs {
   typename As::View input;  // f32, f16 [...]
-  typename As::Tensor scale;  // f32 [...]; one a block
-  typename As::Optional zero_point = {};  // i32 [...]; one a block, or one for all; without: 0
+  typename As::Tensor scale;  // f32 [...]; one per block
+  typename As::Optional zero_point = {};  // i32 [...]; one per block, or one for all; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct QuantizeAffineAttributes {
-  // of a block along each dimension; elements; without: from the scale's shape
+  // the sides of a block, one per dimension; elements; without: from the scale's shape
   std::optional<std::vector<int64_t>> block_size = std::nullopt;
   DType output_dtype = DType::i8;
   std::optional<int64_t> quant_min = std::nullopt;  // the least integer; without: the dtype's
-  std::optional<int64_t> quant_max = std::nullopt;  // the greatest integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer; without: the dtype's
 };
 struct QuantizeAffinePlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -1331,16 +1506,46 @@ Expected<DeviceTensor> quantize_affine(Context& context,
                                        const QuantizeAffineAttributes& attributes = {},
                                        const QuantizeAffinePlaces& places = {});
 
-// quantize_q4gsw: a real weight as int4 with a scale per group along k, packed
+// quantize_linear: quantizes as ONNX does, with one scale and zero point per block
+template <typename As>
+struct QuantizeLinearInputs {
+  typename As::View input;  // f32, f16 [...]
+  typename As::Tensor scale;  // f32 [...]; one per block
+  typename As::Optional zero_point = {};  // i32 [...]; one per block, or one for all; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct QuantizeLinearAttributes {
+  // the sides of a block, one per dimension; elements; without: from the scale's shape
+  std::optional<std::vector<int64_t>> block_size = std::nullopt;
+  DType output_dtype = DType::i8;
+  std::optional<int64_t> quant_min = std::nullopt;  // the least integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer; without: the dtype's
+};
+struct QuantizeLinearPlaces {
+  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+};
+Expected<Call> infer(const QuantizeLinearInputs<Described>& inputs,
+                     const QuantizeLinearAttributes& attributes,
+                     const QuantizeLinearPlaces& places);
+Expected<Call> quantize_linear_call(const QuantizeLinearInputs<Described>& inputs,
+                                    const QuantizeLinearAttributes& attributes = {},
+                                    const QuantizeLinearPlaces& places = {});
+Expected<DeviceTensor> quantize_linear(Context& context,
+                                       const QuantizeLinearInputs<OnDevice>& inputs,
+                                       const QuantizeLinearAttributes& attributes = {},
+                                       const QuantizeLinearPlaces& places = {});
+
+// quantize_q4gsw: a floating-point weight quantized to int4, with a scale per group along k, and packed
 template <typename As>
 struct QuantizeQ4gswInputs {
   typename As::Tensor input;  // f32, f16 [N, K]
-  typename As::Tensor weight_scales;  // f32 [N] or [N, G]; one a row or a group of neighbours along K
+  typename As::Tensor weight_scales;  // f32 [N] or [N, G]; one per row, or per group of neighbours along K
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct QuantizeQ4gswAttributes {
-  Layout form = Layout::weight_q4_rows;  // how the output lies in memory
+  Layout form = Layout::weight_q4_rows;  // the weight form of the output
   int64_t quant_min = -8;  // the output's least integer; -8 to 7
-  int64_t quant_max = 7;  // the output's greatest integer; -8 to 7
+  int64_t quant_max = 7;  // the largest integer of the output; -8 to 7
 };
 Expected<Call> infer(const QuantizeQ4gswInputs<Described>& inputs,
                      const QuantizeQ4gswAttributes& attributes);
@@ -1350,20 +1555,41 @@ Expected<DeviceTensor> quantize_q4gsw(Context& context,
                                       const QuantizeQ4gswInputs<OnDevice>& inputs,
                                       const QuantizeQ4gswAttributes& attributes = {});
 
-// requantize: integers of one scale and zero point a block as integers of another
+// reduce: a sum, an extreme or another reduction along any axes
+template <typename As>
+struct ReduceInputs {
+  typename As::Tensor input;  // f32, f16, i32 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct ReduceAttributes {
+  Required<words::Reduction> operation;  // mean, l2, log_sum and log_sum_exp need floating-point elements
+  Required<std::vector<int64_t>> axes;  // the dimensions; below 0, counted from the end
+  bool keepdims = true;  // the dimensions stay, with size 1
+  bool takes_last = false;  // of equal elements, arg_max and arg_min take the last one
+};
+Expected<Call> infer(const ReduceInputs<Described>& inputs,
+                     const ReduceAttributes& attributes);
+Expected<Call> reduce_call(const ReduceInputs<Described>& inputs,
+                           const ReduceAttributes& attributes);
+Expected<DeviceTensor> reduce(Context& context,
+                              const ReduceInputs<OnDevice>& inputs,
+                              const ReduceAttributes& attributes);
+
+// requantize: quantizes a quantized tensor again, with other scales and zero points
 template <typename As>
 struct RequantizeInputs {
   typename As::Tensor input;  // i8, u8, i16, i32 [...]
   typename As::Tensor input_scale;  // f32 [...]; one, or of the input's rank
-  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
   typename As::Tensor output_scale;  // f32 [...]; one, or of the output's rank
-  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one per scale; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct RequantizeAttributes {
-  // without: i8 with output_scale; else the dtype of real inputs, or f32
+  // without: i8 with output_scale; else the dtype of floating-point inputs, or f32
   std::optional<DType> output_dtype = std::nullopt;
   std::optional<int64_t> quant_min = std::nullopt;  // the output's least integer; without: the dtype's
-  std::optional<int64_t> quant_max = std::nullopt;  // the output's greatest integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the largest integer of the output; without: the dtype's
 };
 Expected<Call> infer(const RequantizeInputs<Described>& inputs,
                      const RequantizeAttributes& attributes);
@@ -1373,16 +1599,18 @@ Expected<DeviceTensor> requantize(Context& context,
                                   const RequantizeInputs<OnDevice>& inputs,
                                   const RequantizeAttributes& attributes = {});
 
-// resize2d: images of another height and width
+// resize2d: resizes images
 template <typename As>
 struct Resize2dInputs {
   typename As::Tensor input;  // f32, f16 [N, C, H, W]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Resize2dAttributes {
-  Required<std::vector<int64_t>> sizes;  // of the output, [height, width]; elements
-  words::CoordinateMode coordinate_mode = words::CoordinateMode::half_pixel;  // where pixels lie
-  words::NearestMode nearest_mode = words::NearestMode::round_prefer_floor;  // which of two pixels is the nearest
-  words::ResizeMode mode = words::ResizeMode::nearest;  // what becomes of the pixels there
+  Required<std::vector<int64_t>> sizes;  // the output's [height, width]; elements
+  // which input coordinate an output pixel has
+  words::CoordinateMode coordinate_mode = words::CoordinateMode::half_pixel;
+  words::NearestMode nearest_mode = words::NearestMode::round_prefer_floor;  // how a coordinate is rounded to a pixel
+  words::ResizeMode mode = words::ResizeMode::nearest;  // how values between pixels are computed
 };
 Expected<Call> infer(const Resize2dInputs<Described>& inputs,
                      const Resize2dAttributes& attributes);
@@ -1396,11 +1624,13 @@ Expected<DeviceTensor> resize2d(Context& context,
 template <typename As>
 struct SliceInputs {
   typename As::View input;  // f32, f16, i8, u8, i32 [...]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct SliceAttributes {
-  Required<std::vector<int64_t>> starts;  // one a dimension; below 0, from the end
-  Required<std::vector<int64_t>> ends;  // one a dimension, not included; below 0, from the end
-  std::optional<std::vector<int64_t>> steps = std::nullopt;  // one a dimension, not 0; below 0, backwards; without: 1
+  Required<std::vector<int64_t>> starts;  // one per dimension; below 0: from the end
+  Required<std::vector<int64_t>> ends;  // one per dimension, not included; below 0: from the end
+  // one per dimension, not 0; below 0: backwards; without: 1
+  std::optional<std::vector<int64_t>> steps = std::nullopt;
 };
 Expected<Call> infer(const SliceInputs<Described>& inputs,
                      const SliceAttributes& attributes);
@@ -1410,10 +1640,11 @@ Expected<DeviceTensor> slice(Context& context,
                              const SliceInputs<OnDevice>& inputs,
                              const SliceAttributes& attributes);
 
-// softmax: exponentials along the last dimension, divided by their sum
+// softmax: softmax over the last dimension
 template <typename As>
 struct SoftmaxInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 Expected<Call> infer(const SoftmaxInputs<Described>& inputs);
 Expected<Call> softmax_call(const SoftmaxInputs<Described>& inputs);

@@ -2,9 +2,7 @@
 #include "pack_weight.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::pack_weight {
 namespace {
@@ -97,38 +95,27 @@ constexpr std::string_view kFitNames[] = {"pack_weight.element_ops"};
 constexpr double kFitValues[] = {246};
 
 struct Fit {
-  double element_ops;
+  double element_ops;  // operations: to find the position of an element
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Real term1;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real problem_term1 = Real(device.launch_us)
-      + max(Integer(problem.words) * Real(32.0) / Integer(problem.bits) * Real(fit.element_ops)
+  const Real pack_us = max(Integer(problem.words) * Real(32.0) / Integer(problem.bits) * Real(fit.element_ops)
       / Real(device.f32_ops_per_us),
       Integer(problem.words) * (4 + Real(32.0) / Integer(problem.bits)) / Real(device.bytes_per_us));
-  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = problem_term1 + ceil_div(Integer(problem.words), Integer(kernel.workgroup)) / problem_term2 + kernel.term1;
-  }
+  return Real(device.launch_us) + pack_us
+      + ceil_div(Integer(problem.words), Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_871a71bf[] = {
   table::buffer(0, Operand::source, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -142,12 +129,12 @@ constexpr InterfaceInfo binds_3155e3c5 = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_5eb52658,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_3155e3c5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_5eb52658
+  {&binds_3155e3c5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_5eb52658
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -171,7 +158,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "pack_weight",
-    .summary = "an integer weight in one of the forms that linear layers and convolutions read",
+    .summary = "packs an integer weight into a form that linear layers and convolutions read",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -185,10 +172,9 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {
@@ -215,14 +201,16 @@ constexpr TensorInfo kPackWeightTensors[] = {
   },
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines) | bit(Layout::weight_q8_4n) | bit(Layout::weight_q8_panels) | bit(Layout::weight_q4_8n4k) | bit(Layout::weight_q4_4k8n) | bit(Layout::weight_q4_rows),
-    .shapes = kOutputShapes, .help = "the same elements; of a form of four bits, at least -8 and at most 7",
+    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines)
+        | bit(Layout::weight_q8_4n) | bit(Layout::weight_q8_panels) | bit(Layout::weight_q4_8n4k)
+        | bit(Layout::weight_q4_4k8n) | bit(Layout::weight_q4_rows),
+    .shapes = kOutputShapes, .help = "the same elements; for int4 forms they must be from -8 to 7",
   },
 };
 
 constexpr AttributeInfo kPackWeightAttributes[] = {
   {
-    .name = "form", .kind = AttributeInfo::Kind::layout, .otherwise = "", .help = "how the output lies in memory",
+    .name = "form", .kind = AttributeInfo::Kind::layout, .otherwise = "", .help = "the weight form of the output",
     .words = kFormChoices,
   },
 };
@@ -231,7 +219,7 @@ constexpr AttributeInfo kPackWeightAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "pack_weight", .summary = "an integer weight in one of the forms that linear layers and convolutions read",
+    .name = "pack_weight", .summary = "packs an integer weight into a form that linear layers and convolutions read",
     .op = &op, .tensors = kPackWeightTensors, .attributes = kPackWeightAttributes,
   },
 };

@@ -2,9 +2,7 @@
 #include "pool2d.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::pool2d {
 namespace {
@@ -36,6 +34,7 @@ constexpr FieldInfo kFields[] = {
 enum class Name : uint16_t {
   input_dtype,
   output_dtype,
+  storage_access,
   workgroup,
   numel,
   window_taps,
@@ -44,9 +43,15 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -55,10 +60,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 3, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -77,6 +83,25 @@ int first_failing(const SelectionScope& scope) {
   return table::first_false({
       Integer(problem.numel) <= 2147483647,
       !device.is_cpu || 2 * Integer(problem.window_taps) <= 65000,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not input_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -106,35 +131,19 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer workgroup;
-  Real term1;
-  Integer term2;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.workgroup = specialization.workgroup, .term1 = Integer(specialization.workgroup) / Real(10000.0),
-      .term2 = Integer(bytes(parameters.input_dtype))};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
-  const Real problem_term2 = Integer(problem.window_taps) / Real(10.0);
-  const Integer problem_term3 = 2 * Integer(problem.numel);
-  const Real problem_term4 = 32 * Integer(problem.numel) * (Integer(problem.window_taps) + 5)
-      / Real(device.f32_ops_per_us);
-  for (const CostTerms& kernel : kernels) {
-    const Integer workgroups = ceil_div(Integer(problem.numel), Integer(kernel.workgroup));
-    *to++ = Real(device.launch_us) + workgroups / problem_term1 + kernel.term1 + problem_term2
-        + max(problem_term3 * kernel.term2 / Real(device.bytes_per_us), problem_term4);
-  }
+  const Integer workgroups = ceil_div(Integer(problem.numel), Integer(specialization.workgroup));
+  return Real(device.launch_us) + workgroups / (Real(50.0) * Integer(device.compute_units))
+      + Integer(specialization.workgroup) / Real(10000.0) + Integer(problem.window_taps) / Real(10.0)
+      + max(2 * Integer(problem.numel) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us),
+      32 * Integer(problem.numel) * (Integer(problem.window_taps) + 5) / Real(device.f32_ops_per_us));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -151,22 +160,25 @@ constexpr InterfaceInfo binds_6d8d5b9f = {
     .specialization = slots_888ee923,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_1509b878,
+  uses_17976bcf,
   uses_f546f7d4,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_6d8d5b9f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_1509b878
-  {&binds_6d8d5b9f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_f546f7d4
+  {&binds_6d8d5b9f, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_1509b878
+  {&binds_6d8d5b9f, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_17976bcf
+  {&binds_6d8d5b9f, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_f546f7d4
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"pool2d.f16.f16", {f16, f16}, uses_f546f7d4},
-    {"pool2d.f32.f32", {f32, f32}, uses_1509b878},
+    {"pool2d.f16.f16", {f16, f16, StorageAccess::native}, uses_f546f7d4},
+    {"pool2d.f16.f16.by_words", {f16, f16, StorageAccess::by_words}, uses_17976bcf},
+    {"pool2d.f32.f32", {f32, f32, StorageAccess::native}, uses_1509b878},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -176,12 +188,13 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "pool2d",
-    .summary = "the greatest element or the mean of each place of a window over a real image",
+    .summary = "max and average pooling of a floating-point image",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 1,
@@ -192,9 +205,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -215,18 +228,18 @@ constexpr TensorInfo kMaxPool2dTensors[] = {
   },
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
-    .shapes = kOutputShapes, .help = "of the input's rank, an element for each place",
+    .shapes = kOutputShapes, .help = "of the input's rank, one element per output position",
   },
 };
 
 constexpr AttributeInfo kMaxPool2dAttributes[] = {
   {
     .name = "kernel_size", .kind = AttributeInfo::Kind::integers, .otherwise = "(the whole image)",
-    .help = "the window's sides; [height, width], or one for both", .unit = "elements",
+    .help = "the window's [height, width], or one for both", .unit = "elements",
   },
   {
-    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; of a pool its kernel_size)",
-    .help = "from place to place of the window; [height, width], or one for both", .unit = "elements",
+    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; for pools: kernel_size)",
+    .help = "the step of the window; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
@@ -234,22 +247,22 @@ constexpr AttributeInfo kMaxPool2dAttributes[] = {
   },
   {
     .name = "dilation", .kind = AttributeInfo::Kind::integers, .otherwise = "(1)",
-    .help = "from tap to tap of the window; [height, width], or one for both", .unit = "elements",
+    .help = "the distance between taps; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "ceil_mode", .kind = AttributeInfo::Kind::boolean, .otherwise = "false",
-    .help = "the last place may reach past the padding",
+    .help = "the last window may reach past the padding",
   },
 };
 
 constexpr AttributeInfo kAvgPool2dAttributes[] = {
   {
     .name = "kernel_size", .kind = AttributeInfo::Kind::integers, .otherwise = "(the whole image)",
-    .help = "the window's sides; [height, width], or one for both", .unit = "elements",
+    .help = "the window's [height, width], or one for both", .unit = "elements",
   },
   {
-    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; of a pool its kernel_size)",
-    .help = "from place to place of the window; [height, width], or one for both", .unit = "elements",
+    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; for pools: kernel_size)",
+    .help = "the step of the window; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
@@ -257,15 +270,15 @@ constexpr AttributeInfo kAvgPool2dAttributes[] = {
   },
   {
     .name = "ceil_mode", .kind = AttributeInfo::Kind::boolean, .otherwise = "false",
-    .help = "the last place may reach past the padding",
+    .help = "the last window may reach past the padding",
   },
   {
     .name = "count_include_pad", .kind = AttributeInfo::Kind::boolean, .otherwise = "true",
-    .help = "false divides by the taps that lie in the input",
+    .help = "false: divides by the number of taps inside the input",
   },
   {
     .name = "divisor_override", .kind = AttributeInfo::Kind::integer, .otherwise = "(the number of taps)",
-    .help = "what sums are divided by", .least = 0x1p+0, .greatest = 0x1p+23, .range = "1 to 8388608",
+    .help = "the divisor of the sums", .least = 0x1p+0, .greatest = 0x1p+23, .range = "1 to 8388608",
   },
 };
 
@@ -273,11 +286,11 @@ constexpr AttributeInfo kAvgPool2dAttributes[] = {
 
 constinit const SignatureInfo signatures[2] = {
   {
-    .name = "max_pool2d", .summary = "the greatest element under each place of a window", .op = &op,
-    .tensors = kMaxPool2dTensors, .attributes = kMaxPool2dAttributes,
+    .name = "max_pool2d", .summary = "max pooling", .op = &op, .tensors = kMaxPool2dTensors,
+    .attributes = kMaxPool2dAttributes,
   },
   {
-    .name = "avg_pool2d", .summary = "the mean under each place of a window", .op = &op, .tensors = kMaxPool2dTensors,
+    .name = "avg_pool2d", .summary = "average pooling", .op = &op, .tensors = kMaxPool2dTensors,
     .attributes = kAvgPool2dAttributes,
   },
 };

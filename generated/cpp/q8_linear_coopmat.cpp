@@ -2,8 +2,7 @@
 #include "q8_linear_coopmat.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8_linear_coopmat {
 namespace {
@@ -157,20 +156,13 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0",
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) <= device.shared_memory_bytes",
+  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step + 16), subgroups.m * "
+      "subgroups.n * matrix.m * (8 * matrix.n + 32)) <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
   {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"subgroups.m * subgroups.n > 4 or blocks.n == 2 and blocks.m * blocks.n * step <= 512",
-      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step>},
-  {"subgroups.m > 1 or blocks.m == 1 or blocks.m * blocks.n * step <= 256",
-      table::kNamesOf<Name::subgroups_m, Name::blocks_m, Name::blocks_n, Name::step>},
-  {"step == 128 or blocks.m == 4 or subgroups.m > 1 and subgroups.m * subgroups.n <= 4",
-      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::step>},
-  {"subgroups.m <= subgroups.n", table::kNamesOf<Name::subgroups_m, Name::subgroups_n>},
-  {"not matrix.m > matrix.n or blocks.m == 1", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -181,11 +173,8 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
-  const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
-      * Integer(specialization.step);
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
@@ -194,14 +183,34 @@ int first_failing_device(const SelectionScope& scope) {
       !device.is_cpu
           || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 64
           && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
-      Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4
-          || (Integer(specialization.blocks_n) == 2 && multiplied <= 512),
-      Integer(specialization.subgroups_m) > 1 || Integer(specialization.blocks_m) == 1 || multiplied <= 256,
-      Integer(specialization.step) == 128 || Integer(specialization.blocks_m) == 4
-          || (Integer(specialization.subgroups_m) > 1
-          && Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4),
-      Integer(specialization.subgroups_m) <= Integer(specialization.subgroups_n),
-      !is_narrow || Integer(specialization.blocks_m) == 1,
+  });
+}
+
+constexpr std::string_view kOnHopper[] = {"hopper"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"subgroups.m * subgroups.n <= 4 and (blocks.n == 4 or blocks.m * blocks.n * step > 512) or subgroups.m == 1 and "
+      "blocks.m > 1 and blocks.m * blocks.n * step > 256", kOnHopper,
+      "at most 0.4 % faster, in 480 problems, 2026-11-25"},
+  {"step == 64 and blocks.m < 4 and (subgroups.m == 1 or subgroups.m * subgroups.n > 4) or subgroups.m > subgroups.n "
+      "or matrix.m > matrix.n and blocks.m > 1", kOnHopper,
+      "never the best, or at most 4 % faster, but for 1 of 310 problems, 2026-11-25"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
+  const Integer multiplied = Integer(specialization.blocks_m) * Integer(specialization.blocks_n)
+      * Integer(specialization.step);
+  return table::bits_of({
+      (Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) <= 4
+          && (Integer(specialization.blocks_n) == 4 || multiplied > 512))
+          || (Integer(specialization.subgroups_m) == 1 && Integer(specialization.blocks_m) > 1 && multiplied > 256),
+      (Integer(specialization.step) == 64 && Integer(specialization.blocks_m) < 4
+          && (Integer(specialization.subgroups_m) == 1
+          || Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) > 4))
+          || Integer(specialization.subgroups_m) > Integer(specialization.subgroups_n)
+          || (is_narrow && Integer(specialization.blocks_m) > 1),
   });
 }
 
@@ -310,16 +319,28 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops", "int8_matrix_cost.fetched",
-  "int8_matrix_cost.output_ops", "int8_matrix_cost.sharing", "int8_matrix_cost.longest_steps",
-  "int8_matrix_cost.first_fetch", "int8_matrix_cost.few_subgroups", "int8_matrix_cost.result_ops",
-  "q8_linear_coopmat.bytewise", "q8_linear_coopmat.by_blocks", "q8_linear_coopmat.of_reals",
+  "int8_matrix_cost.begin_us", "int8_matrix_cost.step_us", "int8_matrix_cost.product_ops",
+  "int8_matrix_cost.miss_share", "int8_matrix_cost.epilogue_ops", "int8_matrix_cost.exposed_share",
+  "int8_matrix_cost.register_pressure", "int8_matrix_cost.first_miss_share", "int8_matrix_cost.low_occupancy",
+  "int8_matrix_cost.result_ops", "q8_linear_coopmat.byte_load_factor", "q8_linear_coopmat.block_load_factor",
+  "q8_linear_coopmat.real_store_factor",
 };
 constexpr double kFitValues[] = {1.21, 0.205, 0.46, 0.396, 23.5, 0.42, 1.25, 0.328, 1.23, 36.6, 0.344, 0.314, 8.66};
 
 struct Fit {
-  double begin_us, step_us, product_ops, fetched, output_ops, sharing, longest_steps, first_fetch, few_subgroups,
-    result_ops, bytewise, by_blocks, of_reals;
+  double begin_us;  // us: before the first tile
+  double step_us;  // us: that a step of k waits, whatever it multiplies
+  double product_ops;  // factor: operations of the matrix units per operation of a product
+  double miss_share;  // factor: share of the bytes fetched in a step that come from memory, not from a cache
+  double epilogue_ops;  // operations: of the epilogue for an output of a tile
+  double exposed_share;  // factor: share of the first fetch and the epilogue that other workgroups of its unit do not hide
+  double register_pressure;  // factor: times as long as a byte of k takes in steps of 256, which fill the registers
+  double first_miss_share;  // factor: share of the bytes fetched in the first step that come from memory
+  double low_occupancy;  // factor: times as long as a step waits where a small workgroup is alone on the compute unit
+  double result_ops;  // operations: for each element that all tiles store
+  double byte_load_factor;  // factor: more time of a step for each vector that an invocation puts together of bytes
+  double block_load_factor;  // factor: the same of blocks of 4 x 4 bytes
+  double real_store_factor;  // factor: times as long as an epilogue takes that stores reals
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -327,106 +348,54 @@ Fit fit_of(const SelectionScope& scope) {
       values[10], values[11], values[12]};
 }
 
-// The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
-struct CostTerms {
-  Real multiplying_us;
-  Real term1;
-  Integer sharing_ones;
-  Integer term2;
-  Integer subgroups_workgroup;
-  Real term3;
-  Integer step;
-  Integer rows;
-  Integer columns;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer tiles = row_tiles * column_tiles;
+  const Real pressure = choose(Integer(specialization.step) >= 256, Real(fit.register_pressure), 1);
+  const Integer steps = ceil_div(Integer(problem.slice_k), Integer(specialization.step));
   const Real fetches = rows * Integer(specialization.step) / (Real(16.0) * Integer(specialization.subgroups_workgroup));
-  const Real gathering = 1
+  const Real load_factor = 1
       + fetches
-      * choose(parameters.input_layout == Layout::packed_4h4w, Real(fit.by_blocks),
-      choose(parameters.is_aligned, 0, Real(fit.bytewise)));
-  const Real storing = choose(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16,
-      Real(fit.of_reals), 1);
-  const Real slowness = choose(Integer(specialization.step) >= 256, Real(fit.longest_steps), 1);
-  const Real multiplying_us = slowness * Integer(specialization.step) * gathering
+      * choose(parameters.input_layout == Layout::packed_4h4w, Real(fit.block_load_factor),
+      choose(parameters.is_aligned, 0, Real(fit.byte_load_factor)));
+  const Real step_product_us = pressure * Integer(specialization.step) * load_factor
       * (2 * rows * columns * choose(device.is_cpu, Real(4.0), Real(fit.product_ops))
-      / Real(device.int8_matrix_ops_per_us) + Real(fit.fetched) * (rows + columns) / Real(device.bytes_per_us));
-  const Real storing_us = slowness * storing * Real(fit.output_ops) * rows * columns / Real(device.f32_ops_per_us);
-  const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_fetch) * (rows + columns)
+      / Real(device.int8_matrix_ops_per_us) + Real(fit.miss_share) * (rows + columns) / Real(device.bytes_per_us));
+  const Real epilogue_factor = choose(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16,
+      Real(fit.real_store_factor), 1);
+  const Real epilogue_us = pressure * epilogue_factor * Real(fit.epilogue_ops) * rows * columns
+      / Real(device.f32_ops_per_us);
+  const Real first_fetch_us = Integer(specialization.step) * Real(fit.first_miss_share) * (rows + columns)
       / Real(device.bytes_per_us);
-  const Integer sharing_ones = choose(Integer(specialization.subgroups_workgroup) <= 128,
+  const Integer small_workgroup = choose(Integer(specialization.subgroups_workgroup) <= 128,
       Integer(specialization.subgroups_workgroup), 0);
-  return {.multiplying_us = multiplying_us, .term1 = first_fetch_us + storing_us, .sharing_ones = sharing_ones,
-      .term2 = parameters.output_dtype == DType::i8 || parameters.output_dtype == DType::i32,
-      .subgroups_workgroup = specialization.subgroups_workgroup,
-      .term3 = Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
-      + Real(fit.result_ops) / Real(device.f32_ops_per_us), .step = specialization.step, .rows = rows,
-      .columns = columns};
-}
-
-struct Shared1 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, step)};
-  Integer steps;
-  Real shared_term1;
-};
-void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const Fit fit = fit_of(scope);
-  for (const CostTerms& kernel : kernels) {
-    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
-    *to++ = {.steps = steps, .shared_term1 = steps * Real(fit.step_us)};
-  }
-}
-
-struct Shared2 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
-  Integer rounds;
-  Integer shared_term2;
-};
-void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  for (const CostTerms& kernel : kernels) {
-    const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
-    const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
-    const Integer tiles = row_tiles * column_tiles;
-    const Integer rounds = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
-    *to++ = {.rounds = rounds, .shared_term2 = rounds * Integer(device.compute_units)};
-  }
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, const uint32_t* places,
-    const Shared1* shared1, const Shared2* shared2, Real* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
+  const Integer passes = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
+  const Real tile_us = steps * step_product_us
+      + (first_fetch_us + epilogue_us)
+      * choose(passes * small_workgroup > 128
+      && !(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16), Real(fit.exposed_share), 1);
+  const Real step_wait_factor = choose(passes * Integer(specialization.subgroups_workgroup) <= 128,
+      Real(fit.low_occupancy), 1);
   const Integer results = Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
-  const Real problem_term1 = Real(device.launch_us)
-      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
-  for (const CostTerms& kernel : kernels) {
-    const Shared1& alike1 = shared1[*places++];
-    const Shared2& alike2 = shared2[*places++];
-    const Real tile_us = alike1.steps * kernel.multiplying_us
-        + kernel.term1 * choose(alike2.rounds * kernel.sharing_ones > 128 && (kernel.term2 != 0), Real(fit.sharing), 1);
-    const Real lone_times = choose(alike2.rounds * Integer(kernel.subgroups_workgroup) <= 128, Real(fit.few_subgroups),
-        1);
-    const Real tiles_us = Real(fit.begin_us) + alike1.shared_term1 * lone_times + alike2.shared_term2 * tile_us
-        + results * kernel.term3;
-    *to++ = problem_term1 + tiles_us;
-  }
+  const Real tiles_us = Real(fit.begin_us) + steps * Real(fit.step_us) * step_wait_factor
+      + passes * Integer(device.compute_units) * tile_us
+      + results
+      * (Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
+      + Real(fit.result_ops) / Real(device.f32_ops_per_us));
+  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us) + tiles_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -448,18 +417,7 @@ constexpr InterfaceInfo binds_1d8f9083 = {
 constexpr CooperativeMatrixShape matrices_54df1ece[] = {
   {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_96cd8f3b[] = {
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_90772d9e[] = {matrices_54df1ece};
 constexpr uint32_t workgroup_bfdd24d4[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
@@ -475,27 +433,20 @@ constexpr uint32_t shared_bytes_e63cf5ce[] = {
   23424, 16128, 28416, 23424, 41856, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 6528, 9600, 8064, 14208, 11008,
   19200, 13184, 23424,
 };
+constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
   {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_43a14251[] = {
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_48212f7e[] = {matrices_f7de6a1e};
 constexpr uint32_t shared_bytes_ba9e2f83[] = {
   7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 12416, 21120, 13056, 22272, 24832, 42240, 14336, 24576, 7168,
   12288, 8448, 14592, 14336, 24576, 11008, 19200, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 11008, 14592,
   11008, 19200, 16896, 29184, 16128, 28416, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592, 7168, 12288, 8448,
   14592, 14336, 24576, 11008, 19200,
 };
+constexpr FeatureMask needs_0e9436ce = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
+    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -515,24 +466,16 @@ constexpr InterfaceInfo binds_7d99530a = {
 constexpr CooperativeMatrixShape matrices_7e21445b[] = {
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_7c1c9be6[] = {
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
 constexpr uint32_t shared_bytes_93431e41[] = {
   11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 11008,
   14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 24576, 22016, 29184, 28672, 49152, 22016, 38400, 21248, 21248,
   21248, 28416, 22016, 38400, 26368, 46848, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 11008, 14592, 11008,
   19200, 16896, 29184, 16128, 28416,
 };
+constexpr FeatureMask needs_bf8daa62 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model)
+    | bit(Feature::cooperative_matrix);
 constexpr BindingInfo bindings_b9f8727a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -547,18 +490,7 @@ constexpr InterfaceInfo binds_0df72d50 = {
 constexpr CooperativeMatrixShape matrices_5469e68b[] = {
   {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_a20c162b[] = {
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_ea5b3a8e[] = {matrices_5469e68b};
 constexpr uint32_t shared_bytes_603ea8e6[] = {
   3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824, 3840, 6912,
   5120, 9216, 7680, 13824, 7680, 13824, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 6144, 9216, 7680, 13824,
@@ -586,18 +518,7 @@ constexpr uint32_t shared_bytes_6fd24676[] = {
 constexpr CooperativeMatrixShape matrices_d998070d[] = {
   {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8b30b3e4[] = {
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_3b3b5b9e[] = {matrices_d998070d};
 constexpr uint32_t shared_bytes_5af29629[] = {
   6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 6144, 9216,
   7680, 13824, 10240, 18432, 12800, 23040, 12288, 13824, 12288, 18432, 15360, 27648, 15360, 27648, 12288, 13824, 12800,
@@ -627,26 +548,26 @@ enum Interface : uint16_t {
   uses_fb9fd6a7,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_e63cf5ce, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_96cd8f3b},  // uses_26d56105
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_ba9e2f83, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_43a14251},  // uses_2716984f
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_e63cf5ce, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_96cd8f3b},  // uses_2aa2035f
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_ba9e2f83, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_43a14251},  // uses_31cd3b06
-  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_93431e41, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7c1c9be6},  // uses_3f73ff76
-  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_603ea8e6, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a20c162b},  // uses_48014d65
-  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_24e97029, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a20c162b},  // uses_4da54925
-  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_de498cbe, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_43a14251},  // uses_603af85a
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7c1c9be6},  // uses_7b68212c
-  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_e63cf5ce, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_96cd8f3b},  // uses_7d308a84
-  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_6fd24676, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7c1c9be6},  // uses_80926bb7
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b30b3e4},  // uses_84217a55
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_24e97029, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a20c162b},  // uses_87159dcc
-  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_93431e41, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b30b3e4},  // uses_a309ff10
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_24e97029, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a20c162b},  // uses_b86e3db8
-  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_6fd24676, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b30b3e4},  // uses_b8e406c9
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b30b3e4},  // uses_c49b8d0e
-  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_5af29629, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_96cd8f3b},  // uses_c93cfe56
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7c1c9be6},  // uses_d8ff0bd4
-  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_ba9e2f83, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_43a14251},  // uses_fb9fd6a7
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_26d56105
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_2716984f
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_2aa2035f
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_31cd3b06
+  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_93431e41, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_3f73ff76
+  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_603ea8e6, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_48014d65
+  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_24e97029, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_4da54925
+  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_de498cbe, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_603af85a
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_7b68212c
+  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_7d308a84
+  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_6fd24676, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_80926bb7
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_84217a55
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_24e97029, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_87159dcc
+  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_93431e41, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_a309ff10
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_24e97029, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_b86e3db8
+  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_6fd24676, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_b8e406c9
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_c49b8d0e
+  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_5af29629, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_c93cfe56
+  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_d8ff0bd4
+  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_fb9fd6a7
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -654,91 +575,172 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true}, uses_84217a55},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true}, uses_c49b8d0e},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_a309ff10},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true}, uses_84217a55},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false}, uses_84217a55},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true}, uses_c49b8d0e},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false}, uses_c49b8d0e},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_a309ff10},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_a309ff10},
-    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true}, uses_84217a55},
-    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false}, uses_84217a55},
-    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true}, uses_c49b8d0e},
-    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false}, uses_c49b8d0e},
-    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true}, uses_b8e406c9},
-    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false}, uses_b8e406c9},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_a309ff10},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_a309ff10},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true}, uses_d8ff0bd4},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true}, uses_7b68212c},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_3f73ff76},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true}, uses_d8ff0bd4},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false}, uses_d8ff0bd4},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true}, uses_7b68212c},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false}, uses_7b68212c},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_3f73ff76},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_3f73ff76},
-    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true}, uses_d8ff0bd4},
-    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false}, uses_d8ff0bd4},
-    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true}, uses_7b68212c},
-    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false}, uses_7b68212c},
-    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true}, uses_80926bb7},
-    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false}, uses_80926bb7},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_3f73ff76},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_3f73ff76},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true}, uses_26d56105},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true}, uses_2aa2035f},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_7d308a84},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true}, uses_26d56105},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false}, uses_26d56105},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true}, uses_2aa2035f},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false}, uses_2aa2035f},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_7d308a84},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_7d308a84},
-    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true}, uses_26d56105},
-    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false}, uses_26d56105},
-    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true}, uses_2aa2035f},
-    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false}, uses_2aa2035f},
-    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true}, uses_c93cfe56},
-    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false}, uses_c93cfe56},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_7d308a84},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_7d308a84},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true}, uses_2716984f},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true}, uses_31cd3b06},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_fb9fd6a7},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true}, uses_2716984f},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false}, uses_2716984f},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true}, uses_31cd3b06},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false}, uses_31cd3b06},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_fb9fd6a7},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_fb9fd6a7},
-    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true}, uses_2716984f},
-    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false}, uses_2716984f},
-    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true}, uses_31cd3b06},
-    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false}, uses_31cd3b06},
-    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true}, uses_603af85a},
-    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false}, uses_603af85a},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_fb9fd6a7},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_fb9fd6a7},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true}, uses_87159dcc},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true}, uses_b86e3db8},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_4da54925},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true}, uses_87159dcc},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false}, uses_87159dcc},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true}, uses_b86e3db8},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false}, uses_b86e3db8},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_4da54925},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_4da54925},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true},
+        uses_84217a55},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true},
+        uses_c49b8d0e},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned",
+        {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_a309ff10},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true},
+        uses_84217a55},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false},
+        uses_84217a55},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true},
+        uses_c49b8d0e},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false},
+        uses_c49b8d0e},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true},
+        uses_a309ff10},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false},
+        uses_a309ff10},
+    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true},
+        uses_84217a55},
+    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false},
+        uses_84217a55},
+    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true},
+        uses_c49b8d0e},
+    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false},
+        uses_c49b8d0e},
+    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true},
+        uses_b8e406c9},
+    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false},
+        uses_b8e406c9},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true},
+        uses_a309ff10},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false},
+        uses_a309ff10},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true},
+        uses_d8ff0bd4},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true},
+        uses_7b68212c},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned",
+        {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_3f73ff76},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true},
+        uses_d8ff0bd4},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false},
+        uses_d8ff0bd4},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true},
+        uses_7b68212c},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false},
+        uses_7b68212c},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true},
+        uses_3f73ff76},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false},
+        uses_3f73ff76},
+    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true},
+        uses_d8ff0bd4},
+    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false},
+        uses_d8ff0bd4},
+    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true},
+        uses_7b68212c},
+    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false},
+        uses_7b68212c},
+    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true},
+        uses_80926bb7},
+    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false},
+        uses_80926bb7},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true},
+        uses_3f73ff76},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false},
+        uses_3f73ff76},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true},
+        uses_26d56105},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true},
+        uses_2aa2035f},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned",
+        {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_7d308a84},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true},
+        uses_26d56105},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false},
+        uses_26d56105},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true},
+        uses_2aa2035f},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false},
+        uses_2aa2035f},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true},
+        uses_7d308a84},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false},
+        uses_7d308a84},
+    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true},
+        uses_26d56105},
+    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false},
+        uses_26d56105},
+    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true},
+        uses_2aa2035f},
+    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false},
+        uses_2aa2035f},
+    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true},
+        uses_c93cfe56},
+    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false},
+        uses_c93cfe56},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true},
+        uses_7d308a84},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false},
+        uses_7d308a84},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true},
+        uses_2716984f},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true},
+        uses_31cd3b06},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned",
+        {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_fb9fd6a7},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true},
+        uses_2716984f},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false},
+        uses_2716984f},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true},
+        uses_31cd3b06},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false},
+        uses_31cd3b06},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true},
+        uses_fb9fd6a7},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false},
+        uses_fb9fd6a7},
+    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true},
+        uses_2716984f},
+    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false},
+        uses_2716984f},
+    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true},
+        uses_31cd3b06},
+    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false},
+        uses_31cd3b06},
+    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true},
+        uses_603af85a},
+    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false},
+        uses_603af85a},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true},
+        uses_fb9fd6a7},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false},
+        uses_fb9fd6a7},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true},
+        uses_87159dcc},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true},
+        uses_b86e3db8},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true},
+        uses_4da54925},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true},
+        uses_87159dcc},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false},
+        uses_87159dcc},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true},
+        uses_b86e3db8},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false},
+        uses_b86e3db8},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true},
+        uses_4da54925},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false},
+        uses_4da54925},
     {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_87159dcc},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false}, uses_87159dcc},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false},
+        uses_87159dcc},
     {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_b86e3db8},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false}, uses_b86e3db8},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false},
+        uses_b86e3db8},
     {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_48014d65},
-    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false}, uses_48014d65},
+    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false},
+        uses_48014d65},
     {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_4da54925},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_4da54925},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false},
+        uses_4da54925},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -756,6 +758,7 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .conditions = kConditions,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 6,
@@ -766,11 +769,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs, find_shared1, find_shared2>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs, find_shared1, find_shared2>,
 };
 
 }  // namespace qgen::generated::q8_linear_coopmat

@@ -2,8 +2,7 @@
 #include "q8_linear_finish.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8_linear_finish {
 namespace {
@@ -44,6 +43,7 @@ constexpr FieldInfo kFields[] = {
 enum class Name : uint16_t {
   output_dtype,
   output_layout,
+  storage_access,
   workgroup,
   m,
   n,
@@ -67,9 +67,15 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"output_dtype", table::kDTypes},
   {"output_layout", table::kLayouts},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -78,10 +84,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::output_layout: return table::word(parameters->output_layout);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 3, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -96,6 +103,26 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.m) * ceil_div(Integer(problem.n), 4) <= 4294901760,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not output_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not output_dtype == i8", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = parameters.output_dtype == DType::i8;
+  const bool has_halves = parameters.output_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -138,7 +165,8 @@ constexpr std::string_view kFitNames[] = {"sums_of_slices.begin_us", "sums_of_sl
 constexpr double kFitValues[] = {2, 0.7};
 
 struct Fit {
-  double begin_us, real_begin_us;
+  double begin_us;  // us: before the first output, of int8
+  double real_begin_us;  // us: before the first output, of reals
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -156,7 +184,7 @@ Real cost(const SelectionScope& scope) {
       * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_8055db57[] = {
   table::buffer(2, Operand::input, Access::read),
   table::buffer(3, Operand::weight_sums, Access::read),
@@ -193,11 +221,17 @@ enum Interface : uint16_t {
   uses_1e033c8e,
   uses_4bd61884,
   uses_57e75a54,
+  uses_9e3279d6,
+  uses_b3265573,
+  uses_d80eec4d,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_2866f893, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_1e033c8e
   {&binds_3313620c, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_4bd61884
   {&binds_2866f893, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_57e75a54
+  {&binds_2866f893, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_9e3279d6
+  {&binds_3313620c, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_b3265573
+  {&binds_3313620c, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_d80eec4d
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -205,11 +239,15 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_finish.f16.strided", {f16, strided}, uses_1e033c8e},
-    {"q8_linear_finish.f32.strided", {f32, strided}, uses_57e75a54},
-    {"q8_linear_finish.i8.packed_4h4w", {i8, packed_4h4w}, uses_4bd61884},
-    {"q8_linear_finish.i8.packed_4w", {i8, packed_4w}, uses_4bd61884},
-    {"q8_linear_finish.i8.strided", {i8, strided}, uses_4bd61884},
+    {"q8_linear_finish.f16.strided", {f16, strided, StorageAccess::native}, uses_1e033c8e},
+    {"q8_linear_finish.f16.strided.by_words", {f16, strided, StorageAccess::by_words}, uses_9e3279d6},
+    {"q8_linear_finish.f32.strided", {f32, strided, StorageAccess::native}, uses_57e75a54},
+    {"q8_linear_finish.i8.packed_4h4w", {i8, packed_4h4w, StorageAccess::native}, uses_4bd61884},
+    {"q8_linear_finish.i8.packed_4h4w.by_words", {i8, packed_4h4w, StorageAccess::by_words}, uses_d80eec4d},
+    {"q8_linear_finish.i8.packed_4w", {i8, packed_4w, StorageAccess::native}, uses_4bd61884},
+    {"q8_linear_finish.i8.packed_4w.by_words", {i8, packed_4w, StorageAccess::by_words}, uses_d80eec4d},
+    {"q8_linear_finish.i8.strided", {i8, strided, StorageAccess::native}, uses_4bd61884},
+    {"q8_linear_finish.i8.strided.by_words", {i8, strided, StorageAccess::by_words}, uses_b3265573},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -219,13 +257,14 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "q8_linear_finish",
-    .summary = "outputs of a linear layer from the sums of slices",
+    .summary = "adds the sums of split K of a linear layer",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 6,
@@ -236,6 +275,7 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
     .cost = cost,
     .fit_names = kFitNames,

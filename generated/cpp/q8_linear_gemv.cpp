@@ -2,8 +2,7 @@
 #include "q8_linear_gemv.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8_linear_gemv {
 namespace {
@@ -49,6 +48,7 @@ enum class Name : uint16_t {
   rows,
   reduce,
   dot,
+  storage_access,
   group_workgroup,
   group_team,
   unroll,
@@ -83,6 +83,11 @@ constexpr std::string_view kDotWords[] = {
   "scalar",
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"output_dtype", table::kDTypes},
@@ -91,6 +96,7 @@ constexpr auto kNames = table::names<kFields>({
   {"rows", {}},
   {"reduce", kReduceWords},
   {"dot", kDotWords},
+  {"storage_access", kStorageAccessWords},
   {"group.workgroup", {}},
   {"group.team", {}},
   {"unroll", {}},
@@ -106,12 +112,13 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::rows: return parameters->rows;
     case Name::reduce: return table::word(parameters->reduce);
     case Name::dot: return table::word(parameters->dot);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::group_workgroup: return scope.specialization[0];
     case Name::group_team: return scope.specialization[1];
     case Name::unroll: return scope.specialization[2];
     default: break;
   }
-  return table::value_behind_own(name - 10, kFields, scope);
+  return table::value_behind_own(name - 11, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -152,6 +159,25 @@ int first_failing_device(const SelectionScope& scope) {
       parameters.reduce == Reduce::shared || Integer(specialization.group_team) % Integer(device.subgroup_size) == 0,
       Integer(device.subgroup_size) >= 4,
       !device.is_cpu || Integer(specialization.group_team) == 16,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not output_dtype == i8", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = parameters.output_dtype == DType::i8;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -206,52 +232,41 @@ constexpr std::string_view kFitNames[] = {
 constexpr double kFitValues[] = {1.38, 0.316, 98.5, 20000, 1.5, 0.553, 12.9, 12};
 
 struct Fit {
-  double begin_us, sum_us, sum_ops, bytes_in_flight, from_memory, packed_ops, unpacked_ops, cpu_weight_ops;
+  double begin_us;  // us: before the weight is read
+  double sum_us;  // us: to add the sums of a team, for each row
+  double sum_ops;  // operations: of each member of a team for it
+  double bytes_in_flight;  // bytes: that a compute unit must have requested to use all bandwidth
+  double from_memory;  // factor: times as many where the weight is larger than the cache
+  double packed_ops;  // operations: for a product by packed dot products
+  double unpacked_ops;  // operations: for a product without them
+  double cpu_weight_ops;  // operations: of a CPU to read an element of the weight
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Real term1;
-  Real term2;
-  Integer group_team;
-  Integer rows;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  return {.term1 = Real(device.launch_us) + Real(fit.begin_us) + Integer(parameters.rows) * Real(fit.sum_us),
-      .term2 = Integer(parameters.rows)
-      * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
-      + choose(device.is_cpu, Real(fit.cpu_weight_ops), 0), .group_team = specialization.group_team,
-      .rows = parameters.rows};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer problem_term1 = ceil_div(Integer(problem.n), 4);
-  const Real problem_term2 = Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
-  const Real problem_term3 = Real(fit.bytes_in_flight)
+  const Real weight_us = Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
+      * max(1,
+      Real(fit.bytes_in_flight)
       * choose(Integer(problem.n) * Integer(problem.k) > Integer(device.cache_bytes), Real(fit.from_memory), 1)
-      * Integer(device.compute_units);
-  const Integer problem_term4 = Integer(problem.n) * Integer(problem.k);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = kernel.term1
-        + problem_term1 * Integer(kernel.group_team) * Integer(kernel.rows) * Real(fit.sum_ops)
-        / Real(device.int8_ops_per_us)
-        + problem_term2 * max(1, problem_term3 / (max(1, problem_term1 * Integer(kernel.group_team)) * 64))
-        + problem_term4 * kernel.term2 / Real(device.int8_ops_per_us);
-  }
+      * Integer(device.compute_units)
+      / (max(1, ceil_div(Integer(problem.n), 4) * Integer(specialization.group_team)) * 64));
+  const Real products_us = Integer(problem.n) * Integer(problem.k)
+      * (Integer(parameters.rows) * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
+      + choose(device.is_cpu, Real(fit.cpu_weight_ops), 0)) / Real(device.int8_ops_per_us);
+  return Real(device.launch_us) + Real(fit.begin_us) + Integer(parameters.rows) * Real(fit.sum_us)
+      + ceil_div(Integer(problem.n), 4) * Integer(specialization.group_team) * Integer(parameters.rows)
+      * Real(fit.sum_ops) / Real(device.int8_ops_per_us) + weight_us + products_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -274,7 +289,12 @@ constexpr InterfaceInfo binds_bde0215a = {
 };
 constexpr uint32_t workgroup_a5e31654[][3] = {{128, 1, 1}, {256, 1, 1}, {64, 1, 1}, {256, 1, 1}, {64, 1, 1}};
 constexpr uint32_t shared_bytes_c8f63c98[] = {1024, 2048, 512, 2048, 512};
+constexpr FeatureMask needs_9045f5fb = bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic);
 constexpr uint32_t shared_bytes_c86f75b1[] = {4096, 8192, 2048, 8192, 2048};
+constexpr FeatureMask needs_65524ca1 = bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic)
+    | bit(Feature::subgroup_arithmetic);
+constexpr uint32_t shared_bytes_12e421be[] = {2048, 4096, 1024, 4096, 1024};
 constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -289,30 +309,47 @@ constexpr InterfaceInfo binds_db2074eb = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_3522eecc,
 };
-constexpr uint32_t shared_bytes_12e421be[] = {2048, 4096, 1024, 4096, 1024};
+constexpr FeatureMask needs_f3718fc4 = bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic);
 constexpr uint32_t shared_bytes_a1e7d5d9[] = {16384, 32768, 8192, 32768, 8192};
-constexpr uint32_t shared_bytes_1f21ffc3[] = {512, 1024, 256, 1024, 256};
 constexpr uint32_t shared_bytes_08e61f3c[] = {8192, 16384, 4096, 16384, 4096};
+constexpr uint32_t shared_bytes_1f21ffc3[] = {512, 1024, 256, 1024, 256};
 enum Interface : uint16_t {
   uses_029321af,
   uses_0a95634e,
+  uses_0a978a70,
+  uses_1a94c76b,
   uses_2238bc6d,
   uses_22616d1b,
   uses_24b3d6b2,
+  uses_2572016b,
+  uses_25ce1337,
   uses_29f30ce7,
   uses_2a8423c1,
+  uses_37f2a2be,
   uses_3eeb8040,
   uses_3f8e2715,
   uses_4052b8ce,
+  uses_41c815d8,
+  uses_44599ab8,
   uses_4a711100,
   uses_4b939fd9,
+  uses_5c573e17,
   uses_7244ecc0,
   uses_791f2e40,
+  uses_8bbc504f,
   uses_90ff7996,
+  uses_9d3ae975,
+  uses_a6de8721,
+  uses_ada82f0b,
+  uses_b4b74059,
+  uses_b8c094dc,
   uses_ba9c19ee,
   uses_bf782f77,
+  uses_c21ee9d6,
   uses_c2347863,
   uses_cfa7c292,
+  uses_d000aa26,
   uses_dd16badd,
   uses_f3f65aec,
   uses_f4432f5b,
@@ -320,28 +357,44 @@ enum Interface : uint16_t {
   uses_fe3f0bb7,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c8f63c98, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_029321af
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c8f63c98, needs_9045f5fb},  // uses_029321af
   {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1, bit(Feature::storage_buffer_8bit)},  // uses_0a95634e
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c86f75b1, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_2238bc6d
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_12e421be, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_22616d1b
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c8f63c98, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_24b3d6b2
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1, needs_65524ca1},  // uses_0a978a70
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be},  // uses_1a94c76b
+  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c86f75b1, needs_65524ca1},  // uses_2238bc6d
+  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_12e421be, needs_f3718fc4},  // uses_22616d1b
+  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c8f63c98, needs_65524ca1},  // uses_24b3d6b2
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c8f63c98, needs_65524ca1},  // uses_2572016b
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1, needs_65524ca1},  // uses_25ce1337
   {&binds_bde0215a, workgroup_a5e31654, shared_bytes_a1e7d5d9, bit(Feature::storage_buffer_8bit)},  // uses_29f30ce7
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_2a8423c1
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be, needs_9045f5fb},  // uses_2a8423c1
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_08e61f3c},  // uses_37f2a2be
   {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c86f75b1, bit(Feature::storage_buffer_16bit)},  // uses_3eeb8040
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_1f21ffc3, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_3f8e2715
+  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_f3718fc4},  // uses_3f8e2715
   {&binds_db2074eb, workgroup_a5e31654, shared_bytes_08e61f3c},  // uses_4052b8ce
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_12e421be, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_4a711100
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_4b939fd9
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_08e61f3c},  // uses_41c815d8
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be, needs_65524ca1},  // uses_44599ab8
+  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_12e421be, needs_65524ca1},  // uses_4a711100
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1, needs_9045f5fb},  // uses_4b939fd9
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1},  // uses_5c573e17
   {&binds_db2074eb, workgroup_a5e31654, shared_bytes_08e61f3c, bit(Feature::storage_buffer_16bit)},  // uses_7244ecc0
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c8f63c98, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_791f2e40
-  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_1f21ffc3, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_90ff7996
+  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c8f63c98, needs_f3718fc4},  // uses_791f2e40
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be},  // uses_8bbc504f
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_9045f5fb},  // uses_90ff7996
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_65524ca1},  // uses_9d3ae975
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c8f63c98, needs_65524ca1},  // uses_a6de8721
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_65524ca1},  // uses_ada82f0b
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_a1e7d5d9},  // uses_b4b74059
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_c86f75b1},  // uses_b8c094dc
   {&binds_db2074eb, workgroup_a5e31654, shared_bytes_12e421be, bit(Feature::storage_buffer_16bit)},  // uses_ba9c19ee
   {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c86f75b1},  // uses_bf782f77
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_1f21ffc3, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c2347863
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_a1e7d5d9},  // uses_c21ee9d6
+  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_1f21ffc3, needs_65524ca1},  // uses_c2347863
   {&binds_bde0215a, workgroup_a5e31654, shared_bytes_08e61f3c, bit(Feature::storage_buffer_8bit)},  // uses_cfa7c292
+  {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be, needs_65524ca1},  // uses_d000aa26
   {&binds_db2074eb, workgroup_a5e31654, shared_bytes_a1e7d5d9, bit(Feature::storage_buffer_16bit)},  // uses_dd16badd
   {&binds_db2074eb, workgroup_a5e31654, shared_bytes_a1e7d5d9},  // uses_f3f65aec
-  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c86f75b1, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_f4432f5b
+  {&binds_db2074eb, workgroup_a5e31654, shared_bytes_c86f75b1, needs_f3718fc4},  // uses_f4432f5b
   {&binds_bde0215a, workgroup_a5e31654, shared_bytes_12e421be, bit(Feature::storage_buffer_8bit)},  // uses_fdec3680
   {&binds_db2074eb, workgroup_a5e31654, shared_bytes_12e421be},  // uses_fe3f0bb7
 };
@@ -351,126 +404,326 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_ba9c19ee},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_3f8e2715},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_3eeb8040},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_791f2e40},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_7244ecc0},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_22616d1b},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_dd16badd},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_f4432f5b},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_fe3f0bb7},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_c2347863},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_bf782f77},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_24b3d6b2},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_4052b8ce},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4a711100},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_f3f65aec},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_2238bc6d},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::shared, Dot::scalar}, uses_fdec3680},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::subgroup, Dot::packed}, uses_90ff7996},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::shared, Dot::scalar}, uses_0a95634e},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::subgroup, Dot::packed}, uses_029321af},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::shared, Dot::scalar}, uses_cfa7c292},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::subgroup, Dot::packed}, uses_2a8423c1},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::shared, Dot::scalar}, uses_29f30ce7},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::subgroup, Dot::packed}, uses_4b939fd9},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_ba9c19ee},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_3f8e2715},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_3eeb8040},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_791f2e40},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_7244ecc0},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_22616d1b},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_dd16badd},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_f4432f5b},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_ba9c19ee},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_3f8e2715},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_3eeb8040},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_791f2e40},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_7244ecc0},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_22616d1b},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_dd16badd},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_f4432f5b},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_fe3f0bb7},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_c2347863},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_bf782f77},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_24b3d6b2},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_4052b8ce},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4a711100},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_f3f65aec},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_2238bc6d},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_fe3f0bb7},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_c2347863},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_bf782f77},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_24b3d6b2},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_4052b8ce},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_4a711100},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_f3f65aec},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_2238bc6d},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, true, 1, Reduce::shared, Dot::scalar}, uses_fdec3680},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, true, 1, Reduce::subgroup, Dot::packed}, uses_90ff7996},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, true, 2, Reduce::shared, Dot::scalar}, uses_0a95634e},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, true, 2, Reduce::subgroup, Dot::packed}, uses_029321af},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, true, 4, Reduce::shared, Dot::scalar}, uses_cfa7c292},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, true, 4, Reduce::subgroup, Dot::packed}, uses_2a8423c1},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, true, 8, Reduce::shared, Dot::scalar}, uses_29f30ce7},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, true, 8, Reduce::subgroup, Dot::packed}, uses_4b939fd9},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, false, 1, Reduce::shared, Dot::scalar}, uses_fdec3680},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, false, 1, Reduce::subgroup, Dot::packed}, uses_90ff7996},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, false, 2, Reduce::shared, Dot::scalar}, uses_0a95634e},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, false, 2, Reduce::subgroup, Dot::packed}, uses_029321af},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, false, 4, Reduce::shared, Dot::scalar}, uses_cfa7c292},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, false, 4, Reduce::subgroup, Dot::packed}, uses_2a8423c1},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, false, 8, Reduce::shared, Dot::scalar}, uses_29f30ce7},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, false, 8, Reduce::subgroup, Dot::packed}, uses_4b939fd9},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.shared.scalar", {strided, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_ba9c19ee},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.subgroup.packed", {strided, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_3f8e2715},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.shared.scalar", {strided, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_3eeb8040},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.subgroup.packed", {strided, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_791f2e40},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.shared.scalar", {strided, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_7244ecc0},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.subgroup.packed", {strided, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_22616d1b},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.shared.scalar", {strided, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_dd16badd},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.subgroup.packed", {strided, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_f4432f5b},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.shared.scalar", {strided, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_ba9c19ee},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.subgroup.packed", {strided, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_3f8e2715},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.shared.scalar", {strided, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_3eeb8040},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.subgroup.packed", {strided, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_791f2e40},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.shared.scalar", {strided, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_7244ecc0},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.subgroup.packed", {strided, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_22616d1b},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.shared.scalar", {strided, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_dd16badd},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.subgroup.packed", {strided, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_f4432f5b},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.shared.scalar", {strided, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_fe3f0bb7},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.subgroup.packed", {strided, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_c2347863},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.shared.scalar", {strided, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_bf782f77},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.subgroup.packed", {strided, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_24b3d6b2},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.shared.scalar", {strided, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_4052b8ce},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.subgroup.packed", {strided, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4a711100},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.shared.scalar", {strided, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_f3f65aec},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.subgroup.packed", {strided, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_2238bc6d},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.shared.scalar", {strided, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_fe3f0bb7},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.subgroup.packed", {strided, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_c2347863},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.shared.scalar", {strided, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_bf782f77},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.subgroup.packed", {strided, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_24b3d6b2},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.shared.scalar", {strided, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_4052b8ce},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.subgroup.packed", {strided, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_4a711100},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.shared.scalar", {strided, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_f3f65aec},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.subgroup.packed", {strided, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_2238bc6d},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.shared.scalar", {strided, i8, strided, true, 1, Reduce::shared, Dot::scalar}, uses_fdec3680},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.subgroup.packed", {strided, i8, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_90ff7996},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.shared.scalar", {strided, i8, strided, true, 2, Reduce::shared, Dot::scalar}, uses_0a95634e},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.subgroup.packed", {strided, i8, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_029321af},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.shared.scalar", {strided, i8, strided, true, 4, Reduce::shared, Dot::scalar}, uses_cfa7c292},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.subgroup.packed", {strided, i8, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_2a8423c1},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.shared.scalar", {strided, i8, strided, true, 8, Reduce::shared, Dot::scalar}, uses_29f30ce7},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.subgroup.packed", {strided, i8, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_4b939fd9},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.shared.scalar", {strided, i8, strided, false, 1, Reduce::shared, Dot::scalar}, uses_fdec3680},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.subgroup.packed", {strided, i8, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_90ff7996},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.shared.scalar", {strided, i8, strided, false, 2, Reduce::shared, Dot::scalar}, uses_0a95634e},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.subgroup.packed", {strided, i8, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_029321af},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.shared.scalar", {strided, i8, strided, false, 4, Reduce::shared, Dot::scalar}, uses_cfa7c292},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.subgroup.packed", {strided, i8, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_2a8423c1},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.shared.scalar", {strided, i8, strided, false, 8, Reduce::shared, Dot::scalar}, uses_29f30ce7},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.subgroup.packed", {strided, i8, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_4b939fd9},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.shared.scalar",
+        {packed_4h4w, f16, strided, true, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_ba9c19ee},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.subgroup.packed",
+        {packed_4h4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_3f8e2715},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.shared.scalar",
+        {packed_4h4w, f16, strided, true, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_3eeb8040},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.subgroup.packed",
+        {packed_4h4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_791f2e40},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.shared.scalar",
+        {packed_4h4w, f16, strided, true, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_7244ecc0},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.subgroup.packed",
+        {packed_4h4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_22616d1b},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.shared.scalar",
+        {packed_4h4w, f16, strided, true, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_dd16badd},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.subgroup.packed",
+        {packed_4h4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_f4432f5b},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.shared.scalar",
+        {packed_4h4w, f32, strided, true, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_fe3f0bb7},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.subgroup.packed",
+        {packed_4h4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_c2347863},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.shared.scalar",
+        {packed_4h4w, f32, strided, true, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_bf782f77},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.subgroup.packed",
+        {packed_4h4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_24b3d6b2},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.shared.scalar",
+        {packed_4h4w, f32, strided, true, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_4052b8ce},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.subgroup.packed",
+        {packed_4h4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_4a711100},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.shared.scalar",
+        {packed_4h4w, f32, strided, true, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_f3f65aec},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.subgroup.packed",
+        {packed_4h4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_2238bc6d},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.shared.scalar",
+        {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_fdec3680},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.shared.scalar.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_8bbc504f},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.subgroup.packed",
+        {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_90ff7996},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.subgroup.packed.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_9d3ae975},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.shared.scalar",
+        {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_0a95634e},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.shared.scalar.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_5c573e17},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.subgroup.packed",
+        {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_029321af},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.subgroup.packed.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_a6de8721},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.shared.scalar",
+        {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_cfa7c292},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.shared.scalar.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_41c815d8},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.subgroup.packed",
+        {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_2a8423c1},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.subgroup.packed.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_44599ab8},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.shared.scalar",
+        {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_29f30ce7},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.shared.scalar.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_b4b74059},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.subgroup.packed",
+        {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_4b939fd9},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.subgroup.packed.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_25ce1337},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.shared.scalar",
+        {packed_4w, f16, strided, true, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_ba9c19ee},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.subgroup.packed",
+        {packed_4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_3f8e2715},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.shared.scalar",
+        {packed_4w, f16, strided, true, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_3eeb8040},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.subgroup.packed",
+        {packed_4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_791f2e40},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.shared.scalar",
+        {packed_4w, f16, strided, true, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_7244ecc0},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.subgroup.packed",
+        {packed_4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_22616d1b},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.shared.scalar",
+        {packed_4w, f16, strided, true, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_dd16badd},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.subgroup.packed",
+        {packed_4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_f4432f5b},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.shared.scalar",
+        {packed_4w, f16, strided, false, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_ba9c19ee},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.subgroup.packed",
+        {packed_4w, f16, strided, false, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_3f8e2715},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.shared.scalar",
+        {packed_4w, f16, strided, false, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_3eeb8040},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.subgroup.packed",
+        {packed_4w, f16, strided, false, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_791f2e40},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.shared.scalar",
+        {packed_4w, f16, strided, false, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_7244ecc0},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.subgroup.packed",
+        {packed_4w, f16, strided, false, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_22616d1b},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.shared.scalar",
+        {packed_4w, f16, strided, false, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_dd16badd},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.subgroup.packed",
+        {packed_4w, f16, strided, false, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_f4432f5b},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.shared.scalar",
+        {packed_4w, f32, strided, true, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_fe3f0bb7},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.subgroup.packed",
+        {packed_4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_c2347863},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.shared.scalar",
+        {packed_4w, f32, strided, true, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_bf782f77},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.subgroup.packed",
+        {packed_4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_24b3d6b2},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.shared.scalar",
+        {packed_4w, f32, strided, true, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_4052b8ce},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.subgroup.packed",
+        {packed_4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_4a711100},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.shared.scalar",
+        {packed_4w, f32, strided, true, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_f3f65aec},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.subgroup.packed",
+        {packed_4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_2238bc6d},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.shared.scalar",
+        {packed_4w, f32, strided, false, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_fe3f0bb7},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.subgroup.packed",
+        {packed_4w, f32, strided, false, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_c2347863},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.shared.scalar",
+        {packed_4w, f32, strided, false, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_bf782f77},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.subgroup.packed",
+        {packed_4w, f32, strided, false, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_24b3d6b2},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.shared.scalar",
+        {packed_4w, f32, strided, false, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_4052b8ce},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.subgroup.packed",
+        {packed_4w, f32, strided, false, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_4a711100},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.shared.scalar",
+        {packed_4w, f32, strided, false, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_f3f65aec},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.subgroup.packed",
+        {packed_4w, f32, strided, false, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_2238bc6d},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.shared.scalar",
+        {packed_4w, i8, packed_4w, true, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_fdec3680},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.shared.scalar.by_words",
+        {packed_4w, i8, packed_4w, true, 1, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_8bbc504f},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.subgroup.packed",
+        {packed_4w, i8, packed_4w, true, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_90ff7996},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.subgroup.packed.by_words",
+        {packed_4w, i8, packed_4w, true, 1, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_9d3ae975},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.shared.scalar",
+        {packed_4w, i8, packed_4w, true, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_0a95634e},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.shared.scalar.by_words",
+        {packed_4w, i8, packed_4w, true, 2, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_5c573e17},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.subgroup.packed",
+        {packed_4w, i8, packed_4w, true, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_029321af},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.subgroup.packed.by_words",
+        {packed_4w, i8, packed_4w, true, 2, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_a6de8721},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.shared.scalar",
+        {packed_4w, i8, packed_4w, true, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_cfa7c292},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.shared.scalar.by_words",
+        {packed_4w, i8, packed_4w, true, 4, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_41c815d8},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.subgroup.packed",
+        {packed_4w, i8, packed_4w, true, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_2a8423c1},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.subgroup.packed.by_words",
+        {packed_4w, i8, packed_4w, true, 4, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_44599ab8},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.shared.scalar",
+        {packed_4w, i8, packed_4w, true, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_29f30ce7},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.shared.scalar.by_words",
+        {packed_4w, i8, packed_4w, true, 8, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_b4b74059},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.subgroup.packed",
+        {packed_4w, i8, packed_4w, true, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_4b939fd9},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.subgroup.packed.by_words",
+        {packed_4w, i8, packed_4w, true, 8, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_25ce1337},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.shared.scalar",
+        {packed_4w, i8, packed_4w, false, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_fdec3680},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.shared.scalar.by_words",
+        {packed_4w, i8, packed_4w, false, 1, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_8bbc504f},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.subgroup.packed",
+        {packed_4w, i8, packed_4w, false, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_90ff7996},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.subgroup.packed.by_words",
+        {packed_4w, i8, packed_4w, false, 1, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_9d3ae975},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.shared.scalar",
+        {packed_4w, i8, packed_4w, false, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_0a95634e},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.shared.scalar.by_words",
+        {packed_4w, i8, packed_4w, false, 2, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_5c573e17},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.subgroup.packed",
+        {packed_4w, i8, packed_4w, false, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_029321af},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.subgroup.packed.by_words",
+        {packed_4w, i8, packed_4w, false, 2, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_a6de8721},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.shared.scalar",
+        {packed_4w, i8, packed_4w, false, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_cfa7c292},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.shared.scalar.by_words",
+        {packed_4w, i8, packed_4w, false, 4, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_41c815d8},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.subgroup.packed",
+        {packed_4w, i8, packed_4w, false, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_2a8423c1},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.subgroup.packed.by_words",
+        {packed_4w, i8, packed_4w, false, 4, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_44599ab8},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.shared.scalar",
+        {packed_4w, i8, packed_4w, false, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_29f30ce7},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.shared.scalar.by_words",
+        {packed_4w, i8, packed_4w, false, 8, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_b4b74059},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.subgroup.packed",
+        {packed_4w, i8, packed_4w, false, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_4b939fd9},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.subgroup.packed.by_words",
+        {packed_4w, i8, packed_4w, false, 8, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_25ce1337},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.shared.scalar",
+        {strided, f16, strided, true, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_ba9c19ee},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.subgroup.packed",
+        {strided, f16, strided, true, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_3f8e2715},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.shared.scalar",
+        {strided, f16, strided, true, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_3eeb8040},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.subgroup.packed",
+        {strided, f16, strided, true, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_791f2e40},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.shared.scalar",
+        {strided, f16, strided, true, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_7244ecc0},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.subgroup.packed",
+        {strided, f16, strided, true, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_22616d1b},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.shared.scalar",
+        {strided, f16, strided, true, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_dd16badd},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.subgroup.packed",
+        {strided, f16, strided, true, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_f4432f5b},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.shared.scalar",
+        {strided, f16, strided, false, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_ba9c19ee},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.subgroup.packed",
+        {strided, f16, strided, false, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_3f8e2715},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.shared.scalar",
+        {strided, f16, strided, false, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_3eeb8040},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.subgroup.packed",
+        {strided, f16, strided, false, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_791f2e40},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.shared.scalar",
+        {strided, f16, strided, false, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_7244ecc0},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.subgroup.packed",
+        {strided, f16, strided, false, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_22616d1b},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.shared.scalar",
+        {strided, f16, strided, false, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_dd16badd},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.subgroup.packed",
+        {strided, f16, strided, false, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_f4432f5b},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.shared.scalar",
+        {strided, f32, strided, true, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_fe3f0bb7},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.subgroup.packed",
+        {strided, f32, strided, true, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_c2347863},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.shared.scalar",
+        {strided, f32, strided, true, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_bf782f77},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.subgroup.packed",
+        {strided, f32, strided, true, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_24b3d6b2},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.shared.scalar",
+        {strided, f32, strided, true, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_4052b8ce},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.subgroup.packed",
+        {strided, f32, strided, true, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_4a711100},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.shared.scalar",
+        {strided, f32, strided, true, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_f3f65aec},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.subgroup.packed",
+        {strided, f32, strided, true, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_2238bc6d},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.shared.scalar",
+        {strided, f32, strided, false, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_fe3f0bb7},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.subgroup.packed",
+        {strided, f32, strided, false, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_c2347863},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.shared.scalar",
+        {strided, f32, strided, false, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_bf782f77},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.subgroup.packed",
+        {strided, f32, strided, false, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_24b3d6b2},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.shared.scalar",
+        {strided, f32, strided, false, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_4052b8ce},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.subgroup.packed",
+        {strided, f32, strided, false, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_4a711100},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.shared.scalar",
+        {strided, f32, strided, false, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_f3f65aec},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.subgroup.packed",
+        {strided, f32, strided, false, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_2238bc6d},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.shared.scalar",
+        {strided, i8, strided, true, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_fdec3680},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.shared.scalar.by_words",
+        {strided, i8, strided, true, 1, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_1a94c76b},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.subgroup.packed",
+        {strided, i8, strided, true, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_90ff7996},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.subgroup.packed.by_words",
+        {strided, i8, strided, true, 1, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_ada82f0b},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.shared.scalar",
+        {strided, i8, strided, true, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_0a95634e},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.shared.scalar.by_words",
+        {strided, i8, strided, true, 2, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_b8c094dc},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.subgroup.packed",
+        {strided, i8, strided, true, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_029321af},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.subgroup.packed.by_words",
+        {strided, i8, strided, true, 2, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_2572016b},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.shared.scalar",
+        {strided, i8, strided, true, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_cfa7c292},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.shared.scalar.by_words",
+        {strided, i8, strided, true, 4, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_37f2a2be},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.subgroup.packed",
+        {strided, i8, strided, true, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_2a8423c1},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.subgroup.packed.by_words",
+        {strided, i8, strided, true, 4, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_d000aa26},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.shared.scalar",
+        {strided, i8, strided, true, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_29f30ce7},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.shared.scalar.by_words",
+        {strided, i8, strided, true, 8, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_c21ee9d6},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.subgroup.packed",
+        {strided, i8, strided, true, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_4b939fd9},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.subgroup.packed.by_words",
+        {strided, i8, strided, true, 8, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_0a978a70},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.shared.scalar",
+        {strided, i8, strided, false, 1, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_fdec3680},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.shared.scalar.by_words",
+        {strided, i8, strided, false, 1, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_1a94c76b},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.subgroup.packed",
+        {strided, i8, strided, false, 1, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_90ff7996},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.subgroup.packed.by_words",
+        {strided, i8, strided, false, 1, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_ada82f0b},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.shared.scalar",
+        {strided, i8, strided, false, 2, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_0a95634e},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.shared.scalar.by_words",
+        {strided, i8, strided, false, 2, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_b8c094dc},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.subgroup.packed",
+        {strided, i8, strided, false, 2, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_029321af},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.subgroup.packed.by_words",
+        {strided, i8, strided, false, 2, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_2572016b},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.shared.scalar",
+        {strided, i8, strided, false, 4, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_cfa7c292},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.shared.scalar.by_words",
+        {strided, i8, strided, false, 4, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_37f2a2be},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.subgroup.packed",
+        {strided, i8, strided, false, 4, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_2a8423c1},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.subgroup.packed.by_words",
+        {strided, i8, strided, false, 4, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_d000aa26},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.shared.scalar",
+        {strided, i8, strided, false, 8, Reduce::shared, Dot::scalar, StorageAccess::native}, uses_29f30ce7},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.shared.scalar.by_words",
+        {strided, i8, strided, false, 8, Reduce::shared, Dot::scalar, StorageAccess::by_words}, uses_c21ee9d6},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.subgroup.packed",
+        {strided, i8, strided, false, 8, Reduce::subgroup, Dot::packed, StorageAccess::native}, uses_4b939fd9},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.subgroup.packed.by_words",
+        {strided, i8, strided, false, 8, Reduce::subgroup, Dot::packed, StorageAccess::by_words}, uses_0a978a70},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -488,6 +741,7 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .conditions = kConditions,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 6,
@@ -498,11 +752,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::q8_linear_gemv

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
-#include "runtime/library/required.h"
+#include "qgen/kernels.h"
 #include "words.h"
 
 namespace qgen::generated::q8_linear_gemv {
@@ -86,6 +85,11 @@ enum class Dot : uint8_t {
   scalar,
 };
 
+enum class StorageAccess : uint8_t {
+  native,
+  by_words,
+};
+
 // What tells one module from another.
 struct Parameters {
   Layout input_layout;
@@ -95,6 +99,7 @@ struct Parameters {
   uint32_t rows;
   Reduce reduce;
   Dot dot;
+  StorageAccess storage_access;
 };
 
 // Chosen when a pipeline is made.
@@ -164,13 +169,21 @@ enum class Variant : uint16_t {
   packed_4h4w_f32_strided_is_aligned_rows8_shared_scalar,
   packed_4h4w_f32_strided_is_aligned_rows8_subgroup_packed,
   packed_4h4w_i8_packed_4h4w_is_aligned_rows1_shared_scalar,
+  packed_4h4w_i8_packed_4h4w_is_aligned_rows1_shared_scalar_by_words,
   packed_4h4w_i8_packed_4h4w_is_aligned_rows1_subgroup_packed,
+  packed_4h4w_i8_packed_4h4w_is_aligned_rows1_subgroup_packed_by_words,
   packed_4h4w_i8_packed_4h4w_is_aligned_rows2_shared_scalar,
+  packed_4h4w_i8_packed_4h4w_is_aligned_rows2_shared_scalar_by_words,
   packed_4h4w_i8_packed_4h4w_is_aligned_rows2_subgroup_packed,
+  packed_4h4w_i8_packed_4h4w_is_aligned_rows2_subgroup_packed_by_words,
   packed_4h4w_i8_packed_4h4w_is_aligned_rows4_shared_scalar,
+  packed_4h4w_i8_packed_4h4w_is_aligned_rows4_shared_scalar_by_words,
   packed_4h4w_i8_packed_4h4w_is_aligned_rows4_subgroup_packed,
+  packed_4h4w_i8_packed_4h4w_is_aligned_rows4_subgroup_packed_by_words,
   packed_4h4w_i8_packed_4h4w_is_aligned_rows8_shared_scalar,
+  packed_4h4w_i8_packed_4h4w_is_aligned_rows8_shared_scalar_by_words,
   packed_4h4w_i8_packed_4h4w_is_aligned_rows8_subgroup_packed,
+  packed_4h4w_i8_packed_4h4w_is_aligned_rows8_subgroup_packed_by_words,
   packed_4w_f16_strided_is_aligned_rows1_shared_scalar,
   packed_4w_f16_strided_is_aligned_rows1_subgroup_packed,
   packed_4w_f16_strided_is_aligned_rows2_shared_scalar,
@@ -204,21 +217,37 @@ enum class Variant : uint16_t {
   packed_4w_f32_strided_not_is_aligned_rows8_shared_scalar,
   packed_4w_f32_strided_not_is_aligned_rows8_subgroup_packed,
   packed_4w_i8_packed_4w_is_aligned_rows1_shared_scalar,
+  packed_4w_i8_packed_4w_is_aligned_rows1_shared_scalar_by_words,
   packed_4w_i8_packed_4w_is_aligned_rows1_subgroup_packed,
+  packed_4w_i8_packed_4w_is_aligned_rows1_subgroup_packed_by_words,
   packed_4w_i8_packed_4w_is_aligned_rows2_shared_scalar,
+  packed_4w_i8_packed_4w_is_aligned_rows2_shared_scalar_by_words,
   packed_4w_i8_packed_4w_is_aligned_rows2_subgroup_packed,
+  packed_4w_i8_packed_4w_is_aligned_rows2_subgroup_packed_by_words,
   packed_4w_i8_packed_4w_is_aligned_rows4_shared_scalar,
+  packed_4w_i8_packed_4w_is_aligned_rows4_shared_scalar_by_words,
   packed_4w_i8_packed_4w_is_aligned_rows4_subgroup_packed,
+  packed_4w_i8_packed_4w_is_aligned_rows4_subgroup_packed_by_words,
   packed_4w_i8_packed_4w_is_aligned_rows8_shared_scalar,
+  packed_4w_i8_packed_4w_is_aligned_rows8_shared_scalar_by_words,
   packed_4w_i8_packed_4w_is_aligned_rows8_subgroup_packed,
+  packed_4w_i8_packed_4w_is_aligned_rows8_subgroup_packed_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_rows1_shared_scalar,
+  packed_4w_i8_packed_4w_not_is_aligned_rows1_shared_scalar_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_rows1_subgroup_packed,
+  packed_4w_i8_packed_4w_not_is_aligned_rows1_subgroup_packed_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_rows2_shared_scalar,
+  packed_4w_i8_packed_4w_not_is_aligned_rows2_shared_scalar_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_rows2_subgroup_packed,
+  packed_4w_i8_packed_4w_not_is_aligned_rows2_subgroup_packed_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_rows4_shared_scalar,
+  packed_4w_i8_packed_4w_not_is_aligned_rows4_shared_scalar_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_rows4_subgroup_packed,
+  packed_4w_i8_packed_4w_not_is_aligned_rows4_subgroup_packed_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_rows8_shared_scalar,
+  packed_4w_i8_packed_4w_not_is_aligned_rows8_shared_scalar_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_rows8_subgroup_packed,
+  packed_4w_i8_packed_4w_not_is_aligned_rows8_subgroup_packed_by_words,
   strided_f16_strided_is_aligned_rows1_shared_scalar,
   strided_f16_strided_is_aligned_rows1_subgroup_packed,
   strided_f16_strided_is_aligned_rows2_shared_scalar,
@@ -252,23 +281,39 @@ enum class Variant : uint16_t {
   strided_f32_strided_not_is_aligned_rows8_shared_scalar,
   strided_f32_strided_not_is_aligned_rows8_subgroup_packed,
   strided_i8_strided_is_aligned_rows1_shared_scalar,
+  strided_i8_strided_is_aligned_rows1_shared_scalar_by_words,
   strided_i8_strided_is_aligned_rows1_subgroup_packed,
+  strided_i8_strided_is_aligned_rows1_subgroup_packed_by_words,
   strided_i8_strided_is_aligned_rows2_shared_scalar,
+  strided_i8_strided_is_aligned_rows2_shared_scalar_by_words,
   strided_i8_strided_is_aligned_rows2_subgroup_packed,
+  strided_i8_strided_is_aligned_rows2_subgroup_packed_by_words,
   strided_i8_strided_is_aligned_rows4_shared_scalar,
+  strided_i8_strided_is_aligned_rows4_shared_scalar_by_words,
   strided_i8_strided_is_aligned_rows4_subgroup_packed,
+  strided_i8_strided_is_aligned_rows4_subgroup_packed_by_words,
   strided_i8_strided_is_aligned_rows8_shared_scalar,
+  strided_i8_strided_is_aligned_rows8_shared_scalar_by_words,
   strided_i8_strided_is_aligned_rows8_subgroup_packed,
+  strided_i8_strided_is_aligned_rows8_subgroup_packed_by_words,
   strided_i8_strided_not_is_aligned_rows1_shared_scalar,
+  strided_i8_strided_not_is_aligned_rows1_shared_scalar_by_words,
   strided_i8_strided_not_is_aligned_rows1_subgroup_packed,
+  strided_i8_strided_not_is_aligned_rows1_subgroup_packed_by_words,
   strided_i8_strided_not_is_aligned_rows2_shared_scalar,
+  strided_i8_strided_not_is_aligned_rows2_shared_scalar_by_words,
   strided_i8_strided_not_is_aligned_rows2_subgroup_packed,
+  strided_i8_strided_not_is_aligned_rows2_subgroup_packed_by_words,
   strided_i8_strided_not_is_aligned_rows4_shared_scalar,
+  strided_i8_strided_not_is_aligned_rows4_shared_scalar_by_words,
   strided_i8_strided_not_is_aligned_rows4_subgroup_packed,
+  strided_i8_strided_not_is_aligned_rows4_subgroup_packed_by_words,
   strided_i8_strided_not_is_aligned_rows8_shared_scalar,
+  strided_i8_strided_not_is_aligned_rows8_shared_scalar_by_words,
   strided_i8_strided_not_is_aligned_rows8_subgroup_packed,
+  strided_i8_strided_not_is_aligned_rows8_subgroup_packed_by_words,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::strided_i8_strided_not_is_aligned_rows8_subgroup_packed) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::strided_i8_strided_not_is_aligned_rows8_subgroup_packed_by_words) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

@@ -2,8 +2,7 @@
 #include "q8_linear_plain.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8_linear_plain {
 namespace {
@@ -46,6 +45,7 @@ enum class Name : uint16_t {
   output_dtype,
   output_layout,
   is_aligned,
+  storage_access,
   workgroup,
   m,
   n,
@@ -68,11 +68,17 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"output_dtype", table::kDTypes},
   {"output_layout", table::kLayouts},
   {"is_aligned", {}},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -83,10 +89,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::is_aligned: return parameters->is_aligned ? 1 : 0;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 5, kFields, scope);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -106,6 +113,26 @@ int first_failing(const SelectionScope& scope) {
   return table::first_false({
       rows_are_vectors || !parameters.is_aligned,
       Integer(problem.m) * ceil_div(Integer(problem.n), 4) <= 4294901760,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not output_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not output_dtype == i8", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = parameters.output_dtype == DType::i8;
+  const bool has_halves = parameters.output_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -151,7 +178,9 @@ constexpr std::string_view kFitNames[] = {
 constexpr double kFitValues[] = {8.83, 4, 13.3};
 
 struct Fit {
-  double product_ops, cpu_product_ops, products_per_us;
+  double product_ops;  // operations: for a product
+  double cpu_product_ops;  // operations: for a product on a CPU
+  double products_per_us;  // products / us: of one invocation, however few there are
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -162,14 +191,14 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  return Real(device.launch_us)
-      + max(choose(device.is_cpu, Real(fit.cpu_product_ops), Real(fit.product_ops)) * Integer(problem.m)
-      * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us)
+  const Real products_us = max(choose(device.is_cpu, Real(fit.cpu_product_ops), Real(fit.product_ops))
+      * Integer(problem.m) * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us)
       + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us),
       Integer(problem.k) / Real(fit.products_per_us));
+  return Real(device.launch_us) + products_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -205,12 +234,18 @@ constexpr InterfaceInfo binds_e5a96bfa = {
     .specialization = slots_f597f04b,
 };
 enum Interface : uint16_t {
+  uses_24fd7885,
   uses_6b797d6d,
+  uses_bf13069e,
+  uses_cbc24f1c,
   uses_ce8afc71,
   uses_cf2fd736,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_ccf19eca, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_24fd7885
   {&binds_ccf19eca, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_6b797d6d
+  {&binds_e5a96bfa, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_bf13069e
+  {&binds_ccf19eca, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_cbc24f1c
   {&binds_e5a96bfa, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_ce8afc71
   {&binds_e5a96bfa, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_cf2fd736
 };
@@ -220,21 +255,56 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_plain.packed_4h4w.f16.strided.is_aligned", {packed_4h4w, f16, strided, true}, uses_cf2fd736},
-    {"q8_linear_plain.packed_4h4w.f32.strided.is_aligned", {packed_4h4w, f32, strided, true}, uses_ce8afc71},
-    {"q8_linear_plain.packed_4h4w.i8.packed_4h4w.is_aligned", {packed_4h4w, i8, packed_4h4w, true}, uses_6b797d6d},
-    {"q8_linear_plain.packed_4w.f16.strided.is_aligned", {packed_4w, f16, strided, true}, uses_cf2fd736},
-    {"q8_linear_plain.packed_4w.f16.strided.not_is_aligned", {packed_4w, f16, strided, false}, uses_cf2fd736},
-    {"q8_linear_plain.packed_4w.f32.strided.is_aligned", {packed_4w, f32, strided, true}, uses_ce8afc71},
-    {"q8_linear_plain.packed_4w.f32.strided.not_is_aligned", {packed_4w, f32, strided, false}, uses_ce8afc71},
-    {"q8_linear_plain.packed_4w.i8.packed_4w.is_aligned", {packed_4w, i8, packed_4w, true}, uses_6b797d6d},
-    {"q8_linear_plain.packed_4w.i8.packed_4w.not_is_aligned", {packed_4w, i8, packed_4w, false}, uses_6b797d6d},
-    {"q8_linear_plain.strided.f16.strided.is_aligned", {strided, f16, strided, true}, uses_cf2fd736},
-    {"q8_linear_plain.strided.f16.strided.not_is_aligned", {strided, f16, strided, false}, uses_cf2fd736},
-    {"q8_linear_plain.strided.f32.strided.is_aligned", {strided, f32, strided, true}, uses_ce8afc71},
-    {"q8_linear_plain.strided.f32.strided.not_is_aligned", {strided, f32, strided, false}, uses_ce8afc71},
-    {"q8_linear_plain.strided.i8.strided.is_aligned", {strided, i8, strided, true}, uses_6b797d6d},
-    {"q8_linear_plain.strided.i8.strided.not_is_aligned", {strided, i8, strided, false}, uses_6b797d6d},
+    {"q8_linear_plain.packed_4h4w.f16.strided.is_aligned", {packed_4h4w, f16, strided, true, StorageAccess::native},
+        uses_cf2fd736},
+    {"q8_linear_plain.packed_4h4w.f16.strided.is_aligned.by_words",
+        {packed_4h4w, f16, strided, true, StorageAccess::by_words}, uses_bf13069e},
+    {"q8_linear_plain.packed_4h4w.f32.strided.is_aligned", {packed_4h4w, f32, strided, true, StorageAccess::native},
+        uses_ce8afc71},
+    {"q8_linear_plain.packed_4h4w.i8.packed_4h4w.is_aligned",
+        {packed_4h4w, i8, packed_4h4w, true, StorageAccess::native}, uses_6b797d6d},
+    {"q8_linear_plain.packed_4h4w.i8.packed_4h4w.is_aligned.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, StorageAccess::by_words}, uses_24fd7885},
+    {"q8_linear_plain.packed_4w.f16.strided.is_aligned", {packed_4w, f16, strided, true, StorageAccess::native},
+        uses_cf2fd736},
+    {"q8_linear_plain.packed_4w.f16.strided.is_aligned.by_words",
+        {packed_4w, f16, strided, true, StorageAccess::by_words}, uses_bf13069e},
+    {"q8_linear_plain.packed_4w.f16.strided.not_is_aligned", {packed_4w, f16, strided, false, StorageAccess::native},
+        uses_cf2fd736},
+    {"q8_linear_plain.packed_4w.f16.strided.not_is_aligned.by_words",
+        {packed_4w, f16, strided, false, StorageAccess::by_words}, uses_bf13069e},
+    {"q8_linear_plain.packed_4w.f32.strided.is_aligned", {packed_4w, f32, strided, true, StorageAccess::native},
+        uses_ce8afc71},
+    {"q8_linear_plain.packed_4w.f32.strided.not_is_aligned", {packed_4w, f32, strided, false, StorageAccess::native},
+        uses_ce8afc71},
+    {"q8_linear_plain.packed_4w.i8.packed_4w.is_aligned", {packed_4w, i8, packed_4w, true, StorageAccess::native},
+        uses_6b797d6d},
+    {"q8_linear_plain.packed_4w.i8.packed_4w.is_aligned.by_words",
+        {packed_4w, i8, packed_4w, true, StorageAccess::by_words}, uses_24fd7885},
+    {"q8_linear_plain.packed_4w.i8.packed_4w.not_is_aligned", {packed_4w, i8, packed_4w, false, StorageAccess::native},
+        uses_6b797d6d},
+    {"q8_linear_plain.packed_4w.i8.packed_4w.not_is_aligned.by_words",
+        {packed_4w, i8, packed_4w, false, StorageAccess::by_words}, uses_24fd7885},
+    {"q8_linear_plain.strided.f16.strided.is_aligned", {strided, f16, strided, true, StorageAccess::native},
+        uses_cf2fd736},
+    {"q8_linear_plain.strided.f16.strided.is_aligned.by_words", {strided, f16, strided, true, StorageAccess::by_words},
+        uses_bf13069e},
+    {"q8_linear_plain.strided.f16.strided.not_is_aligned", {strided, f16, strided, false, StorageAccess::native},
+        uses_cf2fd736},
+    {"q8_linear_plain.strided.f16.strided.not_is_aligned.by_words",
+        {strided, f16, strided, false, StorageAccess::by_words}, uses_bf13069e},
+    {"q8_linear_plain.strided.f32.strided.is_aligned", {strided, f32, strided, true, StorageAccess::native},
+        uses_ce8afc71},
+    {"q8_linear_plain.strided.f32.strided.not_is_aligned", {strided, f32, strided, false, StorageAccess::native},
+        uses_ce8afc71},
+    {"q8_linear_plain.strided.i8.strided.is_aligned", {strided, i8, strided, true, StorageAccess::native},
+        uses_6b797d6d},
+    {"q8_linear_plain.strided.i8.strided.is_aligned.by_words", {strided, i8, strided, true, StorageAccess::by_words},
+        uses_cbc24f1c},
+    {"q8_linear_plain.strided.i8.strided.not_is_aligned", {strided, i8, strided, false, StorageAccess::native},
+        uses_6b797d6d},
+    {"q8_linear_plain.strided.i8.strided.not_is_aligned.by_words",
+        {strided, i8, strided, false, StorageAccess::by_words}, uses_cbc24f1c},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -251,6 +321,7 @@ constinit const OperatorInfo op = {
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 6,
@@ -261,6 +332,7 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
     .cost = cost,
     .fit_names = kFitNames,

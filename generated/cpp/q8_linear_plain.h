@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
-#include "runtime/library/required.h"
+#include "qgen/kernels.h"
 #include "words.h"
 
 namespace qgen::generated::q8_linear_plain {
@@ -76,12 +75,18 @@ struct Problem {
   using Operands = q8_linear_plain::Operands<T>;
 };
 
+enum class StorageAccess : uint8_t {
+  native,
+  by_words,
+};
+
 // What tells one module from another.
 struct Parameters {
   Layout input_layout;
   DType output_dtype;
   Layout output_layout;
   bool is_aligned;
+  StorageAccess storage_access;
 };
 
 // Chosen when a pipeline is made.
@@ -133,22 +138,32 @@ static_assert(sizeof(PushConstants) == 72);
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
   packed_4h4w_f16_strided_is_aligned,
+  packed_4h4w_f16_strided_is_aligned_by_words,
   packed_4h4w_f32_strided_is_aligned,
   packed_4h4w_i8_packed_4h4w_is_aligned,
+  packed_4h4w_i8_packed_4h4w_is_aligned_by_words,
   packed_4w_f16_strided_is_aligned,
+  packed_4w_f16_strided_is_aligned_by_words,
   packed_4w_f16_strided_not_is_aligned,
+  packed_4w_f16_strided_not_is_aligned_by_words,
   packed_4w_f32_strided_is_aligned,
   packed_4w_f32_strided_not_is_aligned,
   packed_4w_i8_packed_4w_is_aligned,
+  packed_4w_i8_packed_4w_is_aligned_by_words,
   packed_4w_i8_packed_4w_not_is_aligned,
+  packed_4w_i8_packed_4w_not_is_aligned_by_words,
   strided_f16_strided_is_aligned,
+  strided_f16_strided_is_aligned_by_words,
   strided_f16_strided_not_is_aligned,
+  strided_f16_strided_not_is_aligned_by_words,
   strided_f32_strided_is_aligned,
   strided_f32_strided_not_is_aligned,
   strided_i8_strided_is_aligned,
+  strided_i8_strided_is_aligned_by_words,
   strided_i8_strided_not_is_aligned,
+  strided_i8_strided_not_is_aligned_by_words,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::strided_i8_strided_not_is_aligned) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::strided_i8_strided_not_is_aligned_by_words) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

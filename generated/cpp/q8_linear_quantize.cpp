@@ -2,8 +2,7 @@
 #include "q8_linear_quantize.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8_linear_quantize {
 namespace {
@@ -23,6 +22,7 @@ constexpr FieldInfo kFields[] = {
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
   input_dtype,
+  storage_access,
   workgroup,
   m,
   k,
@@ -31,8 +31,14 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -40,10 +46,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 2, kFields, scope);
+  return table::value_behind_own(name - 3, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -60,6 +67,25 @@ int first_failing_device(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return table::first_false({
       Integer(specialization.workgroup) == 256 || Integer(device.max_workgroup_invocations) < 256,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not input_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -92,7 +118,7 @@ Real cost(const SelectionScope& scope) {
       / Real(device.bytes_per_us);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -106,22 +132,25 @@ constexpr InterfaceInfo binds_bbcb81ab = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_43f171c5,
+  uses_5e4eb744,
   uses_e5cb3d4e,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_bbcb81ab, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_43f171c5
-  {&binds_bbcb81ab, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_e5cb3d4e
+  {&binds_bbcb81ab, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_43f171c5
+  {&binds_bbcb81ab, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_5e4eb744
+  {&binds_bbcb81ab, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_e5cb3d4e
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_quantize.f16", {f16}, uses_e5cb3d4e},
-    {"q8_linear_quantize.f32", {f32}, uses_43f171c5},
+    {"q8_linear_quantize.f16", {f16, StorageAccess::native}, uses_e5cb3d4e},
+    {"q8_linear_quantize.f16.by_words", {f16, StorageAccess::by_words}, uses_5e4eb744},
+    {"q8_linear_quantize.f32", {f32, StorageAccess::native}, uses_43f171c5},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -131,13 +160,14 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "q8_linear_quantize",
-    .summary = "reals to the int8 input of a linear layer",
+    .summary = "quantizes the input of a linear layer to int8",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -146,6 +176,7 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
     .cost = cost,
 };

@@ -2,8 +2,7 @@
 #include "q8_linear_tile.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8_linear_tile {
 namespace {
@@ -53,6 +52,7 @@ enum class Name : uint16_t {
   staging,
   dot,
   step,
+  storage_access,
   group_m,
   group_n,
   group_workgroup,
@@ -89,6 +89,11 @@ constexpr std::string_view kDotWords[] = {
   "scalar",
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"output_dtype", table::kDTypes},
@@ -99,6 +104,7 @@ constexpr auto kNames = table::names<kFields>({
   {"staging", kStagingWords},
   {"dot", kDotWords},
   {"step", {}},
+  {"storage_access", kStorageAccessWords},
   {"group.m", {}},
   {"group.n", {}},
   {"group.workgroup", {}},
@@ -116,12 +122,13 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::staging: return table::word(parameters->staging);
     case Name::dot: return table::word(parameters->dot);
     case Name::step: return parameters->step;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::group_m: return scope.specialization[0];
     case Name::group_n: return scope.specialization[1];
     case Name::group_workgroup: return scope.specialization[2];
     default: break;
   }
-  return table::value_behind_own(name - 12, kFields, scope);
+  return table::value_behind_own(name - 13, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -153,6 +160,25 @@ int first_failing_device(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return table::first_false({
       !device.is_cpu || Integer(specialization.group_workgroup) == 32,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not output_dtype == i8", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = parameters.output_dtype == DType::i8;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -201,70 +227,60 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "q8_linear_tile.begin_us", "q8_linear_tile.output_ops", "q8_linear_tile.shared_step_us",
+  "q8_linear_tile.begin_us", "q8_linear_tile.epilogue_ops", "q8_linear_tile.shared_step_us",
   "q8_linear_tile.global_step_us", "q8_linear_tile.packed_ops", "q8_linear_tile.unpacked_ops",
-  "q8_linear_tile.cache_speed", "q8_linear_tile.cpu_shared_ops", "q8_linear_tile.cpu_direct_ops",
+  "q8_linear_tile.cache_speedup", "q8_linear_tile.cpu_shared_ops", "q8_linear_tile.cpu_direct_ops",
   "q8_linear_tile.real_us",
 };
 constexpr double kFitValues[] = {1.25, 83, 0.015, 0.06, 1.3, 7, 8, 123, 30, 0.14};
 
 struct Fit {
-  double begin_us, output_ops, shared_step_us, global_step_us, packed_ops, unpacked_ops, cache_speed, cpu_shared_ops,
-    cpu_direct_ops, real_us;
+  double begin_us;  // us: before the first tile
+  double epilogue_ops;  // operations: of the epilogue for an output
+  double shared_step_us;  // us: the shortest step of k through shared memory
+  double global_step_us;  // us: the shortest step of k from memory
+  double packed_ops;  // operations: int8, for a product by packed dot products
+  double unpacked_ops;  // operations: f32, for a product without them
+  double cache_speedup;  // factor: bandwidth of the caches that tiles are fetched from, relative to memory
+  double cpu_shared_ops;  // operations: of a CPU for each step of an invocation through shared memory
+  double cpu_direct_ops;  // operations: of a CPU for each step of an invocation without it
+  double real_us;  // us: for each real that an invocation stores
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer term2;
-  Real term3;
-  Integer term4;
-  Real term5;
-  Real term6;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
+  const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
+      * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
   const Real cpu_ops = choose(device.is_cpu,
       choose(parameters.staging == Staging::shared, Real(fit.cpu_shared_ops), Real(fit.cpu_direct_ops)), 0);
-  return {.term1 = Integer(specialization.group_m) * Integer(parameters.tile_m),
-      .term2 = Integer(specialization.group_n) * Integer(parameters.tile_n) / 4,
-      .term3 = Real(device.launch_us) + Real(fit.begin_us)
-      + choose(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16,
-      Real(fit.real_us) * Integer(parameters.tile_m) * Integer(parameters.tile_n), Real(0.0)),
-      .term4 = Integer(bytes(parameters.output_dtype)),
-      .term5 = Real(fit.output_ops) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
-      * Integer(parameters.tile_m) * Integer(parameters.tile_n) / Real(device.f32_ops_per_us),
-      .term6 = max(choose(parameters.staging == Staging::shared, Real(fit.shared_step_us), Real(fit.global_step_us)),
+  const Real tiles_us = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
+      * (Real(fit.epilogue_ops) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
+      * Integer(parameters.tile_m) * Integer(parameters.tile_n) / Real(device.f32_ops_per_us)
+      + Integer(problem.slice_k)
+      * max(choose(parameters.staging == Staging::shared, Real(fit.shared_step_us), Real(fit.global_step_us)),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops) / Real(device.int8_ops_per_us),
       Real(fit.unpacked_ops) / Real(device.f32_ops_per_us)) + cpu_ops / Real(device.int8_ops_per_us),
       (Integer(parameters.tile_m) + Integer(parameters.tile_n))
-      / (Real(fit.cache_speed) * Real(device.bytes_per_us))))};
+      / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))));
+  return Real(device.launch_us) + Real(fit.begin_us)
+      + choose(parameters.output_dtype == DType::f32 || parameters.output_dtype == DType::f16,
+      Real(fit.real_us) * Integer(parameters.tile_m) * Integer(parameters.tile_n), Real(0.0))
+      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
+      + Integer(problem.m) * Integer(problem.n) * Integer(problem.slices) * Integer(bytes(parameters.output_dtype))
+      / Real(device.bytes_per_us) + tiles_us;
 }
 
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Integer problem_term1 = ceil_div(Integer(problem.n), 4);
-  const Real problem_term2 = Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
-  const Integer problem_term3 = Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
-  for (const CostTerms& kernel : kernels) {
-    const Integer tiles = ceil_div(Integer(problem.m), kernel.term1) * ceil_div(problem_term1, kernel.term2);
-    *to++ = kernel.term3 + problem_term2 + problem_term3 * kernel.term4 / Real(device.bytes_per_us)
-        + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
-        * (kernel.term5 + Integer(problem.slice_k) * kernel.term6);
-  }
-}
-
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_b9f8727a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -297,8 +313,9 @@ constexpr InterfaceInfo binds_51226dd8 = {
     .specialization = slots_3522eecc,
 };
 constexpr uint32_t shared_bytes_259350c1[] = {2624, 3200, 5248, 6400};
+constexpr FeatureMask needs_a07ff719 = bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product);
 constexpr uint32_t shared_bytes_a6a2dd29[] = {3200, 4352, 6400, 8704};
-constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -315,12 +332,18 @@ constexpr InterfaceInfo binds_a62fae60 = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_3522eecc,
 };
+constexpr FeatureMask needs_2781199c = bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product);
 enum Interface : uint16_t {
   uses_0427aabc,
   uses_07e2abbd,
   uses_0c484684,
   uses_0e077d20,
   uses_172bd3ae,
+  uses_2b582a81,
+  uses_336f6c49,
+  uses_3bdcb021,
+  uses_42aee5aa,
+  uses_48a29f3f,
   uses_4ba65710,
   uses_5c014d4c,
   uses_5c91270b,
@@ -328,33 +351,48 @@ enum Interface : uint16_t {
   uses_70280a11,
   uses_735bad12,
   uses_7e0f5b00,
+  uses_8110c083,
+  uses_847f5bf8,
   uses_9617df3e,
   uses_9b8ad8fb,
   uses_b079a581,
+  uses_b2e3046f,
   uses_b9c6efa8,
+  uses_c1504d7f,
   uses_d2c12045,
+  uses_fa557fe9,
   uses_fb1b4b1d,
   uses_fc493597,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_57c349fe, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_0427aabc
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_07e2abbd
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_0c484684
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::integer_dot_product)},  // uses_0e077d20
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1, needs_a07ff719},  // uses_07e2abbd
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_a6a2dd29, needs_a07ff719},  // uses_0c484684
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_0e077d20
   {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_172bd3ae
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_2b582a81
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_336f6c49
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_3bdcb021
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_42aee5aa
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_48a29f3f
   {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_4ba65710
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_5c014d4c
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_bb241055, needs_a07ff719},  // uses_5c014d4c
   {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_5c91270b
   {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit)},  // uses_655522e1
   {&binds_57c349fe, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_70280a11
-  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_735bad12
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_7e0f5b00
+  {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_0f5e1119, needs_a07ff719},  // uses_735bad12
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_0f5e1119, needs_2781199c},  // uses_7e0f5b00
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_8110c083
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_847f5bf8
   {&binds_57c349fe, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_9617df3e
   {&binds_57c349fe, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_9b8ad8fb
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_b079a581
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1, needs_2781199c},  // uses_b079a581
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_b2e3046f
   {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_b9c6efa8
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_d2c12045
-  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_fb1b4b1d
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_bb241055, bit(Feature::integer_dot_product)},  // uses_c1504d7f
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_bb241055, needs_2781199c},  // uses_d2c12045
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_fa557fe9
+  {&binds_a62fae60, workgroup_c0dc2270, shared_bytes_a6a2dd29, needs_2781199c},  // uses_fb1b4b1d
   {&binds_51226dd8, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit)},  // uses_fc493597
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -363,104 +401,304 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_735bad12},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_07e2abbd},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_fc493597},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_0c484684},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_0e077d20},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_4ba65710},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_0e077d20},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_172bd3ae},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b9c6efa8},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_5c91270b},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_d2c12045},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_7e0f5b00},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_d2c12045},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_b079a581},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_655522e1},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_fb1b4b1d},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_735bad12},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_07e2abbd},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_fc493597},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_0c484684},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_735bad12},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_07e2abbd},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_fc493597},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_0c484684},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_0e077d20},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_4ba65710},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_0e077d20},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.shared.packed.step32", {packed_4w, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_172bd3ae},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4w, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b9c6efa8},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m8n8.shared.packed.step32", {packed_4w, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_5c91270b},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, f32, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_0e077d20},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, f32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_4ba65710},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, f32, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_0e077d20},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, f32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_172bd3ae},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, f32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b9c6efa8},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, f32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_5c91270b},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.direct.packed.step32", {packed_4w, i8, packed_4w, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_d2c12045},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.shared.packed.step32", {packed_4w, i8, packed_4w, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_7e0f5b00},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.direct.packed.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_d2c12045},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.packed.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_b079a581},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.scalar.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_655522e1},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m8n8.shared.packed.step32", {packed_4w, i8, packed_4w, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_fb1b4b1d},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, i8, packed_4w, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_d2c12045},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, i8, packed_4w, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_7e0f5b00},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_d2c12045},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_b079a581},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_655522e1},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, i8, packed_4w, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_fb1b4b1d},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_735bad12},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_07e2abbd},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_fc493597},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_0c484684},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_735bad12},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_5c014d4c},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_07e2abbd},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_fc493597},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_0c484684},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.direct.packed.step32", {strided, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_0e077d20},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.shared.packed.step32", {strided, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_4ba65710},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.direct.packed.step32", {strided, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_0e077d20},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.shared.packed.step32", {strided, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_172bd3ae},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.shared.scalar.step32", {strided, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b9c6efa8},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m8n8.shared.packed.step32", {strided, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_5c91270b},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, f32, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_0e077d20},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, f32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_4ba65710},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, f32, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_0e077d20},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, f32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_172bd3ae},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, f32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b9c6efa8},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, f32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_5c91270b},
-    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n4.shared.packed.step32", {strided, i32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_0427aabc},
-    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n8.shared.packed.step32", {strided, i32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_9b8ad8fb},
-    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n8.shared.scalar.step32", {strided, i32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_70280a11},
-    {"q8_linear_tile.strided.i32.strided.is_aligned.m8n8.shared.packed.step32", {strided, i32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_9617df3e},
-    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, i32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_0427aabc},
-    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, i32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_9b8ad8fb},
-    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, i32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_70280a11},
-    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, i32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_9617df3e},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.direct.packed.step32", {strided, i8, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_d2c12045},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.shared.packed.step32", {strided, i8, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_7e0f5b00},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.direct.packed.step32", {strided, i8, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_d2c12045},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.packed.step32", {strided, i8, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_b079a581},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.scalar.step32", {strided, i8, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_655522e1},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m8n8.shared.packed.step32", {strided, i8, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_fb1b4b1d},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, i8, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_d2c12045},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, i8, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_7e0f5b00},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, i8, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_d2c12045},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, i8, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_b079a581},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, i8, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_655522e1},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, i8, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_fb1b4b1d},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.direct.packed.step32",
+        {packed_4h4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_5c014d4c},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.shared.packed.step32",
+        {packed_4h4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_735bad12},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.direct.packed.step32",
+        {packed_4h4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_5c014d4c},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.packed.step32",
+        {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_07e2abbd},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.scalar.step32",
+        {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_fc493597},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m8n8.shared.packed.step32",
+        {packed_4h4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_0c484684},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.direct.packed.step32",
+        {packed_4h4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_0e077d20},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.shared.packed.step32",
+        {packed_4h4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_4ba65710},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.direct.packed.step32",
+        {packed_4h4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_0e077d20},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.shared.packed.step32",
+        {packed_4h4w, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_172bd3ae},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.shared.scalar.step32",
+        {packed_4h4w, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_b9c6efa8},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m8n8.shared.packed.step32",
+        {packed_4h4w, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_5c91270b},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.direct.packed.step32",
+        {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_d2c12045},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.direct.packed.step32.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::by_words},
+        uses_c1504d7f},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.shared.packed.step32",
+        {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_7e0f5b00},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.shared.packed.step32.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_847f5bf8},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.direct.packed.step32",
+        {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_d2c12045},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.direct.packed.step32.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::by_words},
+        uses_c1504d7f},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.packed.step32",
+        {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_b079a581},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.packed.step32.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_3bdcb021},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.scalar.step32",
+        {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_655522e1},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.scalar.step32.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::by_words},
+        uses_fa557fe9},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m8n8.shared.packed.step32",
+        {packed_4h4w, i8, packed_4h4w, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_fb1b4b1d},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m8n8.shared.packed.step32.by_words",
+        {packed_4h4w, i8, packed_4h4w, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_2b582a81},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.direct.packed.step32",
+        {packed_4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_5c014d4c},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.shared.packed.step32",
+        {packed_4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_735bad12},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.direct.packed.step32",
+        {packed_4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_5c014d4c},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.packed.step32",
+        {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_07e2abbd},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.scalar.step32",
+        {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_fc493597},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m8n8.shared.packed.step32",
+        {packed_4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_0c484684},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.direct.packed.step32",
+        {packed_4w, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_5c014d4c},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.shared.packed.step32",
+        {packed_4w, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_735bad12},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.direct.packed.step32",
+        {packed_4w, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_5c014d4c},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.packed.step32",
+        {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_07e2abbd},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.scalar.step32",
+        {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_fc493597},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m8n8.shared.packed.step32",
+        {packed_4w, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_0c484684},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.direct.packed.step32",
+        {packed_4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_0e077d20},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.shared.packed.step32",
+        {packed_4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_4ba65710},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.direct.packed.step32",
+        {packed_4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_0e077d20},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.shared.packed.step32",
+        {packed_4w, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_172bd3ae},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.shared.scalar.step32",
+        {packed_4w, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_b9c6efa8},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m8n8.shared.packed.step32",
+        {packed_4w, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_5c91270b},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n4.direct.packed.step32",
+        {packed_4w, f32, strided, false, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_0e077d20},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n4.shared.packed.step32",
+        {packed_4w, f32, strided, false, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_4ba65710},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.direct.packed.step32",
+        {packed_4w, f32, strided, false, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_0e077d20},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.shared.packed.step32",
+        {packed_4w, f32, strided, false, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_172bd3ae},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.shared.scalar.step32",
+        {packed_4w, f32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_b9c6efa8},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m8n8.shared.packed.step32",
+        {packed_4w, f32, strided, false, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_5c91270b},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.direct.packed.step32",
+        {packed_4w, i8, packed_4w, true, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_d2c12045},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.direct.packed.step32.by_words",
+        {packed_4w, i8, packed_4w, true, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::by_words},
+        uses_c1504d7f},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.shared.packed.step32",
+        {packed_4w, i8, packed_4w, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_7e0f5b00},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.shared.packed.step32.by_words",
+        {packed_4w, i8, packed_4w, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_847f5bf8},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.direct.packed.step32",
+        {packed_4w, i8, packed_4w, true, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_d2c12045},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.direct.packed.step32.by_words",
+        {packed_4w, i8, packed_4w, true, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::by_words},
+        uses_c1504d7f},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.packed.step32",
+        {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_b079a581},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.packed.step32.by_words",
+        {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_3bdcb021},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.scalar.step32",
+        {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_655522e1},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.scalar.step32.by_words",
+        {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::by_words},
+        uses_fa557fe9},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m8n8.shared.packed.step32",
+        {packed_4w, i8, packed_4w, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_fb1b4b1d},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m8n8.shared.packed.step32.by_words",
+        {packed_4w, i8, packed_4w, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_2b582a81},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.direct.packed.step32",
+        {packed_4w, i8, packed_4w, false, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_d2c12045},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.direct.packed.step32.by_words",
+        {packed_4w, i8, packed_4w, false, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::by_words},
+        uses_c1504d7f},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.shared.packed.step32",
+        {packed_4w, i8, packed_4w, false, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_7e0f5b00},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.shared.packed.step32.by_words",
+        {packed_4w, i8, packed_4w, false, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_847f5bf8},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.direct.packed.step32",
+        {packed_4w, i8, packed_4w, false, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native},
+        uses_d2c12045},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.direct.packed.step32.by_words",
+        {packed_4w, i8, packed_4w, false, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::by_words},
+        uses_c1504d7f},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.packed.step32",
+        {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_b079a581},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.packed.step32.by_words",
+        {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_3bdcb021},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.scalar.step32",
+        {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native},
+        uses_655522e1},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.scalar.step32.by_words",
+        {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::by_words},
+        uses_fa557fe9},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m8n8.shared.packed.step32",
+        {packed_4w, i8, packed_4w, false, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native},
+        uses_fb1b4b1d},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m8n8.shared.packed.step32.by_words",
+        {packed_4w, i8, packed_4w, false, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words},
+        uses_2b582a81},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.direct.packed.step32",
+        {strided, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_5c014d4c},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.shared.packed.step32",
+        {strided, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_735bad12},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.direct.packed.step32",
+        {strided, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_5c014d4c},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.packed.step32",
+        {strided, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_07e2abbd},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.scalar.step32",
+        {strided, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_fc493597},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m8n8.shared.packed.step32",
+        {strided, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_0c484684},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.direct.packed.step32",
+        {strided, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_5c014d4c},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.shared.packed.step32",
+        {strided, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_735bad12},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.direct.packed.step32",
+        {strided, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_5c014d4c},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.packed.step32",
+        {strided, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_07e2abbd},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.scalar.step32",
+        {strided, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_fc493597},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m8n8.shared.packed.step32",
+        {strided, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_0c484684},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.direct.packed.step32",
+        {strided, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_0e077d20},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.shared.packed.step32",
+        {strided, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_4ba65710},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.direct.packed.step32",
+        {strided, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_0e077d20},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.shared.packed.step32",
+        {strided, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_172bd3ae},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.shared.scalar.step32",
+        {strided, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_b9c6efa8},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m8n8.shared.packed.step32",
+        {strided, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_5c91270b},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n4.direct.packed.step32",
+        {strided, f32, strided, false, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_0e077d20},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n4.shared.packed.step32",
+        {strided, f32, strided, false, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_4ba65710},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.direct.packed.step32",
+        {strided, f32, strided, false, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_0e077d20},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.shared.packed.step32",
+        {strided, f32, strided, false, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_172bd3ae},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.shared.scalar.step32",
+        {strided, f32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_b9c6efa8},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m8n8.shared.packed.step32",
+        {strided, f32, strided, false, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_5c91270b},
+    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n4.shared.packed.step32",
+        {strided, i32, strided, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_0427aabc},
+    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n8.shared.packed.step32",
+        {strided, i32, strided, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_9b8ad8fb},
+    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n8.shared.scalar.step32",
+        {strided, i32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_70280a11},
+    {"q8_linear_tile.strided.i32.strided.is_aligned.m8n8.shared.packed.step32",
+        {strided, i32, strided, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_9617df3e},
+    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n4.shared.packed.step32",
+        {strided, i32, strided, false, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_0427aabc},
+    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n8.shared.packed.step32",
+        {strided, i32, strided, false, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_9b8ad8fb},
+    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n8.shared.scalar.step32",
+        {strided, i32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_70280a11},
+    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m8n8.shared.packed.step32",
+        {strided, i32, strided, false, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_9617df3e},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.direct.packed.step32",
+        {strided, i8, strided, true, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_d2c12045},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.direct.packed.step32.by_words",
+        {strided, i8, strided, true, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::by_words}, uses_8110c083},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.shared.packed.step32",
+        {strided, i8, strided, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_7e0f5b00},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.shared.packed.step32.by_words",
+        {strided, i8, strided, true, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::by_words}, uses_b2e3046f},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.direct.packed.step32",
+        {strided, i8, strided, true, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_d2c12045},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.direct.packed.step32.by_words",
+        {strided, i8, strided, true, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::by_words}, uses_8110c083},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.packed.step32",
+        {strided, i8, strided, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_b079a581},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.packed.step32.by_words",
+        {strided, i8, strided, true, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words}, uses_48a29f3f},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.scalar.step32",
+        {strided, i8, strided, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_655522e1},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.scalar.step32.by_words",
+        {strided, i8, strided, true, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::by_words}, uses_42aee5aa},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m8n8.shared.packed.step32",
+        {strided, i8, strided, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_fb1b4b1d},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m8n8.shared.packed.step32.by_words",
+        {strided, i8, strided, true, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words}, uses_336f6c49},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.direct.packed.step32",
+        {strided, i8, strided, false, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_d2c12045},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.direct.packed.step32.by_words",
+        {strided, i8, strided, false, 4, 4, Staging::direct, Dot::packed, 32, StorageAccess::by_words}, uses_8110c083},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.shared.packed.step32",
+        {strided, i8, strided, false, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_7e0f5b00},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.shared.packed.step32.by_words",
+        {strided, i8, strided, false, 4, 4, Staging::shared, Dot::packed, 32, StorageAccess::by_words}, uses_b2e3046f},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.direct.packed.step32",
+        {strided, i8, strided, false, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::native}, uses_d2c12045},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.direct.packed.step32.by_words",
+        {strided, i8, strided, false, 4, 8, Staging::direct, Dot::packed, 32, StorageAccess::by_words}, uses_8110c083},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.packed.step32",
+        {strided, i8, strided, false, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_b079a581},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.packed.step32.by_words",
+        {strided, i8, strided, false, 4, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words}, uses_48a29f3f},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.scalar.step32",
+        {strided, i8, strided, false, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::native}, uses_655522e1},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.scalar.step32.by_words",
+        {strided, i8, strided, false, 4, 8, Staging::shared, Dot::scalar, 32, StorageAccess::by_words}, uses_42aee5aa},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m8n8.shared.packed.step32",
+        {strided, i8, strided, false, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::native}, uses_fb1b4b1d},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m8n8.shared.packed.step32.by_words",
+        {strided, i8, strided, false, 8, 8, Staging::shared, Dot::packed, 32, StorageAccess::by_words}, uses_336f6c49},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -478,6 +716,7 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .conditions = kConditions,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 6,
@@ -488,11 +727,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::q8_linear_tile

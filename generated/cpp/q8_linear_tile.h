@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
-#include "runtime/library/required.h"
+#include "qgen/kernels.h"
 #include "words.h"
 
 namespace qgen::generated::q8_linear_tile {
@@ -88,6 +87,11 @@ enum class Dot : uint8_t {
   scalar,
 };
 
+enum class StorageAccess : uint8_t {
+  native,
+  by_words,
+};
+
 // What tells one module from another.
 struct Parameters {
   Layout input_layout;
@@ -99,6 +103,7 @@ struct Parameters {
   Staging staging;
   Dot dot;
   uint32_t step;
+  StorageAccess storage_access;
 };
 
 // Chosen when a pipeline is made.
@@ -168,11 +173,17 @@ enum class Variant : uint16_t {
   packed_4h4w_f32_strided_is_aligned_m4n8_shared_scalar_step32,
   packed_4h4w_f32_strided_is_aligned_m8n8_shared_packed_step32,
   packed_4h4w_i8_packed_4h4w_is_aligned_m4n4_direct_packed_step32,
+  packed_4h4w_i8_packed_4h4w_is_aligned_m4n4_direct_packed_step32_by_words,
   packed_4h4w_i8_packed_4h4w_is_aligned_m4n4_shared_packed_step32,
+  packed_4h4w_i8_packed_4h4w_is_aligned_m4n4_shared_packed_step32_by_words,
   packed_4h4w_i8_packed_4h4w_is_aligned_m4n8_direct_packed_step32,
+  packed_4h4w_i8_packed_4h4w_is_aligned_m4n8_direct_packed_step32_by_words,
   packed_4h4w_i8_packed_4h4w_is_aligned_m4n8_shared_packed_step32,
+  packed_4h4w_i8_packed_4h4w_is_aligned_m4n8_shared_packed_step32_by_words,
   packed_4h4w_i8_packed_4h4w_is_aligned_m4n8_shared_scalar_step32,
+  packed_4h4w_i8_packed_4h4w_is_aligned_m4n8_shared_scalar_step32_by_words,
   packed_4h4w_i8_packed_4h4w_is_aligned_m8n8_shared_packed_step32,
+  packed_4h4w_i8_packed_4h4w_is_aligned_m8n8_shared_packed_step32_by_words,
   packed_4w_f16_strided_is_aligned_m4n4_direct_packed_step32,
   packed_4w_f16_strided_is_aligned_m4n4_shared_packed_step32,
   packed_4w_f16_strided_is_aligned_m4n8_direct_packed_step32,
@@ -198,17 +209,29 @@ enum class Variant : uint16_t {
   packed_4w_f32_strided_not_is_aligned_m4n8_shared_scalar_step32,
   packed_4w_f32_strided_not_is_aligned_m8n8_shared_packed_step32,
   packed_4w_i8_packed_4w_is_aligned_m4n4_direct_packed_step32,
+  packed_4w_i8_packed_4w_is_aligned_m4n4_direct_packed_step32_by_words,
   packed_4w_i8_packed_4w_is_aligned_m4n4_shared_packed_step32,
+  packed_4w_i8_packed_4w_is_aligned_m4n4_shared_packed_step32_by_words,
   packed_4w_i8_packed_4w_is_aligned_m4n8_direct_packed_step32,
+  packed_4w_i8_packed_4w_is_aligned_m4n8_direct_packed_step32_by_words,
   packed_4w_i8_packed_4w_is_aligned_m4n8_shared_packed_step32,
+  packed_4w_i8_packed_4w_is_aligned_m4n8_shared_packed_step32_by_words,
   packed_4w_i8_packed_4w_is_aligned_m4n8_shared_scalar_step32,
+  packed_4w_i8_packed_4w_is_aligned_m4n8_shared_scalar_step32_by_words,
   packed_4w_i8_packed_4w_is_aligned_m8n8_shared_packed_step32,
+  packed_4w_i8_packed_4w_is_aligned_m8n8_shared_packed_step32_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_m4n4_direct_packed_step32,
+  packed_4w_i8_packed_4w_not_is_aligned_m4n4_direct_packed_step32_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_m4n4_shared_packed_step32,
+  packed_4w_i8_packed_4w_not_is_aligned_m4n4_shared_packed_step32_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_m4n8_direct_packed_step32,
+  packed_4w_i8_packed_4w_not_is_aligned_m4n8_direct_packed_step32_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_m4n8_shared_packed_step32,
+  packed_4w_i8_packed_4w_not_is_aligned_m4n8_shared_packed_step32_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_m4n8_shared_scalar_step32,
+  packed_4w_i8_packed_4w_not_is_aligned_m4n8_shared_scalar_step32_by_words,
   packed_4w_i8_packed_4w_not_is_aligned_m8n8_shared_packed_step32,
+  packed_4w_i8_packed_4w_not_is_aligned_m8n8_shared_packed_step32_by_words,
   strided_f16_strided_is_aligned_m4n4_direct_packed_step32,
   strided_f16_strided_is_aligned_m4n4_shared_packed_step32,
   strided_f16_strided_is_aligned_m4n8_direct_packed_step32,
@@ -242,19 +265,31 @@ enum class Variant : uint16_t {
   strided_i32_strided_not_is_aligned_m4n8_shared_scalar_step32,
   strided_i32_strided_not_is_aligned_m8n8_shared_packed_step32,
   strided_i8_strided_is_aligned_m4n4_direct_packed_step32,
+  strided_i8_strided_is_aligned_m4n4_direct_packed_step32_by_words,
   strided_i8_strided_is_aligned_m4n4_shared_packed_step32,
+  strided_i8_strided_is_aligned_m4n4_shared_packed_step32_by_words,
   strided_i8_strided_is_aligned_m4n8_direct_packed_step32,
+  strided_i8_strided_is_aligned_m4n8_direct_packed_step32_by_words,
   strided_i8_strided_is_aligned_m4n8_shared_packed_step32,
+  strided_i8_strided_is_aligned_m4n8_shared_packed_step32_by_words,
   strided_i8_strided_is_aligned_m4n8_shared_scalar_step32,
+  strided_i8_strided_is_aligned_m4n8_shared_scalar_step32_by_words,
   strided_i8_strided_is_aligned_m8n8_shared_packed_step32,
+  strided_i8_strided_is_aligned_m8n8_shared_packed_step32_by_words,
   strided_i8_strided_not_is_aligned_m4n4_direct_packed_step32,
+  strided_i8_strided_not_is_aligned_m4n4_direct_packed_step32_by_words,
   strided_i8_strided_not_is_aligned_m4n4_shared_packed_step32,
+  strided_i8_strided_not_is_aligned_m4n4_shared_packed_step32_by_words,
   strided_i8_strided_not_is_aligned_m4n8_direct_packed_step32,
+  strided_i8_strided_not_is_aligned_m4n8_direct_packed_step32_by_words,
   strided_i8_strided_not_is_aligned_m4n8_shared_packed_step32,
+  strided_i8_strided_not_is_aligned_m4n8_shared_packed_step32_by_words,
   strided_i8_strided_not_is_aligned_m4n8_shared_scalar_step32,
+  strided_i8_strided_not_is_aligned_m4n8_shared_scalar_step32_by_words,
   strided_i8_strided_not_is_aligned_m8n8_shared_packed_step32,
+  strided_i8_strided_not_is_aligned_m8n8_shared_packed_step32_by_words,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::strided_i8_strided_not_is_aligned_m8n8_shared_packed_step32) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::strided_i8_strided_not_is_aligned_m8n8_shared_packed_step32_by_words) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

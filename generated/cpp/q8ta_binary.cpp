@@ -2,9 +2,7 @@
 #include "q8ta_binary.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::q8ta_binary {
@@ -51,6 +49,7 @@ enum class Name : uint16_t {
   other_layout,
   output_layout,
   flat,
+  storage_access,
   workgroup,
   axes,
   boxes,
@@ -70,11 +69,17 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"other_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
   {"flat", {}},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -85,10 +90,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::other_layout: return table::word(parameters->other_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::flat: return parameters->flat;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 5, kFields, scope);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -104,6 +110,26 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(parameters.flat) == 0 || Integer(problem.flat_blocks) > 0,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not (flat == 0 and output_layout == strided)", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = Integer(parameters.flat) == 0 && parameters.output_layout == Layout::strided;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -138,35 +164,21 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer flat;
-  Real term2;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.term1 = 1 - Integer(parameters.flat), .flat = parameters.flat,
-      .term2 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    const Integer invocations = kernel.term1 * Integer(problem.boxes) * 64
-        + Integer(kernel.flat) * Integer(problem.flat_blocks);
-    const Real bytes_moved = kernel.term1 * Integer(problem.boxes) * 1024 * Real(1.25)
-        + Integer(kernel.flat) * Integer(problem.flat_blocks) * 16;
-    const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / problem_term1 + kernel.term2;
-    *to++ = Real(device.launch_us) + 3 * bytes_moved / Real(device.bytes_per_us) + launching;
-  }
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.flat_blocks);
+  const Real bytes_moved = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 1024 * Real(1.25)
+      + Integer(parameters.flat) * Integer(problem.flat_blocks) * 16;
+  const Real dispatch_overhead_us = ceil_div(invocations, Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + 3 * bytes_moved / Real(device.bytes_per_us) + dispatch_overhead_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_3e3d1955[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::other, Access::read),
@@ -182,8 +194,11 @@ constexpr InterfaceInfo binds_38c8f19e = {
     .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
+  uses_07adcb35,
+  uses_2144b81f,
+  uses_25444f2f,
   uses_256b7c32,
   uses_3ab79f1d,
   uses_45887295,
@@ -197,87 +212,168 @@ enum Interface : uint16_t {
   uses_b0062412,
   uses_c71c58d9,
   uses_cbac972d,
+  uses_f0cf724f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_256b7c32
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_3ab79f1d
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_45887295
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_7361a9c7
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_86bc8595
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_89aaacf9
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_8b000843
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_8e0299ef
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_92b9409a
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_a676e350
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_b0062412
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_c71c58d9
-  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_cbac972d
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_07adcb35
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_2144b81f
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_25444f2f
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_256b7c32
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_3ab79f1d
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_45887295
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_7361a9c7
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_86bc8595
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_89aaacf9
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_8b000843
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_8e0299ef
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_92b9409a
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_a676e350
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_b0062412
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_c71c58d9
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_cbac972d
+  {&binds_38c8f19e, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_f0cf724f
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat0", {packed_4c, packed_4c, packed_4c, 0}, uses_cbac972d},
-    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, packed_4c, 1}, uses_86bc8595},
-    {"q8ta_binary.packed_4c.packed_4c.packed_4c1w.flat0", {packed_4c, packed_4c, packed_4c1w, 0}, uses_cbac972d},
-    {"q8ta_binary.packed_4c.packed_4c.packed_4w4c.flat0", {packed_4c, packed_4c, packed_4w4c, 0}, uses_a676e350},
-    {"q8ta_binary.packed_4c.packed_4c1w.packed_4c.flat0", {packed_4c, packed_4c1w, packed_4c, 0}, uses_cbac972d},
-    {"q8ta_binary.packed_4c.packed_4c1w.packed_4c1w.flat0", {packed_4c, packed_4c1w, packed_4c1w, 0}, uses_cbac972d},
-    {"q8ta_binary.packed_4c.packed_4c1w.packed_4w4c.flat0", {packed_4c, packed_4c1w, packed_4w4c, 0}, uses_a676e350},
-    {"q8ta_binary.packed_4c.packed_4w4c.packed_4c.flat0", {packed_4c, packed_4w4c, packed_4c, 0}, uses_92b9409a},
-    {"q8ta_binary.packed_4c.packed_4w4c.packed_4c1w.flat0", {packed_4c, packed_4w4c, packed_4c1w, 0}, uses_92b9409a},
-    {"q8ta_binary.packed_4c.packed_4w4c.packed_4w4c.flat0", {packed_4c, packed_4w4c, packed_4w4c, 0}, uses_c71c58d9},
-    {"q8ta_binary.packed_4c1w.packed_4c.packed_4c.flat0", {packed_4c1w, packed_4c, packed_4c, 0}, uses_cbac972d},
-    {"q8ta_binary.packed_4c1w.packed_4c.packed_4c1w.flat0", {packed_4c1w, packed_4c, packed_4c1w, 0}, uses_cbac972d},
-    {"q8ta_binary.packed_4c1w.packed_4c.packed_4w4c.flat0", {packed_4c1w, packed_4c, packed_4w4c, 0}, uses_a676e350},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c.flat0", {packed_4c1w, packed_4c1w, packed_4c, 0}, uses_cbac972d},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat0", {packed_4c1w, packed_4c1w, packed_4c1w, 0}, uses_cbac972d},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, packed_4c1w, 1}, uses_86bc8595},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4w4c.flat0", {packed_4c1w, packed_4c1w, packed_4w4c, 0}, uses_a676e350},
-    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c.flat0", {packed_4c1w, packed_4w4c, packed_4c, 0}, uses_92b9409a},
-    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c1w.flat0", {packed_4c1w, packed_4w4c, packed_4c1w, 0}, uses_92b9409a},
-    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4w4c.flat0", {packed_4c1w, packed_4w4c, packed_4w4c, 0}, uses_c71c58d9},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, packed_4h4w, 0}, uses_89aaacf9},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, packed_4h4w, 1}, uses_86bc8595},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4h4w, packed_4w, 0}, uses_8e0299ef},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.strided.flat0", {packed_4h4w, packed_4h4w, strided, 0}, uses_b0062412},
-    {"q8ta_binary.packed_4h4w.packed_4w.packed_4h4w.flat0", {packed_4h4w, packed_4w, packed_4h4w, 0}, uses_45887295},
-    {"q8ta_binary.packed_4h4w.packed_4w.packed_4w.flat0", {packed_4h4w, packed_4w, packed_4w, 0}, uses_8b000843},
-    {"q8ta_binary.packed_4h4w.packed_4w.strided.flat0", {packed_4h4w, packed_4w, strided, 0}, uses_256b7c32},
-    {"q8ta_binary.packed_4h4w.strided.packed_4h4w.flat0", {packed_4h4w, strided, packed_4h4w, 0}, uses_45887295},
-    {"q8ta_binary.packed_4h4w.strided.packed_4w.flat0", {packed_4h4w, strided, packed_4w, 0}, uses_8b000843},
-    {"q8ta_binary.packed_4h4w.strided.strided.flat0", {packed_4h4w, strided, strided, 0}, uses_256b7c32},
-    {"q8ta_binary.packed_4w.packed_4h4w.packed_4h4w.flat0", {packed_4w, packed_4h4w, packed_4h4w, 0}, uses_c71c58d9},
-    {"q8ta_binary.packed_4w.packed_4h4w.packed_4w.flat0", {packed_4w, packed_4h4w, packed_4w, 0}, uses_92b9409a},
-    {"q8ta_binary.packed_4w.packed_4h4w.strided.flat0", {packed_4w, packed_4h4w, strided, 0}, uses_7361a9c7},
-    {"q8ta_binary.packed_4w.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4w, packed_4h4w, 0}, uses_a676e350},
-    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, packed_4w, 0}, uses_cbac972d},
-    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, packed_4w, 1}, uses_86bc8595},
-    {"q8ta_binary.packed_4w.packed_4w.strided.flat0", {packed_4w, packed_4w, strided, 0}, uses_3ab79f1d},
-    {"q8ta_binary.packed_4w.strided.packed_4h4w.flat0", {packed_4w, strided, packed_4h4w, 0}, uses_a676e350},
-    {"q8ta_binary.packed_4w.strided.packed_4w.flat0", {packed_4w, strided, packed_4w, 0}, uses_cbac972d},
-    {"q8ta_binary.packed_4w.strided.strided.flat0", {packed_4w, strided, strided, 0}, uses_3ab79f1d},
-    {"q8ta_binary.packed_4w4c.packed_4c.packed_4c.flat0", {packed_4w4c, packed_4c, packed_4c, 0}, uses_8b000843},
-    {"q8ta_binary.packed_4w4c.packed_4c.packed_4c1w.flat0", {packed_4w4c, packed_4c, packed_4c1w, 0}, uses_8b000843},
-    {"q8ta_binary.packed_4w4c.packed_4c.packed_4w4c.flat0", {packed_4w4c, packed_4c, packed_4w4c, 0}, uses_45887295},
-    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4c.flat0", {packed_4w4c, packed_4c1w, packed_4c, 0}, uses_8b000843},
-    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4c1w.flat0", {packed_4w4c, packed_4c1w, packed_4c1w, 0}, uses_8b000843},
-    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4w4c.flat0", {packed_4w4c, packed_4c1w, packed_4w4c, 0}, uses_45887295},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c.flat0", {packed_4w4c, packed_4w4c, packed_4c, 0}, uses_8e0299ef},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c1w.flat0", {packed_4w4c, packed_4w4c, packed_4c1w, 0}, uses_8e0299ef},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat0", {packed_4w4c, packed_4w4c, packed_4w4c, 0}, uses_89aaacf9},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, packed_4w4c, 1}, uses_86bc8595},
-    {"q8ta_binary.strided.packed_4h4w.packed_4h4w.flat0", {strided, packed_4h4w, packed_4h4w, 0}, uses_c71c58d9},
-    {"q8ta_binary.strided.packed_4h4w.packed_4w.flat0", {strided, packed_4h4w, packed_4w, 0}, uses_92b9409a},
-    {"q8ta_binary.strided.packed_4h4w.strided.flat0", {strided, packed_4h4w, strided, 0}, uses_7361a9c7},
-    {"q8ta_binary.strided.packed_4w.packed_4h4w.flat0", {strided, packed_4w, packed_4h4w, 0}, uses_a676e350},
-    {"q8ta_binary.strided.packed_4w.packed_4w.flat0", {strided, packed_4w, packed_4w, 0}, uses_cbac972d},
-    {"q8ta_binary.strided.packed_4w.strided.flat0", {strided, packed_4w, strided, 0}, uses_3ab79f1d},
-    {"q8ta_binary.strided.strided.packed_4h4w.flat0", {strided, strided, packed_4h4w, 0}, uses_a676e350},
-    {"q8ta_binary.strided.strided.packed_4w.flat0", {strided, strided, packed_4w, 0}, uses_cbac972d},
-    {"q8ta_binary.strided.strided.strided.flat0", {strided, strided, strided, 0}, uses_3ab79f1d},
-    {"q8ta_binary.strided.strided.strided.flat1", {strided, strided, strided, 1}, uses_86bc8595},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat0", {packed_4c, packed_4c, packed_4c, 0, StorageAccess::native},
+        uses_cbac972d},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, packed_4c, 1, StorageAccess::native},
+        uses_86bc8595},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4c1w.flat0", {packed_4c, packed_4c, packed_4c1w, 0, StorageAccess::native},
+        uses_cbac972d},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4w4c.flat0", {packed_4c, packed_4c, packed_4w4c, 0, StorageAccess::native},
+        uses_a676e350},
+    {"q8ta_binary.packed_4c.packed_4c1w.packed_4c.flat0", {packed_4c, packed_4c1w, packed_4c, 0, StorageAccess::native},
+        uses_cbac972d},
+    {"q8ta_binary.packed_4c.packed_4c1w.packed_4c1w.flat0",
+        {packed_4c, packed_4c1w, packed_4c1w, 0, StorageAccess::native}, uses_cbac972d},
+    {"q8ta_binary.packed_4c.packed_4c1w.packed_4w4c.flat0",
+        {packed_4c, packed_4c1w, packed_4w4c, 0, StorageAccess::native}, uses_a676e350},
+    {"q8ta_binary.packed_4c.packed_4w4c.packed_4c.flat0", {packed_4c, packed_4w4c, packed_4c, 0, StorageAccess::native},
+        uses_92b9409a},
+    {"q8ta_binary.packed_4c.packed_4w4c.packed_4c1w.flat0",
+        {packed_4c, packed_4w4c, packed_4c1w, 0, StorageAccess::native}, uses_92b9409a},
+    {"q8ta_binary.packed_4c.packed_4w4c.packed_4w4c.flat0",
+        {packed_4c, packed_4w4c, packed_4w4c, 0, StorageAccess::native}, uses_c71c58d9},
+    {"q8ta_binary.packed_4c1w.packed_4c.packed_4c.flat0", {packed_4c1w, packed_4c, packed_4c, 0, StorageAccess::native},
+        uses_cbac972d},
+    {"q8ta_binary.packed_4c1w.packed_4c.packed_4c1w.flat0",
+        {packed_4c1w, packed_4c, packed_4c1w, 0, StorageAccess::native}, uses_cbac972d},
+    {"q8ta_binary.packed_4c1w.packed_4c.packed_4w4c.flat0",
+        {packed_4c1w, packed_4c, packed_4w4c, 0, StorageAccess::native}, uses_a676e350},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c.flat0",
+        {packed_4c1w, packed_4c1w, packed_4c, 0, StorageAccess::native}, uses_cbac972d},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat0",
+        {packed_4c1w, packed_4c1w, packed_4c1w, 0, StorageAccess::native}, uses_cbac972d},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat1",
+        {packed_4c1w, packed_4c1w, packed_4c1w, 1, StorageAccess::native}, uses_86bc8595},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4w4c.flat0",
+        {packed_4c1w, packed_4c1w, packed_4w4c, 0, StorageAccess::native}, uses_a676e350},
+    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c.flat0",
+        {packed_4c1w, packed_4w4c, packed_4c, 0, StorageAccess::native}, uses_92b9409a},
+    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c1w.flat0",
+        {packed_4c1w, packed_4w4c, packed_4c1w, 0, StorageAccess::native}, uses_92b9409a},
+    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4w4c.flat0",
+        {packed_4c1w, packed_4w4c, packed_4w4c, 0, StorageAccess::native}, uses_c71c58d9},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat0",
+        {packed_4h4w, packed_4h4w, packed_4h4w, 0, StorageAccess::native}, uses_89aaacf9},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat1",
+        {packed_4h4w, packed_4h4w, packed_4h4w, 1, StorageAccess::native}, uses_86bc8595},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4w.flat0",
+        {packed_4h4w, packed_4h4w, packed_4w, 0, StorageAccess::native}, uses_8e0299ef},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.strided.flat0", {packed_4h4w, packed_4h4w, strided, 0, StorageAccess::native},
+        uses_b0062412},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.strided.flat0.by_words",
+        {packed_4h4w, packed_4h4w, strided, 0, StorageAccess::by_words}, uses_f0cf724f},
+    {"q8ta_binary.packed_4h4w.packed_4w.packed_4h4w.flat0",
+        {packed_4h4w, packed_4w, packed_4h4w, 0, StorageAccess::native}, uses_45887295},
+    {"q8ta_binary.packed_4h4w.packed_4w.packed_4w.flat0", {packed_4h4w, packed_4w, packed_4w, 0, StorageAccess::native},
+        uses_8b000843},
+    {"q8ta_binary.packed_4h4w.packed_4w.strided.flat0", {packed_4h4w, packed_4w, strided, 0, StorageAccess::native},
+        uses_256b7c32},
+    {"q8ta_binary.packed_4h4w.packed_4w.strided.flat0.by_words",
+        {packed_4h4w, packed_4w, strided, 0, StorageAccess::by_words}, uses_25444f2f},
+    {"q8ta_binary.packed_4h4w.strided.packed_4h4w.flat0", {packed_4h4w, strided, packed_4h4w, 0, StorageAccess::native},
+        uses_45887295},
+    {"q8ta_binary.packed_4h4w.strided.packed_4w.flat0", {packed_4h4w, strided, packed_4w, 0, StorageAccess::native},
+        uses_8b000843},
+    {"q8ta_binary.packed_4h4w.strided.strided.flat0", {packed_4h4w, strided, strided, 0, StorageAccess::native},
+        uses_256b7c32},
+    {"q8ta_binary.packed_4h4w.strided.strided.flat0.by_words",
+        {packed_4h4w, strided, strided, 0, StorageAccess::by_words}, uses_25444f2f},
+    {"q8ta_binary.packed_4w.packed_4h4w.packed_4h4w.flat0",
+        {packed_4w, packed_4h4w, packed_4h4w, 0, StorageAccess::native}, uses_c71c58d9},
+    {"q8ta_binary.packed_4w.packed_4h4w.packed_4w.flat0", {packed_4w, packed_4h4w, packed_4w, 0, StorageAccess::native},
+        uses_92b9409a},
+    {"q8ta_binary.packed_4w.packed_4h4w.strided.flat0", {packed_4w, packed_4h4w, strided, 0, StorageAccess::native},
+        uses_7361a9c7},
+    {"q8ta_binary.packed_4w.packed_4h4w.strided.flat0.by_words",
+        {packed_4w, packed_4h4w, strided, 0, StorageAccess::by_words}, uses_07adcb35},
+    {"q8ta_binary.packed_4w.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4w, packed_4h4w, 0, StorageAccess::native},
+        uses_a676e350},
+    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, packed_4w, 0, StorageAccess::native},
+        uses_cbac972d},
+    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, packed_4w, 1, StorageAccess::native},
+        uses_86bc8595},
+    {"q8ta_binary.packed_4w.packed_4w.strided.flat0", {packed_4w, packed_4w, strided, 0, StorageAccess::native},
+        uses_3ab79f1d},
+    {"q8ta_binary.packed_4w.packed_4w.strided.flat0.by_words",
+        {packed_4w, packed_4w, strided, 0, StorageAccess::by_words}, uses_2144b81f},
+    {"q8ta_binary.packed_4w.strided.packed_4h4w.flat0", {packed_4w, strided, packed_4h4w, 0, StorageAccess::native},
+        uses_a676e350},
+    {"q8ta_binary.packed_4w.strided.packed_4w.flat0", {packed_4w, strided, packed_4w, 0, StorageAccess::native},
+        uses_cbac972d},
+    {"q8ta_binary.packed_4w.strided.strided.flat0", {packed_4w, strided, strided, 0, StorageAccess::native},
+        uses_3ab79f1d},
+    {"q8ta_binary.packed_4w.strided.strided.flat0.by_words", {packed_4w, strided, strided, 0, StorageAccess::by_words},
+        uses_2144b81f},
+    {"q8ta_binary.packed_4w4c.packed_4c.packed_4c.flat0", {packed_4w4c, packed_4c, packed_4c, 0, StorageAccess::native},
+        uses_8b000843},
+    {"q8ta_binary.packed_4w4c.packed_4c.packed_4c1w.flat0",
+        {packed_4w4c, packed_4c, packed_4c1w, 0, StorageAccess::native}, uses_8b000843},
+    {"q8ta_binary.packed_4w4c.packed_4c.packed_4w4c.flat0",
+        {packed_4w4c, packed_4c, packed_4w4c, 0, StorageAccess::native}, uses_45887295},
+    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4c.flat0",
+        {packed_4w4c, packed_4c1w, packed_4c, 0, StorageAccess::native}, uses_8b000843},
+    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4c1w.flat0",
+        {packed_4w4c, packed_4c1w, packed_4c1w, 0, StorageAccess::native}, uses_8b000843},
+    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4w4c.flat0",
+        {packed_4w4c, packed_4c1w, packed_4w4c, 0, StorageAccess::native}, uses_45887295},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c.flat0",
+        {packed_4w4c, packed_4w4c, packed_4c, 0, StorageAccess::native}, uses_8e0299ef},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c1w.flat0",
+        {packed_4w4c, packed_4w4c, packed_4c1w, 0, StorageAccess::native}, uses_8e0299ef},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat0",
+        {packed_4w4c, packed_4w4c, packed_4w4c, 0, StorageAccess::native}, uses_89aaacf9},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1",
+        {packed_4w4c, packed_4w4c, packed_4w4c, 1, StorageAccess::native}, uses_86bc8595},
+    {"q8ta_binary.strided.packed_4h4w.packed_4h4w.flat0", {strided, packed_4h4w, packed_4h4w, 0, StorageAccess::native},
+        uses_c71c58d9},
+    {"q8ta_binary.strided.packed_4h4w.packed_4w.flat0", {strided, packed_4h4w, packed_4w, 0, StorageAccess::native},
+        uses_92b9409a},
+    {"q8ta_binary.strided.packed_4h4w.strided.flat0", {strided, packed_4h4w, strided, 0, StorageAccess::native},
+        uses_7361a9c7},
+    {"q8ta_binary.strided.packed_4h4w.strided.flat0.by_words",
+        {strided, packed_4h4w, strided, 0, StorageAccess::by_words}, uses_07adcb35},
+    {"q8ta_binary.strided.packed_4w.packed_4h4w.flat0", {strided, packed_4w, packed_4h4w, 0, StorageAccess::native},
+        uses_a676e350},
+    {"q8ta_binary.strided.packed_4w.packed_4w.flat0", {strided, packed_4w, packed_4w, 0, StorageAccess::native},
+        uses_cbac972d},
+    {"q8ta_binary.strided.packed_4w.strided.flat0", {strided, packed_4w, strided, 0, StorageAccess::native},
+        uses_3ab79f1d},
+    {"q8ta_binary.strided.packed_4w.strided.flat0.by_words", {strided, packed_4w, strided, 0, StorageAccess::by_words},
+        uses_2144b81f},
+    {"q8ta_binary.strided.strided.packed_4h4w.flat0", {strided, strided, packed_4h4w, 0, StorageAccess::native},
+        uses_a676e350},
+    {"q8ta_binary.strided.strided.packed_4w.flat0", {strided, strided, packed_4w, 0, StorageAccess::native},
+        uses_cbac972d},
+    {"q8ta_binary.strided.strided.strided.flat0", {strided, strided, strided, 0, StorageAccess::native}, uses_3ab79f1d},
+    {"q8ta_binary.strided.strided.strided.flat0.by_words", {strided, strided, strided, 0, StorageAccess::by_words},
+        uses_2144b81f},
+    {"q8ta_binary.strided.strided.strided.flat1", {strided, strided, strided, 1, StorageAccess::native}, uses_86bc8595},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -293,6 +389,7 @@ constinit const OperatorInfo op = {
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 3,
@@ -303,9 +400,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -317,81 +414,84 @@ constexpr ShapeInfo kInputShapes[] = {
 constexpr TensorInfo kQ8taAddTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,
   },
   {
     .name = "other", .operand = 1, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
-    .shapes = kInputShapes, .help = "sides are the input's or 1",
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kInputShapes, .help = "dimensions are the input's, or 1",
   },
   {
     .name = "output", .operand = 2, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,
   },
 };
 
 constexpr AttributeInfo kQ8taAddAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "other_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the other's integers",
+    .name = "other_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of other", .least = 0x1p-125,
+    .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "other_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of other",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "other_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the other's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
-    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none",
+    .help = "applied to the floating-point result", .words = words::kActivation,
   },
-  {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
-  },
-  {
-    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
-    .words = words::kActivation,
-  },
-  {.name = "alpha", .kind = AttributeInfo::Kind::real, .otherwise = "1", .help = "a factor of other"},
+  {.name = "alpha", .kind = AttributeInfo::Kind::real, .otherwise = "1", .help = "the factor of other"},
 };
 
 constexpr AttributeInfo kQ8taMulAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "other_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the other's integers",
+    .name = "other_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of other", .least = 0x1p-125,
+    .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "other_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of other",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "other_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the other's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
-    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
-  },
-  {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
-  },
-  {
-    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
-    .words = words::kActivation,
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none",
+    .help = "applied to the floating-point result", .words = words::kActivation,
   },
 };
 

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
-#include "runtime/library/required.h"
+#include "qgen/kernels.h"
 
 namespace qgen::generated::q8ta_binary {
 
@@ -71,12 +70,18 @@ struct Problem {
   using Operands = q8ta_binary::Operands<T>;
 };
 
+enum class StorageAccess : uint8_t {
+  native,
+  by_words,
+};
+
 // What tells one module from another.
 struct Parameters {
   Layout input_layout;
   Layout other_layout;
   Layout output_layout;
   uint32_t flat;
+  StorageAccess storage_access;
 };
 
 // Chosen when a pipeline is made.
@@ -167,22 +172,28 @@ enum class Variant : uint16_t {
   packed_4h4w_packed_4h4w_packed_4h4w_flat1,
   packed_4h4w_packed_4h4w_packed_4w_flat0,
   packed_4h4w_packed_4h4w_strided_flat0,
+  packed_4h4w_packed_4h4w_strided_flat0_by_words,
   packed_4h4w_packed_4w_packed_4h4w_flat0,
   packed_4h4w_packed_4w_packed_4w_flat0,
   packed_4h4w_packed_4w_strided_flat0,
+  packed_4h4w_packed_4w_strided_flat0_by_words,
   packed_4h4w_strided_packed_4h4w_flat0,
   packed_4h4w_strided_packed_4w_flat0,
   packed_4h4w_strided_strided_flat0,
+  packed_4h4w_strided_strided_flat0_by_words,
   packed_4w_packed_4h4w_packed_4h4w_flat0,
   packed_4w_packed_4h4w_packed_4w_flat0,
   packed_4w_packed_4h4w_strided_flat0,
+  packed_4w_packed_4h4w_strided_flat0_by_words,
   packed_4w_packed_4w_packed_4h4w_flat0,
   packed_4w_packed_4w_packed_4w_flat0,
   packed_4w_packed_4w_packed_4w_flat1,
   packed_4w_packed_4w_strided_flat0,
+  packed_4w_packed_4w_strided_flat0_by_words,
   packed_4w_strided_packed_4h4w_flat0,
   packed_4w_strided_packed_4w_flat0,
   packed_4w_strided_strided_flat0,
+  packed_4w_strided_strided_flat0_by_words,
   packed_4w4c_packed_4c_packed_4c_flat0,
   packed_4w4c_packed_4c_packed_4c1w_flat0,
   packed_4w4c_packed_4c_packed_4w4c_flat0,
@@ -196,12 +207,15 @@ enum class Variant : uint16_t {
   strided_packed_4h4w_packed_4h4w_flat0,
   strided_packed_4h4w_packed_4w_flat0,
   strided_packed_4h4w_strided_flat0,
+  strided_packed_4h4w_strided_flat0_by_words,
   strided_packed_4w_packed_4h4w_flat0,
   strided_packed_4w_packed_4w_flat0,
   strided_packed_4w_strided_flat0,
+  strided_packed_4w_strided_flat0_by_words,
   strided_strided_packed_4h4w_flat0,
   strided_strided_packed_4w_flat0,
   strided_strided_strided_flat0,
+  strided_strided_strided_flat0_by_words,
   strided_strided_strided_flat1,
 };
 constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::strided_strided_strided_flat1) + 1;

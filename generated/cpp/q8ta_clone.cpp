@@ -2,9 +2,7 @@
 #include "q8ta_clone.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8ta_clone {
 namespace {
@@ -31,6 +29,7 @@ enum class Name : uint16_t {
   input_layout,
   output_layout,
   flat,
+  storage_access,
   workgroup,
   axes,
   boxes,
@@ -38,11 +37,17 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"dtype", table::kDTypes},
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
   {"flat", {}},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -53,10 +58,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::flat: return parameters->flat;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 5, kFields, scope);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -72,6 +78,26 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(parameters.flat) == 0 || Integer(problem.flat_blocks) > 0,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not (flat == 0 and output_layout == strided)", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = Integer(parameters.flat) == 0 && parameters.output_layout == Layout::strided;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -105,41 +131,25 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer flat;
-  Real term2;
-  Integer workgroup;
-  Integer term3;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.flat_blocks);
+  const Real bytes_moved = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 1024 * Real(1.25)
+      + Integer(parameters.flat) * Integer(problem.flat_blocks) * 16;
+  const Real dispatch_overhead_us = ceil_div(invocations, Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
   const Integer layers = choose((parameters.input_layout == Layout::packed_4h4w
       && Integer(packed(parameters.output_layout)) == 2)
       || (parameters.output_layout == Layout::packed_4h4w && Integer(packed(parameters.input_layout)) == 2), Integer(4),
       Integer(1));
-  return {.term1 = 1 - Integer(parameters.flat), .flat = parameters.flat,
-      .term2 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup,
-      .term3 = 2 * layers};
+  return Real(device.launch_us) + 2 * layers * bytes_moved / Real(device.bytes_per_us) + dispatch_overhead_us;
 }
 
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    const Integer invocations = kernel.term1 * Integer(problem.boxes) * 64
-        + Integer(kernel.flat) * Integer(problem.flat_blocks);
-    const Real bytes_moved = kernel.term1 * Integer(problem.boxes) * 1024 * Real(1.25)
-        + Integer(kernel.flat) * Integer(problem.flat_blocks) * 16;
-    const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / problem_term1 + kernel.term2;
-    *to++ = Real(device.launch_us) + kernel.term3 * bytes_moved / Real(device.bytes_per_us) + launching;
-  }
-}
-
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -153,22 +163,26 @@ constexpr InterfaceInfo binds_23435af5 = {
     .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
+  uses_22913037,
   uses_31ce185f,
   uses_6f80abda,
   uses_7a039725,
   uses_7ad7eb9a,
+  uses_9d1e2235,
   uses_d2f5e5ee,
   uses_e864404a,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_31ce185f
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_6f80abda
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_7a039725
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_7ad7eb9a
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_d2f5e5ee
-  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_e864404a
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_22913037
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_31ce185f
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_6f80abda
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_7a039725
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_7ad7eb9a
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_9d1e2235
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_d2f5e5ee
+  {&binds_23435af5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e864404a
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -176,90 +190,160 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_clone.i8.packed_4c.packed_4c.flat0", {i8, packed_4c, packed_4c, 0}, uses_31ce185f},
-    {"q8ta_clone.i8.packed_4c.packed_4c.flat1", {i8, packed_4c, packed_4c, 1}, uses_d2f5e5ee},
-    {"q8ta_clone.i8.packed_4c.packed_4c1w.flat0", {i8, packed_4c, packed_4c1w, 0}, uses_31ce185f},
-    {"q8ta_clone.i8.packed_4c.packed_4h4w.flat0", {i8, packed_4c, packed_4h4w, 0}, uses_6f80abda},
-    {"q8ta_clone.i8.packed_4c.packed_4w.flat0", {i8, packed_4c, packed_4w, 0}, uses_31ce185f},
-    {"q8ta_clone.i8.packed_4c.packed_4w4c.flat0", {i8, packed_4c, packed_4w4c, 0}, uses_6f80abda},
-    {"q8ta_clone.i8.packed_4c.strided.flat0", {i8, packed_4c, strided, 0}, uses_7a039725},
-    {"q8ta_clone.i8.packed_4c1w.packed_4c.flat0", {i8, packed_4c1w, packed_4c, 0}, uses_31ce185f},
-    {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat0", {i8, packed_4c1w, packed_4c1w, 0}, uses_31ce185f},
-    {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat1", {i8, packed_4c1w, packed_4c1w, 1}, uses_d2f5e5ee},
-    {"q8ta_clone.i8.packed_4c1w.packed_4h4w.flat0", {i8, packed_4c1w, packed_4h4w, 0}, uses_6f80abda},
-    {"q8ta_clone.i8.packed_4c1w.packed_4w.flat0", {i8, packed_4c1w, packed_4w, 0}, uses_31ce185f},
-    {"q8ta_clone.i8.packed_4c1w.packed_4w4c.flat0", {i8, packed_4c1w, packed_4w4c, 0}, uses_6f80abda},
-    {"q8ta_clone.i8.packed_4c1w.strided.flat0", {i8, packed_4c1w, strided, 0}, uses_7a039725},
-    {"q8ta_clone.i8.packed_4h4w.packed_4c.flat0", {i8, packed_4h4w, packed_4c, 0}, uses_e864404a},
-    {"q8ta_clone.i8.packed_4h4w.packed_4c1w.flat0", {i8, packed_4h4w, packed_4c1w, 0}, uses_e864404a},
-    {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat0", {i8, packed_4h4w, packed_4h4w, 0}, uses_d2f5e5ee},
-    {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat1", {i8, packed_4h4w, packed_4h4w, 1}, uses_d2f5e5ee},
-    {"q8ta_clone.i8.packed_4h4w.packed_4w.flat0", {i8, packed_4h4w, packed_4w, 0}, uses_e864404a},
-    {"q8ta_clone.i8.packed_4h4w.packed_4w4c.flat0", {i8, packed_4h4w, packed_4w4c, 0}, uses_d2f5e5ee},
-    {"q8ta_clone.i8.packed_4h4w.strided.flat0", {i8, packed_4h4w, strided, 0}, uses_7ad7eb9a},
-    {"q8ta_clone.i8.packed_4w.packed_4c.flat0", {i8, packed_4w, packed_4c, 0}, uses_31ce185f},
-    {"q8ta_clone.i8.packed_4w.packed_4c1w.flat0", {i8, packed_4w, packed_4c1w, 0}, uses_31ce185f},
-    {"q8ta_clone.i8.packed_4w.packed_4h4w.flat0", {i8, packed_4w, packed_4h4w, 0}, uses_6f80abda},
-    {"q8ta_clone.i8.packed_4w.packed_4w.flat0", {i8, packed_4w, packed_4w, 0}, uses_31ce185f},
-    {"q8ta_clone.i8.packed_4w.packed_4w.flat1", {i8, packed_4w, packed_4w, 1}, uses_d2f5e5ee},
-    {"q8ta_clone.i8.packed_4w.packed_4w4c.flat0", {i8, packed_4w, packed_4w4c, 0}, uses_6f80abda},
-    {"q8ta_clone.i8.packed_4w.strided.flat0", {i8, packed_4w, strided, 0}, uses_7a039725},
-    {"q8ta_clone.i8.packed_4w4c.packed_4c.flat0", {i8, packed_4w4c, packed_4c, 0}, uses_e864404a},
-    {"q8ta_clone.i8.packed_4w4c.packed_4c1w.flat0", {i8, packed_4w4c, packed_4c1w, 0}, uses_e864404a},
-    {"q8ta_clone.i8.packed_4w4c.packed_4h4w.flat0", {i8, packed_4w4c, packed_4h4w, 0}, uses_d2f5e5ee},
-    {"q8ta_clone.i8.packed_4w4c.packed_4w.flat0", {i8, packed_4w4c, packed_4w, 0}, uses_e864404a},
-    {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat0", {i8, packed_4w4c, packed_4w4c, 0}, uses_d2f5e5ee},
-    {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat1", {i8, packed_4w4c, packed_4w4c, 1}, uses_d2f5e5ee},
-    {"q8ta_clone.i8.packed_4w4c.strided.flat0", {i8, packed_4w4c, strided, 0}, uses_7ad7eb9a},
-    {"q8ta_clone.i8.strided.packed_4c.flat0", {i8, strided, packed_4c, 0}, uses_31ce185f},
-    {"q8ta_clone.i8.strided.packed_4c1w.flat0", {i8, strided, packed_4c1w, 0}, uses_31ce185f},
-    {"q8ta_clone.i8.strided.packed_4h4w.flat0", {i8, strided, packed_4h4w, 0}, uses_6f80abda},
-    {"q8ta_clone.i8.strided.packed_4w.flat0", {i8, strided, packed_4w, 0}, uses_31ce185f},
-    {"q8ta_clone.i8.strided.packed_4w4c.flat0", {i8, strided, packed_4w4c, 0}, uses_6f80abda},
-    {"q8ta_clone.i8.strided.strided.flat0", {i8, strided, strided, 0}, uses_7a039725},
-    {"q8ta_clone.i8.strided.strided.flat1", {i8, strided, strided, 1}, uses_d2f5e5ee},
-    {"q8ta_clone.u8.packed_4c.packed_4c.flat0", {u8, packed_4c, packed_4c, 0}, uses_31ce185f},
-    {"q8ta_clone.u8.packed_4c.packed_4c.flat1", {u8, packed_4c, packed_4c, 1}, uses_d2f5e5ee},
-    {"q8ta_clone.u8.packed_4c.packed_4c1w.flat0", {u8, packed_4c, packed_4c1w, 0}, uses_31ce185f},
-    {"q8ta_clone.u8.packed_4c.packed_4h4w.flat0", {u8, packed_4c, packed_4h4w, 0}, uses_6f80abda},
-    {"q8ta_clone.u8.packed_4c.packed_4w.flat0", {u8, packed_4c, packed_4w, 0}, uses_31ce185f},
-    {"q8ta_clone.u8.packed_4c.packed_4w4c.flat0", {u8, packed_4c, packed_4w4c, 0}, uses_6f80abda},
-    {"q8ta_clone.u8.packed_4c.strided.flat0", {u8, packed_4c, strided, 0}, uses_7a039725},
-    {"q8ta_clone.u8.packed_4c1w.packed_4c.flat0", {u8, packed_4c1w, packed_4c, 0}, uses_31ce185f},
-    {"q8ta_clone.u8.packed_4c1w.packed_4c1w.flat0", {u8, packed_4c1w, packed_4c1w, 0}, uses_31ce185f},
-    {"q8ta_clone.u8.packed_4c1w.packed_4c1w.flat1", {u8, packed_4c1w, packed_4c1w, 1}, uses_d2f5e5ee},
-    {"q8ta_clone.u8.packed_4c1w.packed_4h4w.flat0", {u8, packed_4c1w, packed_4h4w, 0}, uses_6f80abda},
-    {"q8ta_clone.u8.packed_4c1w.packed_4w.flat0", {u8, packed_4c1w, packed_4w, 0}, uses_31ce185f},
-    {"q8ta_clone.u8.packed_4c1w.packed_4w4c.flat0", {u8, packed_4c1w, packed_4w4c, 0}, uses_6f80abda},
-    {"q8ta_clone.u8.packed_4c1w.strided.flat0", {u8, packed_4c1w, strided, 0}, uses_7a039725},
-    {"q8ta_clone.u8.packed_4h4w.packed_4c.flat0", {u8, packed_4h4w, packed_4c, 0}, uses_e864404a},
-    {"q8ta_clone.u8.packed_4h4w.packed_4c1w.flat0", {u8, packed_4h4w, packed_4c1w, 0}, uses_e864404a},
-    {"q8ta_clone.u8.packed_4h4w.packed_4h4w.flat0", {u8, packed_4h4w, packed_4h4w, 0}, uses_d2f5e5ee},
-    {"q8ta_clone.u8.packed_4h4w.packed_4h4w.flat1", {u8, packed_4h4w, packed_4h4w, 1}, uses_d2f5e5ee},
-    {"q8ta_clone.u8.packed_4h4w.packed_4w.flat0", {u8, packed_4h4w, packed_4w, 0}, uses_e864404a},
-    {"q8ta_clone.u8.packed_4h4w.packed_4w4c.flat0", {u8, packed_4h4w, packed_4w4c, 0}, uses_d2f5e5ee},
-    {"q8ta_clone.u8.packed_4h4w.strided.flat0", {u8, packed_4h4w, strided, 0}, uses_7ad7eb9a},
-    {"q8ta_clone.u8.packed_4w.packed_4c.flat0", {u8, packed_4w, packed_4c, 0}, uses_31ce185f},
-    {"q8ta_clone.u8.packed_4w.packed_4c1w.flat0", {u8, packed_4w, packed_4c1w, 0}, uses_31ce185f},
-    {"q8ta_clone.u8.packed_4w.packed_4h4w.flat0", {u8, packed_4w, packed_4h4w, 0}, uses_6f80abda},
-    {"q8ta_clone.u8.packed_4w.packed_4w.flat0", {u8, packed_4w, packed_4w, 0}, uses_31ce185f},
-    {"q8ta_clone.u8.packed_4w.packed_4w.flat1", {u8, packed_4w, packed_4w, 1}, uses_d2f5e5ee},
-    {"q8ta_clone.u8.packed_4w.packed_4w4c.flat0", {u8, packed_4w, packed_4w4c, 0}, uses_6f80abda},
-    {"q8ta_clone.u8.packed_4w.strided.flat0", {u8, packed_4w, strided, 0}, uses_7a039725},
-    {"q8ta_clone.u8.packed_4w4c.packed_4c.flat0", {u8, packed_4w4c, packed_4c, 0}, uses_e864404a},
-    {"q8ta_clone.u8.packed_4w4c.packed_4c1w.flat0", {u8, packed_4w4c, packed_4c1w, 0}, uses_e864404a},
-    {"q8ta_clone.u8.packed_4w4c.packed_4h4w.flat0", {u8, packed_4w4c, packed_4h4w, 0}, uses_d2f5e5ee},
-    {"q8ta_clone.u8.packed_4w4c.packed_4w.flat0", {u8, packed_4w4c, packed_4w, 0}, uses_e864404a},
-    {"q8ta_clone.u8.packed_4w4c.packed_4w4c.flat0", {u8, packed_4w4c, packed_4w4c, 0}, uses_d2f5e5ee},
-    {"q8ta_clone.u8.packed_4w4c.packed_4w4c.flat1", {u8, packed_4w4c, packed_4w4c, 1}, uses_d2f5e5ee},
-    {"q8ta_clone.u8.packed_4w4c.strided.flat0", {u8, packed_4w4c, strided, 0}, uses_7ad7eb9a},
-    {"q8ta_clone.u8.strided.packed_4c.flat0", {u8, strided, packed_4c, 0}, uses_31ce185f},
-    {"q8ta_clone.u8.strided.packed_4c1w.flat0", {u8, strided, packed_4c1w, 0}, uses_31ce185f},
-    {"q8ta_clone.u8.strided.packed_4h4w.flat0", {u8, strided, packed_4h4w, 0}, uses_6f80abda},
-    {"q8ta_clone.u8.strided.packed_4w.flat0", {u8, strided, packed_4w, 0}, uses_31ce185f},
-    {"q8ta_clone.u8.strided.packed_4w4c.flat0", {u8, strided, packed_4w4c, 0}, uses_6f80abda},
-    {"q8ta_clone.u8.strided.strided.flat0", {u8, strided, strided, 0}, uses_7a039725},
-    {"q8ta_clone.u8.strided.strided.flat1", {u8, strided, strided, 1}, uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4c.packed_4c.flat0", {i8, packed_4c, packed_4c, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4c.packed_4c.flat1", {i8, packed_4c, packed_4c, 1, StorageAccess::native}, uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4c.packed_4c1w.flat0", {i8, packed_4c, packed_4c1w, 0, StorageAccess::native},
+        uses_31ce185f},
+    {"q8ta_clone.i8.packed_4c.packed_4h4w.flat0", {i8, packed_4c, packed_4h4w, 0, StorageAccess::native},
+        uses_6f80abda},
+    {"q8ta_clone.i8.packed_4c.packed_4w.flat0", {i8, packed_4c, packed_4w, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4c.packed_4w4c.flat0", {i8, packed_4c, packed_4w4c, 0, StorageAccess::native},
+        uses_6f80abda},
+    {"q8ta_clone.i8.packed_4c.strided.flat0", {i8, packed_4c, strided, 0, StorageAccess::native}, uses_7a039725},
+    {"q8ta_clone.i8.packed_4c.strided.flat0.by_words", {i8, packed_4c, strided, 0, StorageAccess::by_words},
+        uses_9d1e2235},
+    {"q8ta_clone.i8.packed_4c1w.packed_4c.flat0", {i8, packed_4c1w, packed_4c, 0, StorageAccess::native},
+        uses_31ce185f},
+    {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat0", {i8, packed_4c1w, packed_4c1w, 0, StorageAccess::native},
+        uses_31ce185f},
+    {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat1", {i8, packed_4c1w, packed_4c1w, 1, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4c1w.packed_4h4w.flat0", {i8, packed_4c1w, packed_4h4w, 0, StorageAccess::native},
+        uses_6f80abda},
+    {"q8ta_clone.i8.packed_4c1w.packed_4w.flat0", {i8, packed_4c1w, packed_4w, 0, StorageAccess::native},
+        uses_31ce185f},
+    {"q8ta_clone.i8.packed_4c1w.packed_4w4c.flat0", {i8, packed_4c1w, packed_4w4c, 0, StorageAccess::native},
+        uses_6f80abda},
+    {"q8ta_clone.i8.packed_4c1w.strided.flat0", {i8, packed_4c1w, strided, 0, StorageAccess::native}, uses_7a039725},
+    {"q8ta_clone.i8.packed_4c1w.strided.flat0.by_words", {i8, packed_4c1w, strided, 0, StorageAccess::by_words},
+        uses_9d1e2235},
+    {"q8ta_clone.i8.packed_4h4w.packed_4c.flat0", {i8, packed_4h4w, packed_4c, 0, StorageAccess::native},
+        uses_e864404a},
+    {"q8ta_clone.i8.packed_4h4w.packed_4c1w.flat0", {i8, packed_4h4w, packed_4c1w, 0, StorageAccess::native},
+        uses_e864404a},
+    {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat0", {i8, packed_4h4w, packed_4h4w, 0, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat1", {i8, packed_4h4w, packed_4h4w, 1, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4h4w.packed_4w.flat0", {i8, packed_4h4w, packed_4w, 0, StorageAccess::native},
+        uses_e864404a},
+    {"q8ta_clone.i8.packed_4h4w.packed_4w4c.flat0", {i8, packed_4h4w, packed_4w4c, 0, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4h4w.strided.flat0", {i8, packed_4h4w, strided, 0, StorageAccess::native}, uses_7ad7eb9a},
+    {"q8ta_clone.i8.packed_4h4w.strided.flat0.by_words", {i8, packed_4h4w, strided, 0, StorageAccess::by_words},
+        uses_22913037},
+    {"q8ta_clone.i8.packed_4w.packed_4c.flat0", {i8, packed_4w, packed_4c, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4w.packed_4c1w.flat0", {i8, packed_4w, packed_4c1w, 0, StorageAccess::native},
+        uses_31ce185f},
+    {"q8ta_clone.i8.packed_4w.packed_4h4w.flat0", {i8, packed_4w, packed_4h4w, 0, StorageAccess::native},
+        uses_6f80abda},
+    {"q8ta_clone.i8.packed_4w.packed_4w.flat0", {i8, packed_4w, packed_4w, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.i8.packed_4w.packed_4w.flat1", {i8, packed_4w, packed_4w, 1, StorageAccess::native}, uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4w.packed_4w4c.flat0", {i8, packed_4w, packed_4w4c, 0, StorageAccess::native},
+        uses_6f80abda},
+    {"q8ta_clone.i8.packed_4w.strided.flat0", {i8, packed_4w, strided, 0, StorageAccess::native}, uses_7a039725},
+    {"q8ta_clone.i8.packed_4w.strided.flat0.by_words", {i8, packed_4w, strided, 0, StorageAccess::by_words},
+        uses_9d1e2235},
+    {"q8ta_clone.i8.packed_4w4c.packed_4c.flat0", {i8, packed_4w4c, packed_4c, 0, StorageAccess::native},
+        uses_e864404a},
+    {"q8ta_clone.i8.packed_4w4c.packed_4c1w.flat0", {i8, packed_4w4c, packed_4c1w, 0, StorageAccess::native},
+        uses_e864404a},
+    {"q8ta_clone.i8.packed_4w4c.packed_4h4w.flat0", {i8, packed_4w4c, packed_4h4w, 0, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4w4c.packed_4w.flat0", {i8, packed_4w4c, packed_4w, 0, StorageAccess::native},
+        uses_e864404a},
+    {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat0", {i8, packed_4w4c, packed_4w4c, 0, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat1", {i8, packed_4w4c, packed_4w4c, 1, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.i8.packed_4w4c.strided.flat0", {i8, packed_4w4c, strided, 0, StorageAccess::native}, uses_7ad7eb9a},
+    {"q8ta_clone.i8.packed_4w4c.strided.flat0.by_words", {i8, packed_4w4c, strided, 0, StorageAccess::by_words},
+        uses_22913037},
+    {"q8ta_clone.i8.strided.packed_4c.flat0", {i8, strided, packed_4c, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.i8.strided.packed_4c1w.flat0", {i8, strided, packed_4c1w, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.i8.strided.packed_4h4w.flat0", {i8, strided, packed_4h4w, 0, StorageAccess::native}, uses_6f80abda},
+    {"q8ta_clone.i8.strided.packed_4w.flat0", {i8, strided, packed_4w, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.i8.strided.packed_4w4c.flat0", {i8, strided, packed_4w4c, 0, StorageAccess::native}, uses_6f80abda},
+    {"q8ta_clone.i8.strided.strided.flat0", {i8, strided, strided, 0, StorageAccess::native}, uses_7a039725},
+    {"q8ta_clone.i8.strided.strided.flat0.by_words", {i8, strided, strided, 0, StorageAccess::by_words}, uses_9d1e2235},
+    {"q8ta_clone.i8.strided.strided.flat1", {i8, strided, strided, 1, StorageAccess::native}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4c.packed_4c.flat0", {u8, packed_4c, packed_4c, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4c.packed_4c.flat1", {u8, packed_4c, packed_4c, 1, StorageAccess::native}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4c.packed_4c1w.flat0", {u8, packed_4c, packed_4c1w, 0, StorageAccess::native},
+        uses_31ce185f},
+    {"q8ta_clone.u8.packed_4c.packed_4h4w.flat0", {u8, packed_4c, packed_4h4w, 0, StorageAccess::native},
+        uses_6f80abda},
+    {"q8ta_clone.u8.packed_4c.packed_4w.flat0", {u8, packed_4c, packed_4w, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4c.packed_4w4c.flat0", {u8, packed_4c, packed_4w4c, 0, StorageAccess::native},
+        uses_6f80abda},
+    {"q8ta_clone.u8.packed_4c.strided.flat0", {u8, packed_4c, strided, 0, StorageAccess::native}, uses_7a039725},
+    {"q8ta_clone.u8.packed_4c.strided.flat0.by_words", {u8, packed_4c, strided, 0, StorageAccess::by_words},
+        uses_9d1e2235},
+    {"q8ta_clone.u8.packed_4c1w.packed_4c.flat0", {u8, packed_4c1w, packed_4c, 0, StorageAccess::native},
+        uses_31ce185f},
+    {"q8ta_clone.u8.packed_4c1w.packed_4c1w.flat0", {u8, packed_4c1w, packed_4c1w, 0, StorageAccess::native},
+        uses_31ce185f},
+    {"q8ta_clone.u8.packed_4c1w.packed_4c1w.flat1", {u8, packed_4c1w, packed_4c1w, 1, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4c1w.packed_4h4w.flat0", {u8, packed_4c1w, packed_4h4w, 0, StorageAccess::native},
+        uses_6f80abda},
+    {"q8ta_clone.u8.packed_4c1w.packed_4w.flat0", {u8, packed_4c1w, packed_4w, 0, StorageAccess::native},
+        uses_31ce185f},
+    {"q8ta_clone.u8.packed_4c1w.packed_4w4c.flat0", {u8, packed_4c1w, packed_4w4c, 0, StorageAccess::native},
+        uses_6f80abda},
+    {"q8ta_clone.u8.packed_4c1w.strided.flat0", {u8, packed_4c1w, strided, 0, StorageAccess::native}, uses_7a039725},
+    {"q8ta_clone.u8.packed_4c1w.strided.flat0.by_words", {u8, packed_4c1w, strided, 0, StorageAccess::by_words},
+        uses_9d1e2235},
+    {"q8ta_clone.u8.packed_4h4w.packed_4c.flat0", {u8, packed_4h4w, packed_4c, 0, StorageAccess::native},
+        uses_e864404a},
+    {"q8ta_clone.u8.packed_4h4w.packed_4c1w.flat0", {u8, packed_4h4w, packed_4c1w, 0, StorageAccess::native},
+        uses_e864404a},
+    {"q8ta_clone.u8.packed_4h4w.packed_4h4w.flat0", {u8, packed_4h4w, packed_4h4w, 0, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4h4w.packed_4h4w.flat1", {u8, packed_4h4w, packed_4h4w, 1, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4h4w.packed_4w.flat0", {u8, packed_4h4w, packed_4w, 0, StorageAccess::native},
+        uses_e864404a},
+    {"q8ta_clone.u8.packed_4h4w.packed_4w4c.flat0", {u8, packed_4h4w, packed_4w4c, 0, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4h4w.strided.flat0", {u8, packed_4h4w, strided, 0, StorageAccess::native}, uses_7ad7eb9a},
+    {"q8ta_clone.u8.packed_4h4w.strided.flat0.by_words", {u8, packed_4h4w, strided, 0, StorageAccess::by_words},
+        uses_22913037},
+    {"q8ta_clone.u8.packed_4w.packed_4c.flat0", {u8, packed_4w, packed_4c, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4w.packed_4c1w.flat0", {u8, packed_4w, packed_4c1w, 0, StorageAccess::native},
+        uses_31ce185f},
+    {"q8ta_clone.u8.packed_4w.packed_4h4w.flat0", {u8, packed_4w, packed_4h4w, 0, StorageAccess::native},
+        uses_6f80abda},
+    {"q8ta_clone.u8.packed_4w.packed_4w.flat0", {u8, packed_4w, packed_4w, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.u8.packed_4w.packed_4w.flat1", {u8, packed_4w, packed_4w, 1, StorageAccess::native}, uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4w.packed_4w4c.flat0", {u8, packed_4w, packed_4w4c, 0, StorageAccess::native},
+        uses_6f80abda},
+    {"q8ta_clone.u8.packed_4w.strided.flat0", {u8, packed_4w, strided, 0, StorageAccess::native}, uses_7a039725},
+    {"q8ta_clone.u8.packed_4w.strided.flat0.by_words", {u8, packed_4w, strided, 0, StorageAccess::by_words},
+        uses_9d1e2235},
+    {"q8ta_clone.u8.packed_4w4c.packed_4c.flat0", {u8, packed_4w4c, packed_4c, 0, StorageAccess::native},
+        uses_e864404a},
+    {"q8ta_clone.u8.packed_4w4c.packed_4c1w.flat0", {u8, packed_4w4c, packed_4c1w, 0, StorageAccess::native},
+        uses_e864404a},
+    {"q8ta_clone.u8.packed_4w4c.packed_4h4w.flat0", {u8, packed_4w4c, packed_4h4w, 0, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4w4c.packed_4w.flat0", {u8, packed_4w4c, packed_4w, 0, StorageAccess::native},
+        uses_e864404a},
+    {"q8ta_clone.u8.packed_4w4c.packed_4w4c.flat0", {u8, packed_4w4c, packed_4w4c, 0, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4w4c.packed_4w4c.flat1", {u8, packed_4w4c, packed_4w4c, 1, StorageAccess::native},
+        uses_d2f5e5ee},
+    {"q8ta_clone.u8.packed_4w4c.strided.flat0", {u8, packed_4w4c, strided, 0, StorageAccess::native}, uses_7ad7eb9a},
+    {"q8ta_clone.u8.packed_4w4c.strided.flat0.by_words", {u8, packed_4w4c, strided, 0, StorageAccess::by_words},
+        uses_22913037},
+    {"q8ta_clone.u8.strided.packed_4c.flat0", {u8, strided, packed_4c, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.u8.strided.packed_4c1w.flat0", {u8, strided, packed_4c1w, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.u8.strided.packed_4h4w.flat0", {u8, strided, packed_4h4w, 0, StorageAccess::native}, uses_6f80abda},
+    {"q8ta_clone.u8.strided.packed_4w.flat0", {u8, strided, packed_4w, 0, StorageAccess::native}, uses_31ce185f},
+    {"q8ta_clone.u8.strided.packed_4w4c.flat0", {u8, strided, packed_4w4c, 0, StorageAccess::native}, uses_6f80abda},
+    {"q8ta_clone.u8.strided.strided.flat0", {u8, strided, strided, 0, StorageAccess::native}, uses_7a039725},
+    {"q8ta_clone.u8.strided.strided.flat0.by_words", {u8, strided, strided, 0, StorageAccess::by_words}, uses_9d1e2235},
+    {"q8ta_clone.u8.strided.strided.flat1", {u8, strided, strided, 1, StorageAccess::native}, uses_d2f5e5ee},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -269,12 +353,13 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "q8ta_clone",
-    .summary = "a tensor of bytes from one layout to another",
+    .summary = "copies an i8 or u8 tensor from one layout to another",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 3,
@@ -285,9 +370,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -300,13 +385,15 @@ constexpr TensorInfo kQ8taCloneTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true,
     .dtypes = bit(DType::i8) | bit(DType::u8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,
   },
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true,
     .dtypes = bit(DType::i8) | bit(DType::u8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes, .help = "the same elements",
   },
 };
@@ -315,7 +402,7 @@ constexpr TensorInfo kQ8taCloneTensors[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_clone", .summary = "a tensor of bytes from one layout to another", .op = &op,
+    .name = "q8ta_clone", .summary = "copies an i8 or u8 tensor from one layout to another", .op = &op,
     .tensors = kQ8taCloneTensors,
   },
 };

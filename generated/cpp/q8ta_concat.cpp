@@ -2,9 +2,7 @@
 #include "q8ta_concat.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8ta_concat {
 namespace {
@@ -47,6 +45,7 @@ constexpr FieldInfo kFields[] = {
 enum class Name : uint16_t {
   input_layout,
   output_layout,
+  storage_access,
   workgroup,
   axes,
   axis,
@@ -58,9 +57,15 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -69,14 +74,35 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 3, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
   return {scope.specialization[0]};
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not output_layout == strided", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = parameters.output_layout == Layout::strided;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
+  });
 }
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
@@ -109,29 +135,16 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Real term1;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer problem_term1 = Integer(problem.boxes) * 64;
-  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
-  const Real problem_term3 = Real(device.launch_us) + Integer(problem.boxes) * 2048 / Real(device.bytes_per_us);
-  for (const CostTerms& kernel : kernels) {
-    const Real launching = ceil_div(problem_term1, Integer(kernel.workgroup)) / problem_term2 + kernel.term1;
-    *to++ = problem_term3 + launching;
-  }
+  const Real dispatch_overhead_us = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + Integer(problem.boxes) * 2048 / Real(device.bytes_per_us) + dispatch_overhead_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_e391a405[] = {
   table::buffer(0, Operand::input_1, Access::read),
   table::buffer(1, Operand::input_2, Access::read),
@@ -149,28 +162,31 @@ constexpr InterfaceInfo binds_fa60eda5 = {
     .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_12ab3070,
+  uses_49f48b99,
   uses_96e8e9b8,
   uses_e69c53e1,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_12ab3070
-  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_96e8e9b8
-  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_e69c53e1
+  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_12ab3070
+  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_49f48b99
+  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_96e8e9b8
+  {&binds_fa60eda5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e69c53e1
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_concat.packed_4c.packed_4c", {packed_4c, packed_4c}, uses_96e8e9b8},
-    {"q8ta_concat.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w}, uses_96e8e9b8},
-    {"q8ta_concat.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w}, uses_e69c53e1},
-    {"q8ta_concat.packed_4w.packed_4w", {packed_4w, packed_4w}, uses_96e8e9b8},
-    {"q8ta_concat.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c}, uses_e69c53e1},
-    {"q8ta_concat.strided.strided", {strided, strided}, uses_12ab3070},
+    {"q8ta_concat.packed_4c.packed_4c", {packed_4c, packed_4c, StorageAccess::native}, uses_96e8e9b8},
+    {"q8ta_concat.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w, StorageAccess::native}, uses_96e8e9b8},
+    {"q8ta_concat.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w, StorageAccess::native}, uses_e69c53e1},
+    {"q8ta_concat.packed_4w.packed_4w", {packed_4w, packed_4w, StorageAccess::native}, uses_96e8e9b8},
+    {"q8ta_concat.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c, StorageAccess::native}, uses_e69c53e1},
+    {"q8ta_concat.strided.strided", {strided, strided, StorageAccess::native}, uses_12ab3070},
+    {"q8ta_concat.strided.strided.by_words", {strided, strided, StorageAccess::by_words}, uses_49f48b99},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -180,11 +196,12 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "q8ta_concat",
-    .summary = "i8 tensors one behind the other along an axis",
+    .summary = "concatenates i8 tensors along an axis",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 3,
@@ -195,9 +212,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -209,29 +226,34 @@ constexpr ShapeInfo kInput1Shapes[] = {
 constexpr TensorInfo kQ8taConcatTensors[] = {
   {
     .name = "input_1", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInput1Shapes,
   },
   {
     .name = "input_2", .operand = 1, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
-    .shapes = kInput1Shapes, .help = "sides are input_1's except along axis",
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kInput1Shapes, .help = "the shape of input_1, except along axis",
   },
   {
     .name = "input_3", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true, .has_place = true,
     .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInput1Shapes,
   },
   {
     .name = "input_4", .operand = 3, .role = TensorInfo::Role::input, .is_optional = true, .has_place = true,
     .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInput1Shapes, .help = "needs input_3",
   },
   {
     .name = "output", .operand = 4, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInput1Shapes, .source = 0,
   },
 };
@@ -239,48 +261,48 @@ constexpr TensorInfo kQ8taConcatTensors[] = {
 constexpr AttributeInfo kQ8taConcatAttributes[] = {
   {
     .name = "axis", .kind = AttributeInfo::Kind::integer, .otherwise = "1",
-    .help = "the dimension that grows; below 0, counted from the end", .least = -0x1p+3, .greatest = 0x1.cp+2,
-    .range = "-8 to 7",
+    .help = "the dimension along which the inputs are joined; below 0: from the end", .least = -0x1p+3,
+    .greatest = 0x1.cp+2, .range = "-8 to 7",
   },
   {
-    .name = "input_1_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of input_1's integers",
+    .name = "input_1_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of input_1",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_1_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of input_1's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_1_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of input_1",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "input_2_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of input_2's integers",
+    .name = "input_2_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of input_2",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_2_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of input_2's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_2_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of input_2",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "input_3_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with input_3)",
-    .help = "of input_3's integers", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+    .help = "of input_3", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_3_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of input_3's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_3_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of input_3",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "input_4_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with input_4)",
-    .help = "of input_4's integers", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+    .help = "of input_4", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_4_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of input_4's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_4_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of input_4",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
 };
 
@@ -288,8 +310,8 @@ constexpr AttributeInfo kQ8taConcatAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_concat", .summary = "i8 tensors one behind the other along an axis", .op = &op,
-    .tensors = kQ8taConcatTensors, .attributes = kQ8taConcatAttributes,
+    .name = "q8ta_concat", .summary = "concatenates i8 tensors along an axis", .op = &op, .tensors = kQ8taConcatTensors,
+    .attributes = kQ8taConcatAttributes,
   },
 };
 

@@ -2,9 +2,7 @@
 #include "q8ta_conv2d.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::q8ta_conv2d {
@@ -186,9 +184,9 @@ int coopmat_split_first_failing(const SelectionScope& scope) {
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
@@ -205,9 +203,9 @@ constexpr OperandSource coopmat_split_conv_coopmat_operands[] = {
 void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   const Integer matrix_k = 64 * ceil_div(phase_k, 64 * matrix_slices);
@@ -263,9 +261,9 @@ constexpr OperandSource conv_finish_operands[] = {
 void conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_finish::Problem*>(step_problem);
@@ -493,9 +491,9 @@ void im2col_coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope,
   const auto& device = *scope.device;
   const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
       * ceil_div(Integer(problem.channels), 16);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   const Integer matrix_k = 64 * ceil_div(phase_k, 64 * matrix_slices);
@@ -530,9 +528,9 @@ constexpr OperandSource q8_linear_finish_operands[] = {
 void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
@@ -674,9 +672,9 @@ int im2col_tile_split_first_failing(const SelectionScope& scope) {
 Integer im2col_tile_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
@@ -697,9 +695,9 @@ void im2col_tile_split_q8_linear_tile_problem(const SelectionScope& scope, void*
   const auto& device = *scope.device;
   const Integer row_words = Integer(problem.k) / max(Integer(problem.channels), 1)
       * ceil_div(Integer(problem.channels), 4);
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
@@ -728,9 +726,9 @@ void im2col_tile_split_q8_linear_tile_problem(const SelectionScope& scope, void*
 void im2col_tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
@@ -978,9 +976,9 @@ constexpr OperandSource tile_split_conv_tile_operands[] = {
 void tile_split_conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   const Integer tile_k = 64 * ceil_div(phase_k, 64 * tile_slices);
@@ -1028,9 +1026,9 @@ void tile_split_conv_tile_problem(const SelectionScope& scope, void* step_proble
 void tile_split_conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_finish::Problem*>(step_problem);
@@ -1178,17 +1176,18 @@ constexpr TensorInfo kQ8taConv2dTensors[] = {
   },
   {
     .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines) | bit(Layout::weight_q8_4n),
+    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines)
+        | bit(Layout::weight_q8_4n),
     .shapes = kWeightShapes, .help = "symmetric; I is C / groups",
   },
   {.name = "weight_sums", .operand = 2, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
   {
     .name = "weight_scales", .operand = 3, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a channel of the output",
+    .shapes = kWeightScalesShapes, .help = "one per output channel",
   },
   {
     .name = "bias", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "without: 0",
+    .shapes = kWeightScalesShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 5, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
@@ -1197,20 +1196,20 @@ constexpr TensorInfo kQ8taConv2dTensors[] = {
   },
   {
     .name = "table", .operand = 6, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::i8),
-    .shapes = kTableShapes, .help = "T is 256: what a result of -128, -127, ... 127 becomes",
+    .shapes = kTableShapes, .help = "T is 256: the new values of the results -128, -127, ... 127",
   },
   {
     .name = "residual", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true, .has_place = true,
     .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4c1w),
-    .shapes = kOutputShapes, .help = "of the output's shape, and lies as it does: added last, as q8ta_add adds it",
+    .shapes = kOutputShapes, .help = "of the output's shape and layout; added last, as q8ta_add adds it",
   },
 };
 
 constexpr AttributeInfo kQ8taConv2dAttributes[] = {
   {
-    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; of a pool its kernel_size)",
-    .help = "from place to place of the window; [height, width], or one for both", .unit = "elements",
+    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; for pools: kernel_size)",
+    .help = "the step of the window; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
@@ -1218,58 +1217,58 @@ constexpr AttributeInfo kQ8taConv2dAttributes[] = {
   },
   {
     .name = "dilation", .kind = AttributeInfo::Kind::integers, .otherwise = "(1)",
-    .help = "from tap to tap of the window; [height, width], or one for both", .unit = "elements",
+    .help = "the distance between taps; [height, width], or one for both", .unit = "elements",
   },
   {
-    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1", .help = "that channels fall into",
-    .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
+    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1",
+    .help = "the number of groups of channels", .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
   },
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
-    .words = words::kActivation,
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none",
+    .help = "applied to the floating-point result", .words = words::kActivation,
   },
   {
     .name = "table_input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a table)",
-    .help = "of the integers that the table takes", .least = 0x1p-126, .greatest = 0x1.fffffep+127,
+    .help = "of the table's argument", .least = 0x1p-126, .greatest = 0x1.fffffep+127,
     .range = "a positive, finite and normal number",
   },
   {
     .name = "table_input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the integers that the table takes", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .help = "of the table's argument", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "result_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a residual)",
-    .help = "of the integers that the residual is added to", .least = 0x1p-125, .greatest = 0x1p+119,
+    .help = "of the result before the residual is added", .least = 0x1p-125, .greatest = 0x1p+119,
     .range = "2^-125 to 2^119",
   },
   {
     .name = "result_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the integers that the residual is added to", .least = -0x1p+7, .greatest = 0x1.fcp+6,
+    .help = "of the result before the residual is added", .least = -0x1p+7, .greatest = 0x1.fcp+6,
     .range = "-128 to 127",
   },
   {
     .name = "residual_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a residual)",
-    .help = "of the residual's integers", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+    .help = "of the residual", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "residual_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the residual's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "residual_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the residual",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
 };
 

@@ -2,9 +2,7 @@
 #include "q8ta_conv2d_dequantize.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::q8ta_conv2d_dequantize {
@@ -158,9 +156,9 @@ int coopmat_split_first_failing(const SelectionScope& scope) {
 Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
@@ -177,9 +175,9 @@ constexpr OperandSource coopmat_split_conv_coopmat_operands[] = {
 void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   const Integer matrix_k = 64 * ceil_div(phase_k, 64 * matrix_slices);
@@ -235,9 +233,9 @@ constexpr OperandSource conv_finish_operands[] = {
 void conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer matrix_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(2 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_finish::Problem*>(step_problem);
@@ -459,9 +457,9 @@ int tile_split_first_failing(const SelectionScope& scope) {
 Integer tile_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   const Integer slice_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * Integer(problem.products)
@@ -478,9 +476,9 @@ constexpr OperandSource tile_split_conv_tile_operands[] = {
 void tile_split_conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   const Integer tile_k = 64 * ceil_div(phase_k, 64 * tile_slices);
@@ -528,9 +526,9 @@ void tile_split_conv_tile_problem(const SelectionScope& scope, void* step_proble
 void tile_split_conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer sliced_tiles = max(1,
       ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer phase_k = Integer(problem.phase_taps) * 16 * ceil_div(Integer(problem.channels), 16);
   const Integer tile_slices = max(2,
       min(ceil_div(phase_k, 512), ceil_div(4 * Integer(device.compute_units), sliced_tiles)));
   auto& to = *static_cast<conv_finish::Problem*>(step_problem);
@@ -607,7 +605,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "q8ta_conv2d_dequantize",
-    .summary = "int8 x int8 per-channel convolution, real output",
+    .summary = "int8 x int8 per-channel convolution, floating-point output",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -647,17 +645,18 @@ constexpr TensorInfo kQ8taConv2dDequantizeTensors[] = {
   },
   {
     .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines) | bit(Layout::weight_q8_4n),
+    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines)
+        | bit(Layout::weight_q8_4n),
     .shapes = kWeightShapes, .help = "symmetric; I is C / groups",
   },
   {.name = "weight_sums", .operand = 2, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
   {
     .name = "weight_scales", .operand = 3, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a channel of the output",
+    .shapes = kWeightScalesShapes, .help = "one per output channel",
   },
   {
     .name = "bias", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "without: 0",
+    .shapes = kWeightScalesShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 5, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -667,8 +666,8 @@ constexpr TensorInfo kQ8taConv2dDequantizeTensors[] = {
 
 constexpr AttributeInfo kQ8taConv2dDequantizeAttributes[] = {
   {
-    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; of a pool its kernel_size)",
-    .help = "from place to place of the window; [height, width], or one for both", .unit = "elements",
+    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; for pools: kernel_size)",
+    .help = "the step of the window; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
@@ -676,19 +675,19 @@ constexpr AttributeInfo kQ8taConv2dDequantizeAttributes[] = {
   },
   {
     .name = "dilation", .kind = AttributeInfo::Kind::integers, .otherwise = "(1)",
-    .help = "from tap to tap of the window; [height, width], or one for both", .unit = "elements",
+    .help = "the distance between taps; [height, width], or one for both", .unit = "elements",
   },
   {
-    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1", .help = "that channels fall into",
-    .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
+    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1",
+    .help = "the number of groups of channels", .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
   },
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "f32", .help = "",
@@ -704,8 +703,8 @@ constexpr AttributeInfo kQ8taConv2dDequantizeAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_conv2d_dequantize", .summary = "int8 x int8 per-channel convolution, real output", .op = &op,
-    .tensors = kQ8taConv2dDequantizeTensors, .attributes = kQ8taConv2dDequantizeAttributes,
+    .name = "q8ta_conv2d_dequantize", .summary = "int8 x int8 per-channel convolution, floating-point output",
+    .op = &op, .tensors = kQ8taConv2dDequantizeTensors, .attributes = kQ8taConv2dDequantizeAttributes,
   },
 };
 

@@ -2,9 +2,7 @@
 #include "q8ta_conv2d_transposed.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::q8ta_conv2d_transposed {
@@ -626,16 +624,16 @@ constexpr TensorInfo kQ8taConv2dTransposedTensors[] = {
   {
     .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
     .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows), .shapes = kWeightShapes,
-    .help = "symmetric; of a group's outputs",
+    .help = "symmetric; O is the outputs of one group",
   },
   {.name = "weight_sums", .operand = 2, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
   {
     .name = "weight_scales", .operand = 3, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a channel of the output",
+    .shapes = kWeightScalesShapes, .help = "one per output channel",
   },
   {
     .name = "bias", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "without: 0",
+    .shapes = kWeightScalesShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 5, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
@@ -644,20 +642,20 @@ constexpr TensorInfo kQ8taConv2dTransposedTensors[] = {
   },
   {
     .name = "table", .operand = 6, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::i8),
-    .shapes = kTableShapes, .help = "T is 256: what a result of -128, -127, ... 127 becomes",
+    .shapes = kTableShapes, .help = "T is 256: the new values of the results -128, -127, ... 127",
   },
   {
     .name = "residual", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true, .has_place = true,
     .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4c1w),
-    .shapes = kOutputShapes, .help = "of the output's shape, and lies as it does: added last, as q8ta_add adds it",
+    .shapes = kOutputShapes, .help = "of the output's shape and layout; added last, as q8ta_add adds it",
   },
 };
 
 constexpr AttributeInfo kQ8taConv2dTransposedAttributes[] = {
   {
-    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; of a pool its kernel_size)",
-    .help = "from place to place of the window; [height, width], or one for both", .unit = "elements",
+    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; for pools: kernel_size)",
+    .help = "the step of the window; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
@@ -665,62 +663,62 @@ constexpr AttributeInfo kQ8taConv2dTransposedAttributes[] = {
   },
   {
     .name = "dilation", .kind = AttributeInfo::Kind::integers, .otherwise = "(1)",
-    .help = "from tap to tap of the window; [height, width], or one for both", .unit = "elements",
+    .help = "the distance between taps; [height, width], or one for both", .unit = "elements",
   },
   {
-    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1", .help = "that channels fall into",
-    .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
+    .name = "groups", .kind = AttributeInfo::Kind::integer, .otherwise = "1",
+    .help = "the number of groups of channels", .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
   },
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
-    .words = words::kActivation,
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none",
+    .help = "applied to the floating-point result", .words = words::kActivation,
   },
   {
     .name = "table_input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a table)",
-    .help = "of the integers that the table takes", .least = 0x1p-126, .greatest = 0x1.fffffep+127,
+    .help = "of the table's argument", .least = 0x1p-126, .greatest = 0x1.fffffep+127,
     .range = "a positive, finite and normal number",
   },
   {
     .name = "table_input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the integers that the table takes", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .help = "of the table's argument", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "result_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a residual)",
-    .help = "of the integers that the residual is added to", .least = 0x1p-125, .greatest = 0x1p+119,
+    .help = "of the result before the residual is added", .least = 0x1p-125, .greatest = 0x1p+119,
     .range = "2^-125 to 2^119",
   },
   {
     .name = "result_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the integers that the residual is added to", .least = -0x1p+7, .greatest = 0x1.fcp+6,
+    .help = "of the result before the residual is added", .least = -0x1p+7, .greatest = 0x1.fcp+6,
     .range = "-128 to 127",
   },
   {
     .name = "residual_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a residual)",
-    .help = "of the residual's integers", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+    .help = "of the residual", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "residual_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the residual's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "residual_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the residual",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "output_padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
-    .help = "more of the output at the bottom and on the right", .unit = "elements",
+    .help = "additional pixels at the bottom and on the right", .unit = "elements",
   },
 };
 

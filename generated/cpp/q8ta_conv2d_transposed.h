@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
-#include "runtime/library/required.h"
+#include "qgen/kernels.h"
 #include "words.h"
 
 namespace qgen::generated::q8ta_conv2d_transposed {

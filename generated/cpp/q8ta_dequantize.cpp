@@ -2,9 +2,7 @@
 #include "q8ta_dequantize.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8ta_dequantize {
 namespace {
@@ -34,6 +32,7 @@ enum class Name : uint16_t {
   output_dtype,
   output_storage,
   output_layout,
+  storage_access,
   workgroup,
   axes,
   output_first,
@@ -44,11 +43,17 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"output_dtype", table::kDTypes},
   {"output_storage", table::kStorages},
   {"output_layout", table::kLayouts},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -59,14 +64,35 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::output_storage: return table::word(parameters->output_storage);
     case Name::output_layout: return table::word(parameters->output_layout);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 5, kFields, scope);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
   return {scope.specialization[0]};
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not (output_dtype == f16 and output_storage == buffer)", kOnStorageBuffer8bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.output_dtype == DType::f16 && parameters.output_storage == Storage::buffer;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
+  });
 }
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
@@ -96,58 +122,47 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Real term1;
-  Integer workgroup;
-  Integer term2;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup,
-      .term2 = 1 + Integer(bytes(parameters.output_dtype))};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer problem_term1 = Integer(problem.boxes) * 64;
-  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
-  const Integer problem_term3 = Integer(problem.boxes) * 1024;
-  for (const CostTerms& kernel : kernels) {
-    const Real launching = ceil_div(problem_term1, Integer(kernel.workgroup)) / problem_term2 + kernel.term1;
-    *to++ = Real(device.launch_us) + problem_term3 * kernel.term2 / Real(device.bytes_per_us) + launching;
-  }
+  const Real dispatch_overhead_us = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us)
+      + Integer(problem.boxes) * 1024 * (1 + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
+      + dispatch_overhead_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_712e3f3d[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::image(1, Operand::output, Access::write),
-};
-constexpr BlockField push_constants_15048f5b[] = {{offsetof(PushConstants, axes), offsetof(Problem, axes), 120}};
-constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_21c538ca = {
-    .bindings = bindings_712e3f3d,
-    .push_constants = push_constants_15048f5b,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_1b5ef3dc,
-};
-constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
 };
+constexpr BlockField push_constants_15048f5b[] = {{offsetof(PushConstants, axes), offsetof(Problem, axes), 120}};
+constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
 constexpr InterfaceInfo binds_e0fccf97 = {
     .bindings = bindings_067ecb10,
     .push_constants = push_constants_15048f5b,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_1b5ef3dc,
 };
+constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
+constexpr BindingInfo bindings_712e3f3d[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::image(1, Operand::output, Access::write),
+};
+constexpr InterfaceInfo binds_21c538ca = {
+    .bindings = bindings_712e3f3d,
+    .push_constants = push_constants_15048f5b,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_1b5ef3dc,
+};
 enum Interface : uint16_t {
+  uses_19061052,
   uses_614d2519,
+  uses_6b2662c8,
   uses_8456ed3b,
   uses_98b76da2,
   uses_b2e6c770,
@@ -155,12 +170,14 @@ enum Interface : uint16_t {
   uses_f6cc06dc,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_21c538ca, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_614d2519
-  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_8456ed3b
-  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_98b76da2
-  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_b2e6c770
-  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_c9211e95
-  {&binds_21c538ca, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_f6cc06dc
+  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_19061052
+  {&binds_21c538ca, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_614d2519
+  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_6b2662c8
+  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_8456ed3b
+  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_98b76da2
+  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_b2e6c770
+  {&binds_e0fccf97, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_c9211e95
+  {&binds_21c538ca, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_f6cc06dc
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -169,54 +186,114 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_dequantize.packed_4c.f16.buffer.strided", {packed_4c, f16, buffer, strided}, uses_98b76da2},
-    {"q8ta_dequantize.packed_4c.f16.texture3d.channels_packed", {packed_4c, f16, texture3d, channels_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4c.f16.texture3d.height_packed", {packed_4c, f16, texture3d, height_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4c.f16.texture3d.width_packed", {packed_4c, f16, texture3d, width_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4c.f32.buffer.strided", {packed_4c, f32, buffer, strided}, uses_c9211e95},
-    {"q8ta_dequantize.packed_4c.f32.texture3d.channels_packed", {packed_4c, f32, texture3d, channels_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4c.f32.texture3d.height_packed", {packed_4c, f32, texture3d, height_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4c.f32.texture3d.width_packed", {packed_4c, f32, texture3d, width_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4c1w.f16.buffer.strided", {packed_4c1w, f16, buffer, strided}, uses_98b76da2},
-    {"q8ta_dequantize.packed_4c1w.f16.texture3d.channels_packed", {packed_4c1w, f16, texture3d, channels_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4c1w.f16.texture3d.height_packed", {packed_4c1w, f16, texture3d, height_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4c1w.f16.texture3d.width_packed", {packed_4c1w, f16, texture3d, width_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4c1w.f32.buffer.strided", {packed_4c1w, f32, buffer, strided}, uses_c9211e95},
-    {"q8ta_dequantize.packed_4c1w.f32.texture3d.channels_packed", {packed_4c1w, f32, texture3d, channels_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4c1w.f32.texture3d.height_packed", {packed_4c1w, f32, texture3d, height_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4c1w.f32.texture3d.width_packed", {packed_4c1w, f32, texture3d, width_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4h4w.f16.buffer.strided", {packed_4h4w, f16, buffer, strided}, uses_8456ed3b},
-    {"q8ta_dequantize.packed_4h4w.f16.texture3d.channels_packed", {packed_4h4w, f16, texture3d, channels_packed}, uses_f6cc06dc},
-    {"q8ta_dequantize.packed_4h4w.f16.texture3d.height_packed", {packed_4h4w, f16, texture3d, height_packed}, uses_f6cc06dc},
-    {"q8ta_dequantize.packed_4h4w.f16.texture3d.width_packed", {packed_4h4w, f16, texture3d, width_packed}, uses_f6cc06dc},
-    {"q8ta_dequantize.packed_4h4w.f32.buffer.strided", {packed_4h4w, f32, buffer, strided}, uses_b2e6c770},
-    {"q8ta_dequantize.packed_4h4w.f32.texture3d.channels_packed", {packed_4h4w, f32, texture3d, channels_packed}, uses_f6cc06dc},
-    {"q8ta_dequantize.packed_4h4w.f32.texture3d.height_packed", {packed_4h4w, f32, texture3d, height_packed}, uses_f6cc06dc},
-    {"q8ta_dequantize.packed_4h4w.f32.texture3d.width_packed", {packed_4h4w, f32, texture3d, width_packed}, uses_f6cc06dc},
-    {"q8ta_dequantize.packed_4w.f16.buffer.strided", {packed_4w, f16, buffer, strided}, uses_98b76da2},
-    {"q8ta_dequantize.packed_4w.f16.texture3d.channels_packed", {packed_4w, f16, texture3d, channels_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4w.f16.texture3d.height_packed", {packed_4w, f16, texture3d, height_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4w.f16.texture3d.width_packed", {packed_4w, f16, texture3d, width_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4w.f32.buffer.strided", {packed_4w, f32, buffer, strided}, uses_c9211e95},
-    {"q8ta_dequantize.packed_4w.f32.texture3d.channels_packed", {packed_4w, f32, texture3d, channels_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4w.f32.texture3d.height_packed", {packed_4w, f32, texture3d, height_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4w.f32.texture3d.width_packed", {packed_4w, f32, texture3d, width_packed}, uses_614d2519},
-    {"q8ta_dequantize.packed_4w4c.f16.buffer.strided", {packed_4w4c, f16, buffer, strided}, uses_8456ed3b},
-    {"q8ta_dequantize.packed_4w4c.f16.texture3d.channels_packed", {packed_4w4c, f16, texture3d, channels_packed}, uses_f6cc06dc},
-    {"q8ta_dequantize.packed_4w4c.f16.texture3d.height_packed", {packed_4w4c, f16, texture3d, height_packed}, uses_f6cc06dc},
-    {"q8ta_dequantize.packed_4w4c.f16.texture3d.width_packed", {packed_4w4c, f16, texture3d, width_packed}, uses_f6cc06dc},
-    {"q8ta_dequantize.packed_4w4c.f32.buffer.strided", {packed_4w4c, f32, buffer, strided}, uses_b2e6c770},
-    {"q8ta_dequantize.packed_4w4c.f32.texture3d.channels_packed", {packed_4w4c, f32, texture3d, channels_packed}, uses_f6cc06dc},
-    {"q8ta_dequantize.packed_4w4c.f32.texture3d.height_packed", {packed_4w4c, f32, texture3d, height_packed}, uses_f6cc06dc},
-    {"q8ta_dequantize.packed_4w4c.f32.texture3d.width_packed", {packed_4w4c, f32, texture3d, width_packed}, uses_f6cc06dc},
-    {"q8ta_dequantize.strided.f16.buffer.strided", {strided, f16, buffer, strided}, uses_98b76da2},
-    {"q8ta_dequantize.strided.f16.texture3d.channels_packed", {strided, f16, texture3d, channels_packed}, uses_614d2519},
-    {"q8ta_dequantize.strided.f16.texture3d.height_packed", {strided, f16, texture3d, height_packed}, uses_614d2519},
-    {"q8ta_dequantize.strided.f16.texture3d.width_packed", {strided, f16, texture3d, width_packed}, uses_614d2519},
-    {"q8ta_dequantize.strided.f32.buffer.strided", {strided, f32, buffer, strided}, uses_c9211e95},
-    {"q8ta_dequantize.strided.f32.texture3d.channels_packed", {strided, f32, texture3d, channels_packed}, uses_614d2519},
-    {"q8ta_dequantize.strided.f32.texture3d.height_packed", {strided, f32, texture3d, height_packed}, uses_614d2519},
-    {"q8ta_dequantize.strided.f32.texture3d.width_packed", {strided, f32, texture3d, width_packed}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c.f16.buffer.strided", {packed_4c, f16, buffer, strided, StorageAccess::native},
+        uses_98b76da2},
+    {"q8ta_dequantize.packed_4c.f16.buffer.strided.by_words",
+        {packed_4c, f16, buffer, strided, StorageAccess::by_words}, uses_6b2662c8},
+    {"q8ta_dequantize.packed_4c.f16.texture3d.channels_packed",
+        {packed_4c, f16, texture3d, channels_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c.f16.texture3d.height_packed",
+        {packed_4c, f16, texture3d, height_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c.f16.texture3d.width_packed",
+        {packed_4c, f16, texture3d, width_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c.f32.buffer.strided", {packed_4c, f32, buffer, strided, StorageAccess::native},
+        uses_c9211e95},
+    {"q8ta_dequantize.packed_4c.f32.texture3d.channels_packed",
+        {packed_4c, f32, texture3d, channels_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c.f32.texture3d.height_packed",
+        {packed_4c, f32, texture3d, height_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c.f32.texture3d.width_packed",
+        {packed_4c, f32, texture3d, width_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c1w.f16.buffer.strided", {packed_4c1w, f16, buffer, strided, StorageAccess::native},
+        uses_98b76da2},
+    {"q8ta_dequantize.packed_4c1w.f16.buffer.strided.by_words",
+        {packed_4c1w, f16, buffer, strided, StorageAccess::by_words}, uses_6b2662c8},
+    {"q8ta_dequantize.packed_4c1w.f16.texture3d.channels_packed",
+        {packed_4c1w, f16, texture3d, channels_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c1w.f16.texture3d.height_packed",
+        {packed_4c1w, f16, texture3d, height_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c1w.f16.texture3d.width_packed",
+        {packed_4c1w, f16, texture3d, width_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c1w.f32.buffer.strided", {packed_4c1w, f32, buffer, strided, StorageAccess::native},
+        uses_c9211e95},
+    {"q8ta_dequantize.packed_4c1w.f32.texture3d.channels_packed",
+        {packed_4c1w, f32, texture3d, channels_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c1w.f32.texture3d.height_packed",
+        {packed_4c1w, f32, texture3d, height_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4c1w.f32.texture3d.width_packed",
+        {packed_4c1w, f32, texture3d, width_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4h4w.f16.buffer.strided", {packed_4h4w, f16, buffer, strided, StorageAccess::native},
+        uses_8456ed3b},
+    {"q8ta_dequantize.packed_4h4w.f16.buffer.strided.by_words",
+        {packed_4h4w, f16, buffer, strided, StorageAccess::by_words}, uses_19061052},
+    {"q8ta_dequantize.packed_4h4w.f16.texture3d.channels_packed",
+        {packed_4h4w, f16, texture3d, channels_packed, StorageAccess::native}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4h4w.f16.texture3d.height_packed",
+        {packed_4h4w, f16, texture3d, height_packed, StorageAccess::native}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4h4w.f16.texture3d.width_packed",
+        {packed_4h4w, f16, texture3d, width_packed, StorageAccess::native}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4h4w.f32.buffer.strided", {packed_4h4w, f32, buffer, strided, StorageAccess::native},
+        uses_b2e6c770},
+    {"q8ta_dequantize.packed_4h4w.f32.texture3d.channels_packed",
+        {packed_4h4w, f32, texture3d, channels_packed, StorageAccess::native}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4h4w.f32.texture3d.height_packed",
+        {packed_4h4w, f32, texture3d, height_packed, StorageAccess::native}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4h4w.f32.texture3d.width_packed",
+        {packed_4h4w, f32, texture3d, width_packed, StorageAccess::native}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4w.f16.buffer.strided", {packed_4w, f16, buffer, strided, StorageAccess::native},
+        uses_98b76da2},
+    {"q8ta_dequantize.packed_4w.f16.buffer.strided.by_words",
+        {packed_4w, f16, buffer, strided, StorageAccess::by_words}, uses_6b2662c8},
+    {"q8ta_dequantize.packed_4w.f16.texture3d.channels_packed",
+        {packed_4w, f16, texture3d, channels_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4w.f16.texture3d.height_packed",
+        {packed_4w, f16, texture3d, height_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4w.f16.texture3d.width_packed",
+        {packed_4w, f16, texture3d, width_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4w.f32.buffer.strided", {packed_4w, f32, buffer, strided, StorageAccess::native},
+        uses_c9211e95},
+    {"q8ta_dequantize.packed_4w.f32.texture3d.channels_packed",
+        {packed_4w, f32, texture3d, channels_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4w.f32.texture3d.height_packed",
+        {packed_4w, f32, texture3d, height_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4w.f32.texture3d.width_packed",
+        {packed_4w, f32, texture3d, width_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.packed_4w4c.f16.buffer.strided", {packed_4w4c, f16, buffer, strided, StorageAccess::native},
+        uses_8456ed3b},
+    {"q8ta_dequantize.packed_4w4c.f16.buffer.strided.by_words",
+        {packed_4w4c, f16, buffer, strided, StorageAccess::by_words}, uses_19061052},
+    {"q8ta_dequantize.packed_4w4c.f16.texture3d.channels_packed",
+        {packed_4w4c, f16, texture3d, channels_packed, StorageAccess::native}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4w4c.f16.texture3d.height_packed",
+        {packed_4w4c, f16, texture3d, height_packed, StorageAccess::native}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4w4c.f16.texture3d.width_packed",
+        {packed_4w4c, f16, texture3d, width_packed, StorageAccess::native}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4w4c.f32.buffer.strided", {packed_4w4c, f32, buffer, strided, StorageAccess::native},
+        uses_b2e6c770},
+    {"q8ta_dequantize.packed_4w4c.f32.texture3d.channels_packed",
+        {packed_4w4c, f32, texture3d, channels_packed, StorageAccess::native}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4w4c.f32.texture3d.height_packed",
+        {packed_4w4c, f32, texture3d, height_packed, StorageAccess::native}, uses_f6cc06dc},
+    {"q8ta_dequantize.packed_4w4c.f32.texture3d.width_packed",
+        {packed_4w4c, f32, texture3d, width_packed, StorageAccess::native}, uses_f6cc06dc},
+    {"q8ta_dequantize.strided.f16.buffer.strided", {strided, f16, buffer, strided, StorageAccess::native},
+        uses_98b76da2},
+    {"q8ta_dequantize.strided.f16.buffer.strided.by_words", {strided, f16, buffer, strided, StorageAccess::by_words},
+        uses_6b2662c8},
+    {"q8ta_dequantize.strided.f16.texture3d.channels_packed",
+        {strided, f16, texture3d, channels_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.strided.f16.texture3d.height_packed",
+        {strided, f16, texture3d, height_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.strided.f16.texture3d.width_packed",
+        {strided, f16, texture3d, width_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.strided.f32.buffer.strided", {strided, f32, buffer, strided, StorageAccess::native},
+        uses_c9211e95},
+    {"q8ta_dequantize.strided.f32.texture3d.channels_packed",
+        {strided, f32, texture3d, channels_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.strided.f32.texture3d.height_packed",
+        {strided, f32, texture3d, height_packed, StorageAccess::native}, uses_614d2519},
+    {"q8ta_dequantize.strided.f32.texture3d.width_packed",
+        {strided, f32, texture3d, width_packed, StorageAccess::native}, uses_614d2519},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -226,11 +303,12 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "q8ta_dequantize",
-    .summary = "i8 in any layout to real, one scale and zero point",
+    .summary = "dequantizes i8 in any layout, with one scale and zero point",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 3,
@@ -241,9 +319,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -257,25 +335,27 @@ constexpr std::string_view kOutputDtypeChoices[] = {"f32", "f16"};
 constexpr TensorInfo kQ8taDequantizeTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,
   },
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true,
     .dtypes = bit(DType::f32) | bit(DType::f16), .storages = bit(Storage::buffer) | bit(Storage::texture3d),
-    .layouts = bit(Layout::strided) | bit(Layout::width_packed) | bit(Layout::height_packed) | bit(Layout::channels_packed),
+    .layouts = bit(Layout::strided) | bit(Layout::width_packed) | bit(Layout::height_packed)
+        | bit(Layout::channels_packed),
     .shapes = kInputShapes,
   },
 };
 
 constexpr AttributeInfo kQ8taDequantizeAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "f32", .help = "",
@@ -287,7 +367,7 @@ constexpr AttributeInfo kQ8taDequantizeAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_dequantize", .summary = "i8 in any layout to real, one scale and zero point", .op = &op,
+    .name = "q8ta_dequantize", .summary = "dequantizes i8 in any layout, with one scale and zero point", .op = &op,
     .tensors = kQ8taDequantizeTensors, .attributes = kQ8taDequantizeAttributes,
   },
 };

@@ -2,9 +2,7 @@
 #include "q8ta_linear.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::q8ta_linear {
@@ -467,11 +465,11 @@ constexpr TensorInfo kQ8taLinearTensors[] = {
   {.name = "weight_sums", .operand = 2, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
   {
     .name = "weight_scales", .operand = 3, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row of the weight",
+    .shapes = kWeightScalesShapes, .help = "one per row of the weight",
   },
   {
     .name = "bias", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "without: 0",
+    .shapes = kWeightScalesShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 5, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
@@ -480,62 +478,62 @@ constexpr TensorInfo kQ8taLinearTensors[] = {
   },
   {
     .name = "table", .operand = 6, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::i8),
-    .shapes = kTableShapes, .help = "T is 256: what a result of -128, -127, ... 127 becomes",
+    .shapes = kTableShapes, .help = "T is 256: the new values of the results -128, -127, ... 127",
   },
   {
     .name = "residual", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true, .has_place = true,
     .dtypes = bit(DType::i8), .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4h4w),
-    .shapes = kResidualShapes, .help = "of the output's shape, and lies as it does: added last, as q8ta_add adds it",
+    .shapes = kResidualShapes, .help = "of the output's shape and layout; added last, as q8ta_add adds it",
   },
 };
 
 constexpr AttributeInfo kQ8taLinearAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
-    .words = words::kActivation,
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none",
+    .help = "applied to the floating-point result", .words = words::kActivation,
   },
   {
     .name = "table_input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a table)",
-    .help = "of the integers that the table takes", .least = 0x1p-126, .greatest = 0x1.fffffep+127,
+    .help = "of the table's argument", .least = 0x1p-126, .greatest = 0x1.fffffep+127,
     .range = "a positive, finite and normal number",
   },
   {
     .name = "table_input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the integers that the table takes", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .help = "of the table's argument", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "result_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a residual)",
-    .help = "of the integers that the residual is added to", .least = 0x1p-125, .greatest = 0x1p+119,
+    .help = "of the result before the residual is added", .least = 0x1p-125, .greatest = 0x1p+119,
     .range = "2^-125 to 2^119",
   },
   {
     .name = "result_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the integers that the residual is added to", .least = -0x1p+7, .greatest = 0x1.fcp+6,
+    .help = "of the result before the residual is added", .least = -0x1p+7, .greatest = 0x1.fcp+6,
     .range = "-128 to 127",
   },
   {
     .name = "residual_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a residual)",
-    .help = "of the residual's integers", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+    .help = "of the residual", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "residual_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the residual's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "residual_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the residual",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
 };
 

@@ -2,9 +2,7 @@
 #include "q8ta_linear_dequantize.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::q8ta_linear_dequantize {
@@ -396,7 +394,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "q8ta_linear_dequantize",
-    .summary = "int8 x int8 per-channel linear layer, real output",
+    .summary = "int8 x int8 per-channel linear layer, floating-point output",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -439,11 +437,11 @@ constexpr TensorInfo kQ8taLinearDequantizeTensors[] = {
   {.name = "weight_sums", .operand = 2, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
   {
     .name = "weight_scales", .operand = 3, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row of the weight",
+    .shapes = kWeightScalesShapes, .help = "one per row of the weight",
   },
   {
     .name = "bias", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "without: 0",
+    .shapes = kWeightScalesShapes, .help = "if omitted: 0",
   },
   {
     .name = "output", .operand = 5, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -453,12 +451,12 @@ constexpr TensorInfo kQ8taLinearDequantizeTensors[] = {
 
 constexpr AttributeInfo kQ8taLinearDequantizeAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "f32", .help = "",
@@ -474,8 +472,8 @@ constexpr AttributeInfo kQ8taLinearDequantizeAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_linear_dequantize", .summary = "int8 x int8 per-channel linear layer, real output", .op = &op,
-    .tensors = kQ8taLinearDequantizeTensors, .attributes = kQ8taLinearDequantizeAttributes,
+    .name = "q8ta_linear_dequantize", .summary = "int8 x int8 per-channel linear layer, floating-point output",
+    .op = &op, .tensors = kQ8taLinearDequantizeTensors, .attributes = kQ8taLinearDequantizeAttributes,
   },
 };
 

@@ -2,9 +2,7 @@
 #include "q8ta_pixel_shuffle.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8ta_pixel_shuffle {
 namespace {
@@ -32,6 +30,7 @@ constexpr FieldInfo kFields[] = {
 enum class Name : uint16_t {
   input_layout,
   output_layout,
+  storage_access,
   workgroup,
   axes,
   upscale,
@@ -40,9 +39,15 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -51,14 +56,35 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 3, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
   return {scope.specialization[0]};
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not output_layout == strided", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = parameters.output_layout == Layout::strided;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
+  });
 }
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
@@ -88,29 +114,16 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Real term1;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer problem_term1 = Integer(problem.boxes) * 64;
-  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
-  const Real problem_term3 = Real(device.launch_us) + Integer(problem.boxes) * 2048 / Real(device.bytes_per_us);
-  for (const CostTerms& kernel : kernels) {
-    const Real launching = ceil_div(problem_term1, Integer(kernel.workgroup)) / problem_term2 + kernel.term1;
-    *to++ = problem_term3 + launching;
-  }
+  const Real dispatch_overhead_us = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + Integer(problem.boxes) * 2048 / Real(device.bytes_per_us) + dispatch_overhead_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -125,58 +138,66 @@ constexpr InterfaceInfo binds_64454d10 = {
     .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_80acd23f[] = {256, 256};
+constexpr uint32_t shared_bytes_0dfa6743[] = {256};
 enum Interface : uint16_t {
   uses_0fbf809c,
+  uses_215530b1,
   uses_85edaabd,
   uses_f8e482a3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_0fbf809c
-  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_85edaabd
-  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_f8e482a3
+  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_0dfa6743, bit(Feature::storage_buffer_8bit)},  // uses_0fbf809c
+  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_215530b1
+  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_85edaabd
+  {&binds_64454d10, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_f8e482a3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_pixel_shuffle.packed_4c.packed_4c", {packed_4c, packed_4c}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4c.packed_4c1w", {packed_4c, packed_4c1w}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4c.packed_4h4w", {packed_4c, packed_4h4w}, uses_f8e482a3},
-    {"q8ta_pixel_shuffle.packed_4c.packed_4w", {packed_4c, packed_4w}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4c.packed_4w4c", {packed_4c, packed_4w4c}, uses_f8e482a3},
-    {"q8ta_pixel_shuffle.packed_4c.strided", {packed_4c, strided}, uses_0fbf809c},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4c", {packed_4c1w, packed_4c}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4h4w", {packed_4c1w, packed_4h4w}, uses_f8e482a3},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4w", {packed_4c1w, packed_4w}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4w4c", {packed_4c1w, packed_4w4c}, uses_f8e482a3},
-    {"q8ta_pixel_shuffle.packed_4c1w.strided", {packed_4c1w, strided}, uses_0fbf809c},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4c", {packed_4h4w, packed_4c}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4c1w", {packed_4h4w, packed_4c1w}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w}, uses_f8e482a3},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4w", {packed_4h4w, packed_4w}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4w4c", {packed_4h4w, packed_4w4c}, uses_f8e482a3},
-    {"q8ta_pixel_shuffle.packed_4h4w.strided", {packed_4h4w, strided}, uses_0fbf809c},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4c", {packed_4w, packed_4c}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4c1w", {packed_4w, packed_4c1w}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4h4w", {packed_4w, packed_4h4w}, uses_f8e482a3},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4w", {packed_4w, packed_4w}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4w4c", {packed_4w, packed_4w4c}, uses_f8e482a3},
-    {"q8ta_pixel_shuffle.packed_4w.strided", {packed_4w, strided}, uses_0fbf809c},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4c", {packed_4w4c, packed_4c}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4c1w", {packed_4w4c, packed_4c1w}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4h4w", {packed_4w4c, packed_4h4w}, uses_f8e482a3},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4w", {packed_4w4c, packed_4w}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c}, uses_f8e482a3},
-    {"q8ta_pixel_shuffle.packed_4w4c.strided", {packed_4w4c, strided}, uses_0fbf809c},
-    {"q8ta_pixel_shuffle.strided.packed_4c", {strided, packed_4c}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.strided.packed_4c1w", {strided, packed_4c1w}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.strided.packed_4h4w", {strided, packed_4h4w}, uses_f8e482a3},
-    {"q8ta_pixel_shuffle.strided.packed_4w", {strided, packed_4w}, uses_85edaabd},
-    {"q8ta_pixel_shuffle.strided.packed_4w4c", {strided, packed_4w4c}, uses_f8e482a3},
-    {"q8ta_pixel_shuffle.strided.strided", {strided, strided}, uses_0fbf809c},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4c", {packed_4c, packed_4c, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4c1w", {packed_4c, packed_4c1w, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4h4w", {packed_4c, packed_4h4w, StorageAccess::native}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4w", {packed_4c, packed_4w, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4w4c", {packed_4c, packed_4w4c, StorageAccess::native}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4c.strided", {packed_4c, strided, StorageAccess::native}, uses_0fbf809c},
+    {"q8ta_pixel_shuffle.packed_4c.strided.by_words", {packed_4c, strided, StorageAccess::by_words}, uses_215530b1},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4c", {packed_4c1w, packed_4c, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4h4w", {packed_4c1w, packed_4h4w, StorageAccess::native}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4w", {packed_4c1w, packed_4w, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4w4c", {packed_4c1w, packed_4w4c, StorageAccess::native}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4c1w.strided", {packed_4c1w, strided, StorageAccess::native}, uses_0fbf809c},
+    {"q8ta_pixel_shuffle.packed_4c1w.strided.by_words", {packed_4c1w, strided, StorageAccess::by_words}, uses_215530b1},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4c", {packed_4h4w, packed_4c, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4c1w", {packed_4h4w, packed_4c1w, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w, StorageAccess::native}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4w", {packed_4h4w, packed_4w, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4w4c", {packed_4h4w, packed_4w4c, StorageAccess::native}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4h4w.strided", {packed_4h4w, strided, StorageAccess::native}, uses_0fbf809c},
+    {"q8ta_pixel_shuffle.packed_4h4w.strided.by_words", {packed_4h4w, strided, StorageAccess::by_words}, uses_215530b1},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4c", {packed_4w, packed_4c, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4c1w", {packed_4w, packed_4c1w, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4h4w", {packed_4w, packed_4h4w, StorageAccess::native}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4w", {packed_4w, packed_4w, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4w4c", {packed_4w, packed_4w4c, StorageAccess::native}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4w.strided", {packed_4w, strided, StorageAccess::native}, uses_0fbf809c},
+    {"q8ta_pixel_shuffle.packed_4w.strided.by_words", {packed_4w, strided, StorageAccess::by_words}, uses_215530b1},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4c", {packed_4w4c, packed_4c, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4c1w", {packed_4w4c, packed_4c1w, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4h4w", {packed_4w4c, packed_4h4w, StorageAccess::native}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4w", {packed_4w4c, packed_4w, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c, StorageAccess::native}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.packed_4w4c.strided", {packed_4w4c, strided, StorageAccess::native}, uses_0fbf809c},
+    {"q8ta_pixel_shuffle.packed_4w4c.strided.by_words", {packed_4w4c, strided, StorageAccess::by_words}, uses_215530b1},
+    {"q8ta_pixel_shuffle.strided.packed_4c", {strided, packed_4c, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.strided.packed_4c1w", {strided, packed_4c1w, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.strided.packed_4h4w", {strided, packed_4h4w, StorageAccess::native}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.strided.packed_4w", {strided, packed_4w, StorageAccess::native}, uses_85edaabd},
+    {"q8ta_pixel_shuffle.strided.packed_4w4c", {strided, packed_4w4c, StorageAccess::native}, uses_f8e482a3},
+    {"q8ta_pixel_shuffle.strided.strided", {strided, strided, StorageAccess::native}, uses_0fbf809c},
+    {"q8ta_pixel_shuffle.strided.strided.by_words", {strided, strided, StorageAccess::by_words}, uses_215530b1},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -186,11 +207,12 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "q8ta_pixel_shuffle",
-    .summary = "r x r channels of an i8 tensor become r x r pixels of one",
+    .summary = "rearranges r * r channels of an i8 tensor into r x r pixels",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 3,
@@ -201,9 +223,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -219,32 +241,34 @@ constexpr ShapeInfo kOutputShapes[] = {
 constexpr TensorInfo kQ8taPixelShuffleTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes, .help = "C is a multiple of r * r",
   },
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kOutputShapes, .help = "[..., C / (r * r), H * r, W * r]",
   },
 };
 
 constexpr AttributeInfo kQ8taPixelShuffleAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "upscale_factor", .kind = AttributeInfo::Kind::integer, .otherwise = "2", .help = "r", .least = 0x1p+0,
@@ -256,7 +280,7 @@ constexpr AttributeInfo kQ8taPixelShuffleAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_pixel_shuffle", .summary = "r x r channels of an i8 tensor become r x r pixels of one", .op = &op,
+    .name = "q8ta_pixel_shuffle", .summary = "rearranges r * r channels of an i8 tensor into r x r pixels", .op = &op,
     .tensors = kQ8taPixelShuffleTensors, .attributes = kQ8taPixelShuffleAttributes,
   },
 };

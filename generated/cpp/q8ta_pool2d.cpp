@@ -2,9 +2,7 @@
 #include "q8ta_pool2d.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8ta_pool2d {
 namespace {
@@ -47,6 +45,7 @@ enum class Name : uint16_t {
   way,
   input_layout,
   output_layout,
+  storage_access,
   team,
   workgroup,
   axes,
@@ -71,10 +70,16 @@ constexpr std::string_view kWayWords[] = {
   "sliding",
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"way", kWayWords},
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
+  {"storage_access", kStorageAccessWords},
   {"team", {}},
   {"workgroup", {}},
 });
@@ -85,11 +90,12 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::way: return table::word(parameters->way);
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::team: return scope.specialization[0];
     case Name::workgroup: return scope.specialization[1];
     default: break;
   }
-  return table::value_behind_own(name - 5, kFields, scope);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -100,7 +106,8 @@ constexpr ConditionInfo kConditions[] = {
   {"way == plain or slides > 0 and team == 1", table::kNamesOf<Name::way, Name::team, Name::slides>},
   {"team <= workgroup", table::kNamesOf<Name::team, Name::workgroup>},
   {"pieces * team <= 2147483647", table::kNamesOf<Name::team, Name::pieces>},
-  {"not device.is_cpu or ceil_div(window_taps, team) * choose(packed(input_layout) == 2 and packed(output_layout) == 2, 1, lanes) <= 65000",
+  {"not device.is_cpu or ceil_div(window_taps, team) * choose(packed(input_layout) == 2 and packed(output_layout) == "
+      "2, 1, lanes) <= 65000",
       table::kNamesOf<Name::input_layout, Name::output_layout, Name::team, Name::lanes, Name::window_taps,
       table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
   {"not device.is_cpu or way == plain or 2 * slide_taps <= 65000",
@@ -121,6 +128,26 @@ int first_failing(const SelectionScope& scope) {
       Integer(problem.pieces) * Integer(specialization.team) <= 2147483647,
       !device.is_cpu || plain_steps <= 65000,
       !device.is_cpu || parameters.way == Way::plain || 2 * Integer(problem.slide_taps) <= 65000,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not output_layout == strided", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = parameters.output_layout == Layout::strided;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -168,54 +195,41 @@ constexpr std::string_view kFitNames[] = {
 constexpr double kFitValues[] = {274, 64.9, 0.102, 0.284};
 
 struct Fit {
-  double begin_ops, step_ops, step_us, join_us;
+  double begin_ops;  // operations: of an invocation, once
+  double step_ops;  // operations: for each load of a tap
+  double step_us;  // us: that each load is waited for
+  double join_us;  // us: for each round in which the members of a team agree
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer team;
-  Integer term2;
-  Real term3;
-  Real term4;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const Fit fit = fit_of(scope);
-  return {.term1 = Integer(packed(parameters.input_layout)) == 2 && Integer(packed(parameters.output_layout)) == 2,
-      .team = specialization.team, .term2 = parameters.way == Way::sliding,
-      .term3 = choose(Integer(specialization.team) == 1, 0,
-      choose(Integer(specialization.team) == 16, Integer(4), Integer(8))) * Real(fit.join_us),
-      .term4 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
-  const Real problem_term2 = (Integer(problem.elements) + 4 * Integer(problem.pieces)) / Real(device.bytes_per_us);
-  for (const CostTerms& kernel : kernels) {
-    const Integer loads = choose((kernel.term1 != 0), 1, Integer(problem.lanes));
-    const Integer plain_steps = ceil_div(Integer(problem.window_taps), Integer(kernel.team)) * loads;
-    const Integer invocations = choose((kernel.term2 != 0), Integer(problem.slides),
-        Integer(problem.pieces) * Integer(kernel.team));
-    const Integer steps = choose((kernel.term2 != 0), Integer(problem.slide_taps), plain_steps);
-    const Real computing = invocations * (steps * Real(fit.step_ops) + Real(fit.begin_ops))
-        / Real(device.f32_ops_per_us);
-    const Real waiting = steps * Real(fit.step_us) + kernel.term3;
-    const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / problem_term1 + kernel.term4;
-    *to++ = Real(device.launch_us) + max(problem_term2, computing) + waiting + launching;
-  }
+  const Integer loads = choose(Integer(packed(parameters.input_layout)) == 2
+      && Integer(packed(parameters.output_layout)) == 2, 1, Integer(problem.lanes));
+  const Integer plain_steps = ceil_div(Integer(problem.window_taps), Integer(specialization.team)) * loads;
+  const Integer invocations = choose(parameters.way == Way::sliding, Integer(problem.slides),
+      Integer(problem.pieces) * Integer(specialization.team));
+  const Integer steps = choose(parameters.way == Way::sliding, Integer(problem.slide_taps), plain_steps);
+  const Real compute_us = invocations * (steps * Real(fit.step_ops) + Real(fit.begin_ops))
+      / Real(device.f32_ops_per_us);
+  const Real latency_us = steps * Real(fit.step_us)
+      + choose(Integer(specialization.team) == 1, 0, choose(Integer(specialization.team) == 16, Integer(4), Integer(8)))
+      * Real(fit.join_us);
+  const Real dispatch_overhead_us = ceil_div(invocations, Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us)
+      + max((Integer(problem.elements) + 4 * Integer(problem.pieces)) / Real(device.bytes_per_us), compute_us)
+      + latency_us + dispatch_overhead_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -232,24 +246,30 @@ constexpr InterfaceInfo binds_e4ed8777 = {
 constexpr uint32_t workgroup_9d89959c[][3] = {
   {64, 1, 1}, {256, 1, 1}, {64, 1, 1}, {256, 1, 1}, {64, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_dd0f12e7[] = {0, 0, 0, 0, 0, 0};
 constexpr uint32_t shared_bytes_804275bd[] = {1024, 4096, 1024, 4096, 1024, 4096};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
+  uses_1edf6132,
   uses_5946c058,
   uses_75c46e97,
   uses_767893a8,
   uses_be1d362a,
+  uses_cddd599b,
   uses_dfb4d3a4,
   uses_e35e8572,
+  uses_f9895a70,
   uses_fdd4bbdb,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_dd0f12e7, bit(Feature::storage_buffer_8bit)},  // uses_5946c058
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_75c46e97
-  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_767893a8
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd},  // uses_1edf6132
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_5946c058
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_bb241055},  // uses_75c46e97
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_bb241055},  // uses_767893a8
   {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd},  // uses_be1d362a
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_bb241055},  // uses_cddd599b
   {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_dfb4d3a4
   {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_e35e8572
+  {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd},  // uses_f9895a70
   {&binds_e4ed8777, workgroup_9d89959c, shared_bytes_804275bd},  // uses_fdd4bbdb
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -257,60 +277,114 @@ constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_pool2d.plain.packed_4c.packed_4c", {Way::plain, packed_4c, packed_4c}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4c.packed_4c1w", {Way::plain, packed_4c, packed_4c1w}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4c.packed_4h4w", {Way::plain, packed_4c, packed_4h4w}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4c.packed_4w", {Way::plain, packed_4c, packed_4w}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4c.packed_4w4c", {Way::plain, packed_4c, packed_4w4c}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4c.strided", {Way::plain, packed_4c, strided}, uses_dfb4d3a4},
-    {"q8ta_pool2d.plain.packed_4c1w.packed_4c", {Way::plain, packed_4c1w, packed_4c}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4c1w.packed_4c1w", {Way::plain, packed_4c1w, packed_4c1w}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4c1w.packed_4h4w", {Way::plain, packed_4c1w, packed_4h4w}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4c1w.packed_4w", {Way::plain, packed_4c1w, packed_4w}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4c1w.packed_4w4c", {Way::plain, packed_4c1w, packed_4w4c}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4c1w.strided", {Way::plain, packed_4c1w, strided}, uses_dfb4d3a4},
-    {"q8ta_pool2d.plain.packed_4h4w.packed_4c", {Way::plain, packed_4h4w, packed_4c}, uses_be1d362a},
-    {"q8ta_pool2d.plain.packed_4h4w.packed_4c1w", {Way::plain, packed_4h4w, packed_4c1w}, uses_be1d362a},
-    {"q8ta_pool2d.plain.packed_4h4w.packed_4h4w", {Way::plain, packed_4h4w, packed_4h4w}, uses_be1d362a},
-    {"q8ta_pool2d.plain.packed_4h4w.packed_4w", {Way::plain, packed_4h4w, packed_4w}, uses_be1d362a},
-    {"q8ta_pool2d.plain.packed_4h4w.packed_4w4c", {Way::plain, packed_4h4w, packed_4w4c}, uses_be1d362a},
-    {"q8ta_pool2d.plain.packed_4h4w.strided", {Way::plain, packed_4h4w, strided}, uses_e35e8572},
-    {"q8ta_pool2d.plain.packed_4w.packed_4c", {Way::plain, packed_4w, packed_4c}, uses_be1d362a},
-    {"q8ta_pool2d.plain.packed_4w.packed_4c1w", {Way::plain, packed_4w, packed_4c1w}, uses_be1d362a},
-    {"q8ta_pool2d.plain.packed_4w.packed_4h4w", {Way::plain, packed_4w, packed_4h4w}, uses_be1d362a},
-    {"q8ta_pool2d.plain.packed_4w.packed_4w", {Way::plain, packed_4w, packed_4w}, uses_be1d362a},
-    {"q8ta_pool2d.plain.packed_4w.packed_4w4c", {Way::plain, packed_4w, packed_4w4c}, uses_be1d362a},
-    {"q8ta_pool2d.plain.packed_4w.strided", {Way::plain, packed_4w, strided}, uses_e35e8572},
-    {"q8ta_pool2d.plain.packed_4w4c.packed_4c", {Way::plain, packed_4w4c, packed_4c}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4w4c.packed_4c1w", {Way::plain, packed_4w4c, packed_4c1w}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4w4c.packed_4h4w", {Way::plain, packed_4w4c, packed_4h4w}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4w4c.packed_4w", {Way::plain, packed_4w4c, packed_4w}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4w4c.packed_4w4c", {Way::plain, packed_4w4c, packed_4w4c}, uses_fdd4bbdb},
-    {"q8ta_pool2d.plain.packed_4w4c.strided", {Way::plain, packed_4w4c, strided}, uses_dfb4d3a4},
-    {"q8ta_pool2d.plain.strided.packed_4c", {Way::plain, strided, packed_4c}, uses_be1d362a},
-    {"q8ta_pool2d.plain.strided.packed_4c1w", {Way::plain, strided, packed_4c1w}, uses_be1d362a},
-    {"q8ta_pool2d.plain.strided.packed_4h4w", {Way::plain, strided, packed_4h4w}, uses_be1d362a},
-    {"q8ta_pool2d.plain.strided.packed_4w", {Way::plain, strided, packed_4w}, uses_be1d362a},
-    {"q8ta_pool2d.plain.strided.packed_4w4c", {Way::plain, strided, packed_4w4c}, uses_be1d362a},
-    {"q8ta_pool2d.plain.strided.strided", {Way::plain, strided, strided}, uses_e35e8572},
-    {"q8ta_pool2d.sliding.packed_4c.packed_4c", {Way::sliding, packed_4c, packed_4c}, uses_767893a8},
-    {"q8ta_pool2d.sliding.packed_4c.packed_4c1w", {Way::sliding, packed_4c, packed_4c1w}, uses_767893a8},
-    {"q8ta_pool2d.sliding.packed_4c.packed_4w4c", {Way::sliding, packed_4c, packed_4w4c}, uses_75c46e97},
-    {"q8ta_pool2d.sliding.packed_4c1w.packed_4c", {Way::sliding, packed_4c1w, packed_4c}, uses_767893a8},
-    {"q8ta_pool2d.sliding.packed_4c1w.packed_4c1w", {Way::sliding, packed_4c1w, packed_4c1w}, uses_767893a8},
-    {"q8ta_pool2d.sliding.packed_4c1w.packed_4w4c", {Way::sliding, packed_4c1w, packed_4w4c}, uses_75c46e97},
-    {"q8ta_pool2d.sliding.packed_4h4w.packed_4h4w", {Way::sliding, packed_4h4w, packed_4h4w}, uses_767893a8},
-    {"q8ta_pool2d.sliding.packed_4h4w.packed_4w", {Way::sliding, packed_4h4w, packed_4w}, uses_767893a8},
-    {"q8ta_pool2d.sliding.packed_4h4w.strided", {Way::sliding, packed_4h4w, strided}, uses_5946c058},
-    {"q8ta_pool2d.sliding.packed_4w.packed_4h4w", {Way::sliding, packed_4w, packed_4h4w}, uses_767893a8},
-    {"q8ta_pool2d.sliding.packed_4w.packed_4w", {Way::sliding, packed_4w, packed_4w}, uses_767893a8},
-    {"q8ta_pool2d.sliding.packed_4w.strided", {Way::sliding, packed_4w, strided}, uses_5946c058},
-    {"q8ta_pool2d.sliding.packed_4w4c.packed_4c", {Way::sliding, packed_4w4c, packed_4c}, uses_767893a8},
-    {"q8ta_pool2d.sliding.packed_4w4c.packed_4c1w", {Way::sliding, packed_4w4c, packed_4c1w}, uses_767893a8},
-    {"q8ta_pool2d.sliding.packed_4w4c.packed_4w4c", {Way::sliding, packed_4w4c, packed_4w4c}, uses_75c46e97},
-    {"q8ta_pool2d.sliding.strided.packed_4h4w", {Way::sliding, strided, packed_4h4w}, uses_767893a8},
-    {"q8ta_pool2d.sliding.strided.packed_4w", {Way::sliding, strided, packed_4w}, uses_767893a8},
-    {"q8ta_pool2d.sliding.strided.strided", {Way::sliding, strided, strided}, uses_5946c058},
+    {"q8ta_pool2d.plain.packed_4c.packed_4c", {Way::plain, packed_4c, packed_4c, StorageAccess::native}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c.packed_4c1w", {Way::plain, packed_4c, packed_4c1w, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c.packed_4h4w", {Way::plain, packed_4c, packed_4h4w, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c.packed_4w", {Way::plain, packed_4c, packed_4w, StorageAccess::native}, uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c.packed_4w4c", {Way::plain, packed_4c, packed_4w4c, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c.strided", {Way::plain, packed_4c, strided, StorageAccess::native}, uses_dfb4d3a4},
+    {"q8ta_pool2d.plain.packed_4c.strided.by_words", {Way::plain, packed_4c, strided, StorageAccess::by_words},
+        uses_f9895a70},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4c", {Way::plain, packed_4c1w, packed_4c, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4c1w", {Way::plain, packed_4c1w, packed_4c1w, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4h4w", {Way::plain, packed_4c1w, packed_4h4w, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4w", {Way::plain, packed_4c1w, packed_4w, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c1w.packed_4w4c", {Way::plain, packed_4c1w, packed_4w4c, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4c1w.strided", {Way::plain, packed_4c1w, strided, StorageAccess::native}, uses_dfb4d3a4},
+    {"q8ta_pool2d.plain.packed_4c1w.strided.by_words", {Way::plain, packed_4c1w, strided, StorageAccess::by_words},
+        uses_f9895a70},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4c", {Way::plain, packed_4h4w, packed_4c, StorageAccess::native},
+        uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4c1w", {Way::plain, packed_4h4w, packed_4c1w, StorageAccess::native},
+        uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4h4w", {Way::plain, packed_4h4w, packed_4h4w, StorageAccess::native},
+        uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4w", {Way::plain, packed_4h4w, packed_4w, StorageAccess::native},
+        uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4h4w.packed_4w4c", {Way::plain, packed_4h4w, packed_4w4c, StorageAccess::native},
+        uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4h4w.strided", {Way::plain, packed_4h4w, strided, StorageAccess::native}, uses_e35e8572},
+    {"q8ta_pool2d.plain.packed_4h4w.strided.by_words", {Way::plain, packed_4h4w, strided, StorageAccess::by_words},
+        uses_1edf6132},
+    {"q8ta_pool2d.plain.packed_4w.packed_4c", {Way::plain, packed_4w, packed_4c, StorageAccess::native}, uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4w.packed_4c1w", {Way::plain, packed_4w, packed_4c1w, StorageAccess::native},
+        uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4w.packed_4h4w", {Way::plain, packed_4w, packed_4h4w, StorageAccess::native},
+        uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4w.packed_4w", {Way::plain, packed_4w, packed_4w, StorageAccess::native}, uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4w.packed_4w4c", {Way::plain, packed_4w, packed_4w4c, StorageAccess::native},
+        uses_be1d362a},
+    {"q8ta_pool2d.plain.packed_4w.strided", {Way::plain, packed_4w, strided, StorageAccess::native}, uses_e35e8572},
+    {"q8ta_pool2d.plain.packed_4w.strided.by_words", {Way::plain, packed_4w, strided, StorageAccess::by_words},
+        uses_1edf6132},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4c", {Way::plain, packed_4w4c, packed_4c, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4c1w", {Way::plain, packed_4w4c, packed_4c1w, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4h4w", {Way::plain, packed_4w4c, packed_4h4w, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4w", {Way::plain, packed_4w4c, packed_4w, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4w4c.packed_4w4c", {Way::plain, packed_4w4c, packed_4w4c, StorageAccess::native},
+        uses_fdd4bbdb},
+    {"q8ta_pool2d.plain.packed_4w4c.strided", {Way::plain, packed_4w4c, strided, StorageAccess::native}, uses_dfb4d3a4},
+    {"q8ta_pool2d.plain.packed_4w4c.strided.by_words", {Way::plain, packed_4w4c, strided, StorageAccess::by_words},
+        uses_f9895a70},
+    {"q8ta_pool2d.plain.strided.packed_4c", {Way::plain, strided, packed_4c, StorageAccess::native}, uses_be1d362a},
+    {"q8ta_pool2d.plain.strided.packed_4c1w", {Way::plain, strided, packed_4c1w, StorageAccess::native}, uses_be1d362a},
+    {"q8ta_pool2d.plain.strided.packed_4h4w", {Way::plain, strided, packed_4h4w, StorageAccess::native}, uses_be1d362a},
+    {"q8ta_pool2d.plain.strided.packed_4w", {Way::plain, strided, packed_4w, StorageAccess::native}, uses_be1d362a},
+    {"q8ta_pool2d.plain.strided.packed_4w4c", {Way::plain, strided, packed_4w4c, StorageAccess::native}, uses_be1d362a},
+    {"q8ta_pool2d.plain.strided.strided", {Way::plain, strided, strided, StorageAccess::native}, uses_e35e8572},
+    {"q8ta_pool2d.plain.strided.strided.by_words", {Way::plain, strided, strided, StorageAccess::by_words},
+        uses_1edf6132},
+    {"q8ta_pool2d.sliding.packed_4c.packed_4c", {Way::sliding, packed_4c, packed_4c, StorageAccess::native},
+        uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4c.packed_4c1w", {Way::sliding, packed_4c, packed_4c1w, StorageAccess::native},
+        uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4c.packed_4w4c", {Way::sliding, packed_4c, packed_4w4c, StorageAccess::native},
+        uses_75c46e97},
+    {"q8ta_pool2d.sliding.packed_4c1w.packed_4c", {Way::sliding, packed_4c1w, packed_4c, StorageAccess::native},
+        uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4c1w.packed_4c1w", {Way::sliding, packed_4c1w, packed_4c1w, StorageAccess::native},
+        uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4c1w.packed_4w4c", {Way::sliding, packed_4c1w, packed_4w4c, StorageAccess::native},
+        uses_75c46e97},
+    {"q8ta_pool2d.sliding.packed_4h4w.packed_4h4w", {Way::sliding, packed_4h4w, packed_4h4w, StorageAccess::native},
+        uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4h4w.packed_4w", {Way::sliding, packed_4h4w, packed_4w, StorageAccess::native},
+        uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4h4w.strided", {Way::sliding, packed_4h4w, strided, StorageAccess::native},
+        uses_5946c058},
+    {"q8ta_pool2d.sliding.packed_4h4w.strided.by_words", {Way::sliding, packed_4h4w, strided, StorageAccess::by_words},
+        uses_cddd599b},
+    {"q8ta_pool2d.sliding.packed_4w.packed_4h4w", {Way::sliding, packed_4w, packed_4h4w, StorageAccess::native},
+        uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4w.packed_4w", {Way::sliding, packed_4w, packed_4w, StorageAccess::native},
+        uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4w.strided", {Way::sliding, packed_4w, strided, StorageAccess::native}, uses_5946c058},
+    {"q8ta_pool2d.sliding.packed_4w.strided.by_words", {Way::sliding, packed_4w, strided, StorageAccess::by_words},
+        uses_cddd599b},
+    {"q8ta_pool2d.sliding.packed_4w4c.packed_4c", {Way::sliding, packed_4w4c, packed_4c, StorageAccess::native},
+        uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4w4c.packed_4c1w", {Way::sliding, packed_4w4c, packed_4c1w, StorageAccess::native},
+        uses_767893a8},
+    {"q8ta_pool2d.sliding.packed_4w4c.packed_4w4c", {Way::sliding, packed_4w4c, packed_4w4c, StorageAccess::native},
+        uses_75c46e97},
+    {"q8ta_pool2d.sliding.strided.packed_4h4w", {Way::sliding, strided, packed_4h4w, StorageAccess::native},
+        uses_767893a8},
+    {"q8ta_pool2d.sliding.strided.packed_4w", {Way::sliding, strided, packed_4w, StorageAccess::native}, uses_767893a8},
+    {"q8ta_pool2d.sliding.strided.strided", {Way::sliding, strided, strided, StorageAccess::native}, uses_5946c058},
+    {"q8ta_pool2d.sliding.strided.strided.by_words", {Way::sliding, strided, strided, StorageAccess::by_words},
+        uses_cddd599b},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -320,12 +394,13 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "q8ta_pool2d",
-    .summary = "the greatest element or the mean of each place of a window over an i8 image",
+    .summary = "max and average pooling of an i8 image",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 4,
@@ -336,11 +411,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {
@@ -357,24 +432,26 @@ constexpr ShapeInfo kOutputShapes[] = {
 constexpr TensorInfo kQ8taMaxPool2dTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes, .help = "[N, C, W] in a plain buffer only",
   },
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
-    .shapes = kOutputShapes, .help = "of the input's rank, an element for each place",
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kOutputShapes, .help = "of the input's rank, one element per output position",
   },
 };
 
 constexpr AttributeInfo kQ8taMaxPool2dAttributes[] = {
   {
     .name = "kernel_size", .kind = AttributeInfo::Kind::integers, .otherwise = "(the whole image)",
-    .help = "the window's sides; [height, width], or one for both", .unit = "elements",
+    .help = "the window's [height, width], or one for both", .unit = "elements",
   },
   {
-    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; of a pool its kernel_size)",
-    .help = "from place to place of the window; [height, width], or one for both", .unit = "elements",
+    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; for pools: kernel_size)",
+    .help = "the step of the window; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
@@ -382,22 +459,22 @@ constexpr AttributeInfo kQ8taMaxPool2dAttributes[] = {
   },
   {
     .name = "dilation", .kind = AttributeInfo::Kind::integers, .otherwise = "(1)",
-    .help = "from tap to tap of the window; [height, width], or one for both", .unit = "elements",
+    .help = "the distance between taps; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "ceil_mode", .kind = AttributeInfo::Kind::boolean, .otherwise = "false",
-    .help = "the last place may reach past the padding",
+    .help = "the last window may reach past the padding",
   },
 };
 
 constexpr AttributeInfo kQ8taAvgPool2dAttributes[] = {
   {
     .name = "kernel_size", .kind = AttributeInfo::Kind::integers, .otherwise = "(the whole image)",
-    .help = "the window's sides; [height, width], or one for both", .unit = "elements",
+    .help = "the window's [height, width], or one for both", .unit = "elements",
   },
   {
-    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; of a pool its kernel_size)",
-    .help = "from place to place of the window; [height, width], or one for both", .unit = "elements",
+    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; for pools: kernel_size)",
+    .help = "the step of the window; [height, width], or one for both", .unit = "elements",
   },
   {
     .name = "padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",
@@ -405,31 +482,31 @@ constexpr AttributeInfo kQ8taAvgPool2dAttributes[] = {
   },
   {
     .name = "ceil_mode", .kind = AttributeInfo::Kind::boolean, .otherwise = "false",
-    .help = "the last place may reach past the padding",
+    .help = "the last window may reach past the padding",
   },
   {
     .name = "count_include_pad", .kind = AttributeInfo::Kind::boolean, .otherwise = "true",
-    .help = "false divides by the taps that lie in the input",
+    .help = "false: divides by the number of taps inside the input",
   },
   {
     .name = "divisor_override", .kind = AttributeInfo::Kind::integer, .otherwise = "(the number of taps)",
-    .help = "what sums are divided by", .least = 0x1p+0, .greatest = 0x1p+23, .range = "1 to 8388608",
+    .help = "the divisor of the sums", .least = 0x1p+0, .greatest = 0x1p+23, .range = "1 to 8388608",
   },
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
 };
 
@@ -437,12 +514,12 @@ constexpr AttributeInfo kQ8taAvgPool2dAttributes[] = {
 
 constinit const SignatureInfo signatures[2] = {
   {
-    .name = "q8ta_max_pool2d", .summary = "the greatest element under each place of a window", .op = &op,
-    .tensors = kQ8taMaxPool2dTensors, .attributes = kQ8taMaxPool2dAttributes,
+    .name = "q8ta_max_pool2d", .summary = "max pooling", .op = &op, .tensors = kQ8taMaxPool2dTensors,
+    .attributes = kQ8taMaxPool2dAttributes,
   },
   {
-    .name = "q8ta_avg_pool2d", .summary = "the mean under each place of a window", .op = &op,
-    .tensors = kQ8taMaxPool2dTensors, .attributes = kQ8taAvgPool2dAttributes,
+    .name = "q8ta_avg_pool2d", .summary = "average pooling", .op = &op, .tensors = kQ8taMaxPool2dTensors,
+    .attributes = kQ8taAvgPool2dAttributes,
   },
 };
 

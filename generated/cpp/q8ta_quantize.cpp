@@ -2,9 +2,7 @@
 #include "q8ta_quantize.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8ta_quantize {
 namespace {
@@ -35,6 +33,7 @@ enum class Name : uint16_t {
   input_storage,
   input_layout,
   output_layout,
+  storage_access,
   workgroup,
   axes,
   input_first,
@@ -46,11 +45,17 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"input_storage", table::kStorages},
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -61,14 +66,37 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_storage: return table::word(parameters->input_storage);
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 5, kFields, scope);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
   return {scope.specialization[0]};
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not (input_dtype == f16 and input_storage == buffer)", kOnStorageBuffer8bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words and not output_layout == strided", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = parameters.output_layout == Layout::strided;
+  const bool has_halves = parameters.input_dtype == DType::f16 && parameters.input_storage == Storage::buffer;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
+  });
 }
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
@@ -98,32 +126,19 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Real term1;
-  Integer workgroup;
-  Integer term2;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup,
-      .term2 = Integer(bytes(parameters.input_dtype)) + 1};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer problem_term1 = Integer(problem.boxes) * 64;
-  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
-  const Integer problem_term3 = Integer(problem.boxes) * 1024;
-  for (const CostTerms& kernel : kernels) {
-    const Real launching = ceil_div(problem_term1, Integer(kernel.workgroup)) / problem_term2 + kernel.term1;
-    *to++ = Real(device.launch_us) + problem_term3 * kernel.term2 / Real(device.bytes_per_us) + launching;
-  }
+  const Real dispatch_overhead_us = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us)
+      + Integer(problem.boxes) * 1024 * (Integer(bytes(parameters.input_dtype)) + 1) / Real(device.bytes_per_us)
+      + dispatch_overhead_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -137,7 +152,7 @@ constexpr InterfaceInfo binds_5b63113f = {
     .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 constexpr BindingInfo bindings_b4e8b6f3[] = {
   table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -148,27 +163,38 @@ constexpr InterfaceInfo binds_d1fc7073 = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_1b5ef3dc,
 };
+constexpr FeatureMask needs_e1c1566d = bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit);
 enum Interface : uint16_t {
   uses_261ee83c,
   uses_2f9df4e8,
   uses_3df5d869,
   uses_4c60c187,
+  uses_5295304e,
+  uses_68c36b81,
   uses_8075cded,
   uses_8feebd1e,
   uses_b0c54999,
+  uses_dd3bf5e9,
+  uses_def9615a,
   uses_e0021e72,
   uses_ea9fa898,
+  uses_f40852ed,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_261ee83c
-  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_2f9df4e8
-  {&binds_d1fc7073, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_3df5d869
-  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_4c60c187
-  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_8075cded
-  {&binds_d1fc7073, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_8feebd1e
-  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_b0c54999
-  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_e0021e72
-  {&binds_d1fc7073, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_ea9fa898
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_261ee83c
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_2f9df4e8
+  {&binds_d1fc7073, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_3df5d869
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_bb241055, needs_e1c1566d},  // uses_4c60c187
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_5295304e
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_68c36b81
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_8075cded
+  {&binds_d1fc7073, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_8feebd1e
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_b0c54999
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_dd3bf5e9
+  {&binds_d1fc7073, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_def9615a
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_e0021e72
+  {&binds_d1fc7073, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_ea9fa898
+  {&binds_5b63113f, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_f40852ed
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -177,54 +203,126 @@ constexpr auto kRows = [] {
   using enum Storage;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_quantize.f16.buffer.strided.packed_4c", {f16, buffer, strided, packed_4c}, uses_b0c54999},
-    {"q8ta_quantize.f16.buffer.strided.packed_4c1w", {f16, buffer, strided, packed_4c1w}, uses_b0c54999},
-    {"q8ta_quantize.f16.buffer.strided.packed_4h4w", {f16, buffer, strided, packed_4h4w}, uses_e0021e72},
-    {"q8ta_quantize.f16.buffer.strided.packed_4w", {f16, buffer, strided, packed_4w}, uses_b0c54999},
-    {"q8ta_quantize.f16.buffer.strided.packed_4w4c", {f16, buffer, strided, packed_4w4c}, uses_e0021e72},
-    {"q8ta_quantize.f16.buffer.strided.strided", {f16, buffer, strided, strided}, uses_4c60c187},
-    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c", {f16, texture3d, channels_packed, packed_4c}, uses_3df5d869},
-    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c1w", {f16, texture3d, channels_packed, packed_4c1w}, uses_3df5d869},
-    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4h4w", {f16, texture3d, channels_packed, packed_4h4w}, uses_8feebd1e},
-    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w", {f16, texture3d, channels_packed, packed_4w}, uses_3df5d869},
-    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w4c", {f16, texture3d, channels_packed, packed_4w4c}, uses_8feebd1e},
-    {"q8ta_quantize.f16.texture3d.channels_packed.strided", {f16, texture3d, channels_packed, strided}, uses_ea9fa898},
-    {"q8ta_quantize.f16.texture3d.height_packed.packed_4c", {f16, texture3d, height_packed, packed_4c}, uses_3df5d869},
-    {"q8ta_quantize.f16.texture3d.height_packed.packed_4c1w", {f16, texture3d, height_packed, packed_4c1w}, uses_3df5d869},
-    {"q8ta_quantize.f16.texture3d.height_packed.packed_4h4w", {f16, texture3d, height_packed, packed_4h4w}, uses_8feebd1e},
-    {"q8ta_quantize.f16.texture3d.height_packed.packed_4w", {f16, texture3d, height_packed, packed_4w}, uses_3df5d869},
-    {"q8ta_quantize.f16.texture3d.height_packed.packed_4w4c", {f16, texture3d, height_packed, packed_4w4c}, uses_8feebd1e},
-    {"q8ta_quantize.f16.texture3d.height_packed.strided", {f16, texture3d, height_packed, strided}, uses_ea9fa898},
-    {"q8ta_quantize.f16.texture3d.width_packed.packed_4c", {f16, texture3d, width_packed, packed_4c}, uses_3df5d869},
-    {"q8ta_quantize.f16.texture3d.width_packed.packed_4c1w", {f16, texture3d, width_packed, packed_4c1w}, uses_3df5d869},
-    {"q8ta_quantize.f16.texture3d.width_packed.packed_4h4w", {f16, texture3d, width_packed, packed_4h4w}, uses_8feebd1e},
-    {"q8ta_quantize.f16.texture3d.width_packed.packed_4w", {f16, texture3d, width_packed, packed_4w}, uses_3df5d869},
-    {"q8ta_quantize.f16.texture3d.width_packed.packed_4w4c", {f16, texture3d, width_packed, packed_4w4c}, uses_8feebd1e},
-    {"q8ta_quantize.f16.texture3d.width_packed.strided", {f16, texture3d, width_packed, strided}, uses_ea9fa898},
-    {"q8ta_quantize.f32.buffer.strided.packed_4c", {f32, buffer, strided, packed_4c}, uses_261ee83c},
-    {"q8ta_quantize.f32.buffer.strided.packed_4c1w", {f32, buffer, strided, packed_4c1w}, uses_261ee83c},
-    {"q8ta_quantize.f32.buffer.strided.packed_4h4w", {f32, buffer, strided, packed_4h4w}, uses_8075cded},
-    {"q8ta_quantize.f32.buffer.strided.packed_4w", {f32, buffer, strided, packed_4w}, uses_261ee83c},
-    {"q8ta_quantize.f32.buffer.strided.packed_4w4c", {f32, buffer, strided, packed_4w4c}, uses_8075cded},
-    {"q8ta_quantize.f32.buffer.strided.strided", {f32, buffer, strided, strided}, uses_2f9df4e8},
-    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c", {f32, texture3d, channels_packed, packed_4c}, uses_3df5d869},
-    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c1w", {f32, texture3d, channels_packed, packed_4c1w}, uses_3df5d869},
-    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4h4w", {f32, texture3d, channels_packed, packed_4h4w}, uses_8feebd1e},
-    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w", {f32, texture3d, channels_packed, packed_4w}, uses_3df5d869},
-    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w4c", {f32, texture3d, channels_packed, packed_4w4c}, uses_8feebd1e},
-    {"q8ta_quantize.f32.texture3d.channels_packed.strided", {f32, texture3d, channels_packed, strided}, uses_ea9fa898},
-    {"q8ta_quantize.f32.texture3d.height_packed.packed_4c", {f32, texture3d, height_packed, packed_4c}, uses_3df5d869},
-    {"q8ta_quantize.f32.texture3d.height_packed.packed_4c1w", {f32, texture3d, height_packed, packed_4c1w}, uses_3df5d869},
-    {"q8ta_quantize.f32.texture3d.height_packed.packed_4h4w", {f32, texture3d, height_packed, packed_4h4w}, uses_8feebd1e},
-    {"q8ta_quantize.f32.texture3d.height_packed.packed_4w", {f32, texture3d, height_packed, packed_4w}, uses_3df5d869},
-    {"q8ta_quantize.f32.texture3d.height_packed.packed_4w4c", {f32, texture3d, height_packed, packed_4w4c}, uses_8feebd1e},
-    {"q8ta_quantize.f32.texture3d.height_packed.strided", {f32, texture3d, height_packed, strided}, uses_ea9fa898},
-    {"q8ta_quantize.f32.texture3d.width_packed.packed_4c", {f32, texture3d, width_packed, packed_4c}, uses_3df5d869},
-    {"q8ta_quantize.f32.texture3d.width_packed.packed_4c1w", {f32, texture3d, width_packed, packed_4c1w}, uses_3df5d869},
-    {"q8ta_quantize.f32.texture3d.width_packed.packed_4h4w", {f32, texture3d, width_packed, packed_4h4w}, uses_8feebd1e},
-    {"q8ta_quantize.f32.texture3d.width_packed.packed_4w", {f32, texture3d, width_packed, packed_4w}, uses_3df5d869},
-    {"q8ta_quantize.f32.texture3d.width_packed.packed_4w4c", {f32, texture3d, width_packed, packed_4w4c}, uses_8feebd1e},
-    {"q8ta_quantize.f32.texture3d.width_packed.strided", {f32, texture3d, width_packed, strided}, uses_ea9fa898},
+    {"q8ta_quantize.f16.buffer.strided.packed_4c", {f16, buffer, strided, packed_4c, StorageAccess::native},
+        uses_b0c54999},
+    {"q8ta_quantize.f16.buffer.strided.packed_4c.by_words", {f16, buffer, strided, packed_4c, StorageAccess::by_words},
+        uses_dd3bf5e9},
+    {"q8ta_quantize.f16.buffer.strided.packed_4c1w", {f16, buffer, strided, packed_4c1w, StorageAccess::native},
+        uses_b0c54999},
+    {"q8ta_quantize.f16.buffer.strided.packed_4c1w.by_words",
+        {f16, buffer, strided, packed_4c1w, StorageAccess::by_words}, uses_dd3bf5e9},
+    {"q8ta_quantize.f16.buffer.strided.packed_4h4w", {f16, buffer, strided, packed_4h4w, StorageAccess::native},
+        uses_e0021e72},
+    {"q8ta_quantize.f16.buffer.strided.packed_4h4w.by_words",
+        {f16, buffer, strided, packed_4h4w, StorageAccess::by_words}, uses_f40852ed},
+    {"q8ta_quantize.f16.buffer.strided.packed_4w", {f16, buffer, strided, packed_4w, StorageAccess::native},
+        uses_b0c54999},
+    {"q8ta_quantize.f16.buffer.strided.packed_4w.by_words", {f16, buffer, strided, packed_4w, StorageAccess::by_words},
+        uses_dd3bf5e9},
+    {"q8ta_quantize.f16.buffer.strided.packed_4w4c", {f16, buffer, strided, packed_4w4c, StorageAccess::native},
+        uses_e0021e72},
+    {"q8ta_quantize.f16.buffer.strided.packed_4w4c.by_words",
+        {f16, buffer, strided, packed_4w4c, StorageAccess::by_words}, uses_f40852ed},
+    {"q8ta_quantize.f16.buffer.strided.strided", {f16, buffer, strided, strided, StorageAccess::native}, uses_4c60c187},
+    {"q8ta_quantize.f16.buffer.strided.strided.by_words", {f16, buffer, strided, strided, StorageAccess::by_words},
+        uses_68c36b81},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c",
+        {f16, texture3d, channels_packed, packed_4c, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c1w",
+        {f16, texture3d, channels_packed, packed_4c1w, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4h4w",
+        {f16, texture3d, channels_packed, packed_4h4w, StorageAccess::native}, uses_8feebd1e},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w",
+        {f16, texture3d, channels_packed, packed_4w, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w4c",
+        {f16, texture3d, channels_packed, packed_4w4c, StorageAccess::native}, uses_8feebd1e},
+    {"q8ta_quantize.f16.texture3d.channels_packed.strided",
+        {f16, texture3d, channels_packed, strided, StorageAccess::native}, uses_ea9fa898},
+    {"q8ta_quantize.f16.texture3d.channels_packed.strided.by_words",
+        {f16, texture3d, channels_packed, strided, StorageAccess::by_words}, uses_def9615a},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4c",
+        {f16, texture3d, height_packed, packed_4c, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4c1w",
+        {f16, texture3d, height_packed, packed_4c1w, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4h4w",
+        {f16, texture3d, height_packed, packed_4h4w, StorageAccess::native}, uses_8feebd1e},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4w",
+        {f16, texture3d, height_packed, packed_4w, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4w4c",
+        {f16, texture3d, height_packed, packed_4w4c, StorageAccess::native}, uses_8feebd1e},
+    {"q8ta_quantize.f16.texture3d.height_packed.strided",
+        {f16, texture3d, height_packed, strided, StorageAccess::native}, uses_ea9fa898},
+    {"q8ta_quantize.f16.texture3d.height_packed.strided.by_words",
+        {f16, texture3d, height_packed, strided, StorageAccess::by_words}, uses_def9615a},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4c",
+        {f16, texture3d, width_packed, packed_4c, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4c1w",
+        {f16, texture3d, width_packed, packed_4c1w, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4h4w",
+        {f16, texture3d, width_packed, packed_4h4w, StorageAccess::native}, uses_8feebd1e},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4w",
+        {f16, texture3d, width_packed, packed_4w, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4w4c",
+        {f16, texture3d, width_packed, packed_4w4c, StorageAccess::native}, uses_8feebd1e},
+    {"q8ta_quantize.f16.texture3d.width_packed.strided", {f16, texture3d, width_packed, strided, StorageAccess::native},
+        uses_ea9fa898},
+    {"q8ta_quantize.f16.texture3d.width_packed.strided.by_words",
+        {f16, texture3d, width_packed, strided, StorageAccess::by_words}, uses_def9615a},
+    {"q8ta_quantize.f32.buffer.strided.packed_4c", {f32, buffer, strided, packed_4c, StorageAccess::native},
+        uses_261ee83c},
+    {"q8ta_quantize.f32.buffer.strided.packed_4c1w", {f32, buffer, strided, packed_4c1w, StorageAccess::native},
+        uses_261ee83c},
+    {"q8ta_quantize.f32.buffer.strided.packed_4h4w", {f32, buffer, strided, packed_4h4w, StorageAccess::native},
+        uses_8075cded},
+    {"q8ta_quantize.f32.buffer.strided.packed_4w", {f32, buffer, strided, packed_4w, StorageAccess::native},
+        uses_261ee83c},
+    {"q8ta_quantize.f32.buffer.strided.packed_4w4c", {f32, buffer, strided, packed_4w4c, StorageAccess::native},
+        uses_8075cded},
+    {"q8ta_quantize.f32.buffer.strided.strided", {f32, buffer, strided, strided, StorageAccess::native}, uses_2f9df4e8},
+    {"q8ta_quantize.f32.buffer.strided.strided.by_words", {f32, buffer, strided, strided, StorageAccess::by_words},
+        uses_5295304e},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c",
+        {f32, texture3d, channels_packed, packed_4c, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c1w",
+        {f32, texture3d, channels_packed, packed_4c1w, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4h4w",
+        {f32, texture3d, channels_packed, packed_4h4w, StorageAccess::native}, uses_8feebd1e},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w",
+        {f32, texture3d, channels_packed, packed_4w, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w4c",
+        {f32, texture3d, channels_packed, packed_4w4c, StorageAccess::native}, uses_8feebd1e},
+    {"q8ta_quantize.f32.texture3d.channels_packed.strided",
+        {f32, texture3d, channels_packed, strided, StorageAccess::native}, uses_ea9fa898},
+    {"q8ta_quantize.f32.texture3d.channels_packed.strided.by_words",
+        {f32, texture3d, channels_packed, strided, StorageAccess::by_words}, uses_def9615a},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4c",
+        {f32, texture3d, height_packed, packed_4c, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4c1w",
+        {f32, texture3d, height_packed, packed_4c1w, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4h4w",
+        {f32, texture3d, height_packed, packed_4h4w, StorageAccess::native}, uses_8feebd1e},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4w",
+        {f32, texture3d, height_packed, packed_4w, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4w4c",
+        {f32, texture3d, height_packed, packed_4w4c, StorageAccess::native}, uses_8feebd1e},
+    {"q8ta_quantize.f32.texture3d.height_packed.strided",
+        {f32, texture3d, height_packed, strided, StorageAccess::native}, uses_ea9fa898},
+    {"q8ta_quantize.f32.texture3d.height_packed.strided.by_words",
+        {f32, texture3d, height_packed, strided, StorageAccess::by_words}, uses_def9615a},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4c",
+        {f32, texture3d, width_packed, packed_4c, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4c1w",
+        {f32, texture3d, width_packed, packed_4c1w, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4h4w",
+        {f32, texture3d, width_packed, packed_4h4w, StorageAccess::native}, uses_8feebd1e},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4w",
+        {f32, texture3d, width_packed, packed_4w, StorageAccess::native}, uses_3df5d869},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4w4c",
+        {f32, texture3d, width_packed, packed_4w4c, StorageAccess::native}, uses_8feebd1e},
+    {"q8ta_quantize.f32.texture3d.width_packed.strided", {f32, texture3d, width_packed, strided, StorageAccess::native},
+        uses_ea9fa898},
+    {"q8ta_quantize.f32.texture3d.width_packed.strided.by_words",
+        {f32, texture3d, width_packed, strided, StorageAccess::by_words}, uses_def9615a},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -234,11 +332,12 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "q8ta_quantize",
-    .summary = "real to i8 in any layout, one scale and zero point",
+    .summary = "quantizes to i8 in any layout, with one scale and zero point",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 3,
@@ -249,9 +348,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -264,24 +363,26 @@ constexpr TensorInfo kQ8taQuantizeTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true, .has_place = true,
     .dtypes = bit(DType::f32) | bit(DType::f16), .storages = bit(Storage::buffer) | bit(Storage::texture3d),
-    .layouts = bit(Layout::strided) | bit(Layout::width_packed) | bit(Layout::height_packed) | bit(Layout::channels_packed),
+    .layouts = bit(Layout::strided) | bit(Layout::width_packed) | bit(Layout::height_packed)
+        | bit(Layout::channels_packed),
     .shapes = kInputShapes,
   },
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,
   },
 };
 
 constexpr AttributeInfo kQ8taQuantizeAttributes[] = {
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
 };
 
@@ -289,7 +390,7 @@ constexpr AttributeInfo kQ8taQuantizeAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_quantize", .summary = "real to i8 in any layout, one scale and zero point", .op = &op,
+    .name = "q8ta_quantize", .summary = "quantizes to i8 in any layout, with one scale and zero point", .op = &op,
     .tensors = kQ8taQuantizeTensors, .attributes = kQ8taQuantizeAttributes,
   },
 };

@@ -2,9 +2,7 @@
 #include "q8ta_resize2d.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::q8ta_resize2d {
@@ -33,15 +31,22 @@ constexpr FieldInfo kFields[] = {
 enum class Name : uint16_t {
   input_layout,
   output_layout,
+  storage_access,
   workgroup,
   axes,
   boxes,
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -50,14 +55,35 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 3, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
   return {scope.specialization[0]};
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not output_layout == strided", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = parameters.output_layout == Layout::strided;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
+  });
 }
 
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
@@ -87,29 +113,16 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Real term1;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer problem_term1 = Integer(problem.boxes) * 64;
-  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
-  const Real problem_term3 = Real(device.launch_us) + Integer(problem.boxes) * 2048 / Real(device.bytes_per_us);
-  for (const CostTerms& kernel : kernels) {
-    const Real launching = ceil_div(problem_term1, Integer(kernel.workgroup)) / problem_term2 + kernel.term1;
-    *to++ = problem_term3 + launching;
-  }
+  const Real dispatch_overhead_us = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + Integer(problem.boxes) * 2048 / Real(device.bytes_per_us) + dispatch_overhead_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -124,28 +137,31 @@ constexpr InterfaceInfo binds_ee1ba6a6 = {
     .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_0efd44d9,
   uses_846a4fa7,
+  uses_91362d16,
   uses_9568d98a,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_0efd44d9
-  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_846a4fa7
-  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_9568d98a
+  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_0efd44d9
+  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_846a4fa7
+  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_91362d16
+  {&binds_ee1ba6a6, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_9568d98a
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_resize2d.packed_4c.packed_4c", {packed_4c, packed_4c}, uses_9568d98a},
-    {"q8ta_resize2d.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w}, uses_9568d98a},
-    {"q8ta_resize2d.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w}, uses_0efd44d9},
-    {"q8ta_resize2d.packed_4w.packed_4w", {packed_4w, packed_4w}, uses_9568d98a},
-    {"q8ta_resize2d.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c}, uses_0efd44d9},
-    {"q8ta_resize2d.strided.strided", {strided, strided}, uses_846a4fa7},
+    {"q8ta_resize2d.packed_4c.packed_4c", {packed_4c, packed_4c, StorageAccess::native}, uses_9568d98a},
+    {"q8ta_resize2d.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w, StorageAccess::native}, uses_9568d98a},
+    {"q8ta_resize2d.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w, StorageAccess::native}, uses_0efd44d9},
+    {"q8ta_resize2d.packed_4w.packed_4w", {packed_4w, packed_4w, StorageAccess::native}, uses_9568d98a},
+    {"q8ta_resize2d.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c, StorageAccess::native}, uses_0efd44d9},
+    {"q8ta_resize2d.strided.strided", {strided, strided, StorageAccess::native}, uses_846a4fa7},
+    {"q8ta_resize2d.strided.strided.by_words", {strided, strided, StorageAccess::by_words}, uses_91362d16},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -155,11 +171,12 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "q8ta_resize2d",
-    .summary = "i8 images of another height and width, of the nearest pixels",
+    .summary = "resizes i8 images by nearest pixels",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 3,
@@ -170,9 +187,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -188,28 +205,30 @@ constexpr ShapeInfo kOutputShapes[] = {
 constexpr TensorInfo kQ8taResize2dTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,
   },
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kOutputShapes, .source = 0,
   },
 };
 
 constexpr AttributeInfo kQ8taResize2dAttributes[] = {
   {
-    .name = "sizes", .kind = AttributeInfo::Kind::integers, .otherwise = "", .help = "of the output, [height, width]",
+    .name = "sizes", .kind = AttributeInfo::Kind::integers, .otherwise = "", .help = "the output's [height, width]",
     .unit = "elements",
   },
   {
-    .name = "coordinate_mode", .kind = AttributeInfo::Kind::word, .otherwise = "half_pixel", .help = "where pixels lie",
-    .words = words::kCoordinateMode,
+    .name = "coordinate_mode", .kind = AttributeInfo::Kind::word, .otherwise = "half_pixel",
+    .help = "which input coordinate an output pixel has", .words = words::kCoordinateMode,
   },
   {
     .name = "nearest_mode", .kind = AttributeInfo::Kind::word, .otherwise = "round_prefer_floor",
-    .help = "which of two pixels is the nearest", .words = words::kNearestMode,
+    .help = "how a coordinate is rounded to a pixel", .words = words::kNearestMode,
   },
 };
 
@@ -217,7 +236,7 @@ constexpr AttributeInfo kQ8taResize2dAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_resize2d", .summary = "i8 images of another height and width, of the nearest pixels", .op = &op,
+    .name = "q8ta_resize2d", .summary = "resizes i8 images by nearest pixels", .op = &op,
     .tensors = kQ8taResize2dTensors, .attributes = kQ8taResize2dAttributes,
   },
 };

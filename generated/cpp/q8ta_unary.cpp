@@ -2,9 +2,7 @@
 #include "q8ta_unary.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::q8ta_unary {
 namespace {
@@ -32,6 +30,7 @@ enum class Name : uint16_t {
   input_layout,
   output_layout,
   flat,
+  storage_access,
   workgroup,
   axes,
   boxes,
@@ -40,10 +39,16 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
   {"flat", {}},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -53,10 +58,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::flat: return parameters->flat;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 4, kFields, scope);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -72,6 +78,26 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(parameters.flat) == 0 || Integer(problem.flat_blocks) > 0,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not false", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not (flat == 0 and output_layout == strided)", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = Integer(parameters.flat) == 0 && parameters.output_layout == Layout::strided;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -105,35 +131,21 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer flat;
-  Real term2;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.term1 = 1 - Integer(parameters.flat), .flat = parameters.flat,
-      .term2 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    const Integer invocations = kernel.term1 * Integer(problem.boxes) * 64
-        + Integer(kernel.flat) * Integer(problem.flat_blocks);
-    const Real bytes_moved = kernel.term1 * Integer(problem.boxes) * 1024 * Real(1.25)
-        + Integer(kernel.flat) * Integer(problem.flat_blocks) * 16;
-    const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / problem_term1 + kernel.term2;
-    *to++ = Real(device.launch_us) + 2 * bytes_moved / Real(device.bytes_per_us) + launching;
-  }
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.flat_blocks);
+  const Real bytes_moved = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 1024 * Real(1.25)
+      + Integer(parameters.flat) * Integer(problem.flat_blocks) * 16;
+  const Real dispatch_overhead_us = ceil_div(invocations, Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + 2 * bytes_moved / Real(device.bytes_per_us) + dispatch_overhead_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -148,72 +160,85 @@ constexpr InterfaceInfo binds_17c0bd79 = {
     .specialization = slots_1b5ef3dc,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_80acd23f[] = {256, 256};
+constexpr uint32_t shared_bytes_0dfa6743[] = {256};
 enum Interface : uint16_t {
   uses_28a779d5,
   uses_40e47d75,
   uses_528d4ed9,
   uses_62914fa7,
   uses_7ce0b72f,
+  uses_8f8e76c0,
   uses_97ff8637,
   uses_e9176f7f,
+  uses_f0061d52,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_28a779d5
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_40e47d75
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_528d4ed9
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_62914fa7
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_7ce0b72f
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_97ff8637
-  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_e9176f7f
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_28a779d5
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743, bit(Feature::storage_buffer_8bit)},  // uses_40e47d75
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_528d4ed9
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_62914fa7
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_7ce0b72f
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_8f8e76c0
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_97ff8637
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743, bit(Feature::storage_buffer_8bit)},  // uses_e9176f7f
+  {&binds_17c0bd79, workgroup_9d85d7a5, shared_bytes_0dfa6743},  // uses_f0061d52
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_unary.packed_4c.packed_4c.flat0", {packed_4c, packed_4c, 0}, uses_97ff8637},
-    {"q8ta_unary.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, 1}, uses_28a779d5},
-    {"q8ta_unary.packed_4c.packed_4c1w.flat0", {packed_4c, packed_4c1w, 0}, uses_97ff8637},
-    {"q8ta_unary.packed_4c.packed_4h4w.flat0", {packed_4c, packed_4h4w, 0}, uses_7ce0b72f},
-    {"q8ta_unary.packed_4c.packed_4w.flat0", {packed_4c, packed_4w, 0}, uses_97ff8637},
-    {"q8ta_unary.packed_4c.packed_4w4c.flat0", {packed_4c, packed_4w4c, 0}, uses_7ce0b72f},
-    {"q8ta_unary.packed_4c.strided.flat0", {packed_4c, strided, 0}, uses_40e47d75},
-    {"q8ta_unary.packed_4c1w.packed_4c.flat0", {packed_4c1w, packed_4c, 0}, uses_97ff8637},
-    {"q8ta_unary.packed_4c1w.packed_4c1w.flat0", {packed_4c1w, packed_4c1w, 0}, uses_97ff8637},
-    {"q8ta_unary.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, 1}, uses_28a779d5},
-    {"q8ta_unary.packed_4c1w.packed_4h4w.flat0", {packed_4c1w, packed_4h4w, 0}, uses_7ce0b72f},
-    {"q8ta_unary.packed_4c1w.packed_4w.flat0", {packed_4c1w, packed_4w, 0}, uses_97ff8637},
-    {"q8ta_unary.packed_4c1w.packed_4w4c.flat0", {packed_4c1w, packed_4w4c, 0}, uses_7ce0b72f},
-    {"q8ta_unary.packed_4c1w.strided.flat0", {packed_4c1w, strided, 0}, uses_40e47d75},
-    {"q8ta_unary.packed_4h4w.packed_4c.flat0", {packed_4h4w, packed_4c, 0}, uses_528d4ed9},
-    {"q8ta_unary.packed_4h4w.packed_4c1w.flat0", {packed_4h4w, packed_4c1w, 0}, uses_528d4ed9},
-    {"q8ta_unary.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, 0}, uses_62914fa7},
-    {"q8ta_unary.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, 1}, uses_28a779d5},
-    {"q8ta_unary.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4w, 0}, uses_528d4ed9},
-    {"q8ta_unary.packed_4h4w.packed_4w4c.flat0", {packed_4h4w, packed_4w4c, 0}, uses_62914fa7},
-    {"q8ta_unary.packed_4h4w.strided.flat0", {packed_4h4w, strided, 0}, uses_e9176f7f},
-    {"q8ta_unary.packed_4w.packed_4c.flat0", {packed_4w, packed_4c, 0}, uses_97ff8637},
-    {"q8ta_unary.packed_4w.packed_4c1w.flat0", {packed_4w, packed_4c1w, 0}, uses_97ff8637},
-    {"q8ta_unary.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4h4w, 0}, uses_7ce0b72f},
-    {"q8ta_unary.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, 0}, uses_97ff8637},
-    {"q8ta_unary.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, 1}, uses_28a779d5},
-    {"q8ta_unary.packed_4w.packed_4w4c.flat0", {packed_4w, packed_4w4c, 0}, uses_7ce0b72f},
-    {"q8ta_unary.packed_4w.strided.flat0", {packed_4w, strided, 0}, uses_40e47d75},
-    {"q8ta_unary.packed_4w4c.packed_4c.flat0", {packed_4w4c, packed_4c, 0}, uses_528d4ed9},
-    {"q8ta_unary.packed_4w4c.packed_4c1w.flat0", {packed_4w4c, packed_4c1w, 0}, uses_528d4ed9},
-    {"q8ta_unary.packed_4w4c.packed_4h4w.flat0", {packed_4w4c, packed_4h4w, 0}, uses_62914fa7},
-    {"q8ta_unary.packed_4w4c.packed_4w.flat0", {packed_4w4c, packed_4w, 0}, uses_528d4ed9},
-    {"q8ta_unary.packed_4w4c.packed_4w4c.flat0", {packed_4w4c, packed_4w4c, 0}, uses_62914fa7},
-    {"q8ta_unary.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, 1}, uses_28a779d5},
-    {"q8ta_unary.packed_4w4c.strided.flat0", {packed_4w4c, strided, 0}, uses_e9176f7f},
-    {"q8ta_unary.strided.packed_4c.flat0", {strided, packed_4c, 0}, uses_97ff8637},
-    {"q8ta_unary.strided.packed_4c1w.flat0", {strided, packed_4c1w, 0}, uses_97ff8637},
-    {"q8ta_unary.strided.packed_4h4w.flat0", {strided, packed_4h4w, 0}, uses_7ce0b72f},
-    {"q8ta_unary.strided.packed_4w.flat0", {strided, packed_4w, 0}, uses_97ff8637},
-    {"q8ta_unary.strided.packed_4w4c.flat0", {strided, packed_4w4c, 0}, uses_7ce0b72f},
-    {"q8ta_unary.strided.strided.flat0", {strided, strided, 0}, uses_40e47d75},
-    {"q8ta_unary.strided.strided.flat1", {strided, strided, 1}, uses_28a779d5},
+    {"q8ta_unary.packed_4c.packed_4c.flat0", {packed_4c, packed_4c, 0, StorageAccess::native}, uses_97ff8637},
+    {"q8ta_unary.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, 1, StorageAccess::native}, uses_28a779d5},
+    {"q8ta_unary.packed_4c.packed_4c1w.flat0", {packed_4c, packed_4c1w, 0, StorageAccess::native}, uses_97ff8637},
+    {"q8ta_unary.packed_4c.packed_4h4w.flat0", {packed_4c, packed_4h4w, 0, StorageAccess::native}, uses_7ce0b72f},
+    {"q8ta_unary.packed_4c.packed_4w.flat0", {packed_4c, packed_4w, 0, StorageAccess::native}, uses_97ff8637},
+    {"q8ta_unary.packed_4c.packed_4w4c.flat0", {packed_4c, packed_4w4c, 0, StorageAccess::native}, uses_7ce0b72f},
+    {"q8ta_unary.packed_4c.strided.flat0", {packed_4c, strided, 0, StorageAccess::native}, uses_40e47d75},
+    {"q8ta_unary.packed_4c.strided.flat0.by_words", {packed_4c, strided, 0, StorageAccess::by_words}, uses_8f8e76c0},
+    {"q8ta_unary.packed_4c1w.packed_4c.flat0", {packed_4c1w, packed_4c, 0, StorageAccess::native}, uses_97ff8637},
+    {"q8ta_unary.packed_4c1w.packed_4c1w.flat0", {packed_4c1w, packed_4c1w, 0, StorageAccess::native}, uses_97ff8637},
+    {"q8ta_unary.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, 1, StorageAccess::native}, uses_28a779d5},
+    {"q8ta_unary.packed_4c1w.packed_4h4w.flat0", {packed_4c1w, packed_4h4w, 0, StorageAccess::native}, uses_7ce0b72f},
+    {"q8ta_unary.packed_4c1w.packed_4w.flat0", {packed_4c1w, packed_4w, 0, StorageAccess::native}, uses_97ff8637},
+    {"q8ta_unary.packed_4c1w.packed_4w4c.flat0", {packed_4c1w, packed_4w4c, 0, StorageAccess::native}, uses_7ce0b72f},
+    {"q8ta_unary.packed_4c1w.strided.flat0", {packed_4c1w, strided, 0, StorageAccess::native}, uses_40e47d75},
+    {"q8ta_unary.packed_4c1w.strided.flat0.by_words", {packed_4c1w, strided, 0, StorageAccess::by_words},
+        uses_8f8e76c0},
+    {"q8ta_unary.packed_4h4w.packed_4c.flat0", {packed_4h4w, packed_4c, 0, StorageAccess::native}, uses_528d4ed9},
+    {"q8ta_unary.packed_4h4w.packed_4c1w.flat0", {packed_4h4w, packed_4c1w, 0, StorageAccess::native}, uses_528d4ed9},
+    {"q8ta_unary.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, 0, StorageAccess::native}, uses_62914fa7},
+    {"q8ta_unary.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, 1, StorageAccess::native}, uses_28a779d5},
+    {"q8ta_unary.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4w, 0, StorageAccess::native}, uses_528d4ed9},
+    {"q8ta_unary.packed_4h4w.packed_4w4c.flat0", {packed_4h4w, packed_4w4c, 0, StorageAccess::native}, uses_62914fa7},
+    {"q8ta_unary.packed_4h4w.strided.flat0", {packed_4h4w, strided, 0, StorageAccess::native}, uses_e9176f7f},
+    {"q8ta_unary.packed_4h4w.strided.flat0.by_words", {packed_4h4w, strided, 0, StorageAccess::by_words},
+        uses_f0061d52},
+    {"q8ta_unary.packed_4w.packed_4c.flat0", {packed_4w, packed_4c, 0, StorageAccess::native}, uses_97ff8637},
+    {"q8ta_unary.packed_4w.packed_4c1w.flat0", {packed_4w, packed_4c1w, 0, StorageAccess::native}, uses_97ff8637},
+    {"q8ta_unary.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4h4w, 0, StorageAccess::native}, uses_7ce0b72f},
+    {"q8ta_unary.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, 0, StorageAccess::native}, uses_97ff8637},
+    {"q8ta_unary.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, 1, StorageAccess::native}, uses_28a779d5},
+    {"q8ta_unary.packed_4w.packed_4w4c.flat0", {packed_4w, packed_4w4c, 0, StorageAccess::native}, uses_7ce0b72f},
+    {"q8ta_unary.packed_4w.strided.flat0", {packed_4w, strided, 0, StorageAccess::native}, uses_40e47d75},
+    {"q8ta_unary.packed_4w.strided.flat0.by_words", {packed_4w, strided, 0, StorageAccess::by_words}, uses_8f8e76c0},
+    {"q8ta_unary.packed_4w4c.packed_4c.flat0", {packed_4w4c, packed_4c, 0, StorageAccess::native}, uses_528d4ed9},
+    {"q8ta_unary.packed_4w4c.packed_4c1w.flat0", {packed_4w4c, packed_4c1w, 0, StorageAccess::native}, uses_528d4ed9},
+    {"q8ta_unary.packed_4w4c.packed_4h4w.flat0", {packed_4w4c, packed_4h4w, 0, StorageAccess::native}, uses_62914fa7},
+    {"q8ta_unary.packed_4w4c.packed_4w.flat0", {packed_4w4c, packed_4w, 0, StorageAccess::native}, uses_528d4ed9},
+    {"q8ta_unary.packed_4w4c.packed_4w4c.flat0", {packed_4w4c, packed_4w4c, 0, StorageAccess::native}, uses_62914fa7},
+    {"q8ta_unary.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, 1, StorageAccess::native}, uses_28a779d5},
+    {"q8ta_unary.packed_4w4c.strided.flat0", {packed_4w4c, strided, 0, StorageAccess::native}, uses_e9176f7f},
+    {"q8ta_unary.packed_4w4c.strided.flat0.by_words", {packed_4w4c, strided, 0, StorageAccess::by_words},
+        uses_f0061d52},
+    {"q8ta_unary.strided.packed_4c.flat0", {strided, packed_4c, 0, StorageAccess::native}, uses_97ff8637},
+    {"q8ta_unary.strided.packed_4c1w.flat0", {strided, packed_4c1w, 0, StorageAccess::native}, uses_97ff8637},
+    {"q8ta_unary.strided.packed_4h4w.flat0", {strided, packed_4h4w, 0, StorageAccess::native}, uses_7ce0b72f},
+    {"q8ta_unary.strided.packed_4w.flat0", {strided, packed_4w, 0, StorageAccess::native}, uses_97ff8637},
+    {"q8ta_unary.strided.packed_4w4c.flat0", {strided, packed_4w4c, 0, StorageAccess::native}, uses_7ce0b72f},
+    {"q8ta_unary.strided.strided.flat0", {strided, strided, 0, StorageAccess::native}, uses_40e47d75},
+    {"q8ta_unary.strided.strided.flat0.by_words", {strided, strided, 0, StorageAccess::by_words}, uses_8f8e76c0},
+    {"q8ta_unary.strided.strided.flat1", {strided, strided, 1, StorageAccess::native}, uses_28a779d5},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -223,12 +248,13 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "q8ta_unary",
-    .summary = "a function of each element of an i8 tensor, by table",
+    .summary = "a function of each element of an i8 tensor, by a lookup table",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 3,
@@ -239,9 +265,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -253,61 +279,71 @@ constexpr ShapeInfo kInputShapes[] = {
 constexpr TensorInfo kQ8taReluTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,
   },
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,
   },
 };
 
 constexpr AttributeInfo kQ8taReluAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
 };
 
 constexpr AttributeInfo kQ8taLeakyReluAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {.name = "slope", .kind = AttributeInfo::Kind::real, .otherwise = "0.01", .help = "the factor of negative values"},
+};
+
+constexpr AttributeInfo kQ8taTableAttributes[] = {
+  {
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
+    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "slope", .kind = AttributeInfo::Kind::real, .otherwise = "0.01",
-    .help = "what negative values are multiplied by",
+    .name = "table", .kind = AttributeInfo::Kind::integers, .otherwise = "",
+    .help = "256 results: of -128 first, of 127 last",
   },
 };
 
 }  // namespace
 
-constinit const SignatureInfo signatures[4] = {
+constinit const SignatureInfo signatures[5] = {
   {
     .name = "q8ta_relu", .summary = "max(x, 0)", .op = &op, .tensors = kQ8taReluTensors,
     .attributes = kQ8taReluAttributes,
@@ -323,6 +359,10 @@ constinit const SignatureInfo signatures[4] = {
   {
     .name = "q8ta_sigmoid", .summary = "1 / (1 + exp(-x))", .op = &op, .tensors = kQ8taReluTensors,
     .attributes = kQ8taReluAttributes,
+  },
+  {
+    .name = "q8ta_table", .summary = "any function of an i8 element, by a lookup table of its 256 results", .op = &op,
+    .tensors = kQ8taReluTensors, .attributes = kQ8taTableAttributes,
   },
 };
 

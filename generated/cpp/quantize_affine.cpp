@@ -2,9 +2,7 @@
 #include "quantize_affine.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::quantize_affine {
 namespace {
@@ -50,6 +48,7 @@ enum class Name : uint16_t {
   input_storage,
   output_storage,
   vec,
+  storage_access,
   workgroup,
   items,
   numel,
@@ -75,12 +74,18 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"input_storage", table::kStorages},
   {"output_storage", table::kStorages},
   {"vec", {}},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
   {"items", {}},
 });
@@ -93,11 +98,12 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_storage: return table::word(parameters->input_storage);
     case Name::output_storage: return table::word(parameters->output_storage);
     case Name::vec: return parameters->vec;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
     default: break;
   }
-  return table::value_behind_own(name - 7, kFields, scope);
+  return table::value_behind_own(name - 8, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -118,6 +124,29 @@ int first_failing(const SelectionScope& scope) {
   return table::first_false({
       Integer(parameters.vec) == 1 || Integer(problem.is_dense) == 1 || Integer(problem.image_steps) > 0,
       Integer(specialization.items) == 1 || !takes_words || Integer(problem.distance) > 0,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not (bytes(input_dtype) == 2 and input_storage == buffer or bytes(output_dtype) == "
+      "2 and output_storage == buffer)", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not (bytes(output_dtype) == 1 and output_storage == buffer)", kOnStorageBuffer16bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_bytes = Integer(bytes(parameters.output_dtype)) == 1 && parameters.output_storage == Storage::buffer;
+  const bool has_halves = (Integer(bytes(parameters.input_dtype)) == 2 && parameters.input_storage == Storage::buffer)
+      || (Integer(bytes(parameters.output_dtype)) == 2 && parameters.output_storage == Storage::buffer);
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !has_bytes,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -156,49 +185,29 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer term2;
-  Integer items;
-  Integer vec;
-  Integer workgroup;
-  Integer term3;
-  Integer term4;
-  Real term5;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(parameters.vec) == 4, .term2 = Integer(specialization.items) > 1,
-      .items = specialization.items, .vec = parameters.vec, .workgroup = specialization.workgroup,
-      .term3 = Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype)),
-      .term4 = 5 - Integer(parameters.vec),
-      .term5 = Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0)};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0;
   const Integer words = ceil_div(Integer(problem.numel), 4);
-  const bool problem_term1 = Integer(problem.image_steps) == 0;
-  const bool problem_term2 = Integer(problem.image_steps) > 0
-      || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0);
-  for (const CostTerms& kernel : kernels) {
-    const bool takes_words = (kernel.term1 != 0) && problem_term1;
-    const Integer invocations = choose(takes_words && (kernel.term2 != 0),
-        ceil_div(words, Integer(kernel.items) * Integer(problem.distance)) * Integer(problem.distance),
-        ceil_div(max(ceil_div(Integer(problem.numel), Integer(kernel.vec)), Integer(problem.image_steps)),
-        Integer(kernel.items)));
-    const Integer workgroups = ceil_div(invocations, Integer(kernel.workgroup));
-    const Integer blocks_made = choose((kernel.term1 != 0) && problem_term2, Integer(4), Integer(1));
-    const Real moving = Integer(problem.numel) * kernel.term3 / Real(device.bytes_per_us) * kernel.term4
-        + workgroups * Real(0.02) / Integer(device.compute_units) + kernel.term5;
-    *to++ = Real(device.launch_us) + moving + invocations * (20 + 40 * blocks_made) * 2 / Real(device.f32_ops_per_us);
-  }
+  const Integer invocations = choose(takes_words && Integer(specialization.items) > 1,
+      ceil_div(words, Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance),
+      ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)),
+      Integer(specialization.items)));
+  const Integer workgroups = ceil_div(invocations, Integer(specialization.workgroup));
+  const Integer blocks_made = choose(Integer(parameters.vec) == 4
+      && (Integer(problem.image_steps) > 0 || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0)),
+      Integer(4), Integer(1));
+  const Real moving = Integer(problem.numel)
+      * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
+      * (5 - Integer(parameters.vec)) + workgroups * Real(0.02) / Integer(device.compute_units)
+      + Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + moving + invocations * (20 + 40 * blocks_made) * 2 / Real(device.f32_ops_per_us);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_43bf5063[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
@@ -215,20 +224,8 @@ constexpr InterfaceInfo binds_4b65632c = {
     .specialization = slots_888ee923,
 };
 constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
-constexpr BindingInfo bindings_c771a52a[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::scale, Access::read),
-  table::buffer(2, Operand::zero_point, Access::read),
-  table::image(3, Operand::output, Access::write),
-  table::problem_buffer(4),
-};
-constexpr InterfaceInfo binds_03358eac = {
-    .bindings = bindings_c771a52a,
-    .problem_buffer = problem_buffer_ace8ed95,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
+constexpr FeatureMask needs_e1c1566d = bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit);
 constexpr BindingInfo bindings_14085fc1[] = {
   table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
@@ -238,6 +235,19 @@ constexpr BindingInfo bindings_14085fc1[] = {
 };
 constexpr InterfaceInfo binds_17ab3be0 = {
     .bindings = bindings_14085fc1,
+    .problem_buffer = problem_buffer_ace8ed95,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+constexpr BindingInfo bindings_c771a52a[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::image(3, Operand::output, Access::write),
+  table::problem_buffer(4),
+};
+constexpr InterfaceInfo binds_03358eac = {
+    .bindings = bindings_c771a52a,
     .problem_buffer = problem_buffer_ace8ed95,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
@@ -258,28 +268,38 @@ constexpr InterfaceInfo binds_3f41fc4b = {
 enum Interface : uint16_t {
   uses_0c6aebd8,
   uses_1f7f5099,
+  uses_3ebd2e98,
   uses_483aa528,
   uses_560d5950,
   uses_5f006902,
   uses_617c7e27,
   uses_75c48c55,
+  uses_9b8093c1,
   uses_bd402be0,
+  uses_beb18df2,
   uses_d44c7eab,
+  uses_e11c2edb,
   uses_ea3027c7,
+  uses_f108a0c5,
   uses_fcc9f6dc,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_0c6aebd8
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_1f7f5099
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_483aa528
-  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_560d5950
-  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_5f006902
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_617c7e27
-  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_75c48c55
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_bd402be0
-  {&binds_3f41fc4b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_d44c7eab
-  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_ea3027c7
-  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_fcc9f6dc
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055, needs_e1c1566d},  // uses_0c6aebd8
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_1f7f5099
+  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_3ebd2e98
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_483aa528
+  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_560d5950
+  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_5f006902
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_617c7e27
+  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_75c48c55
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_9b8093c1
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_bd402be0
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_beb18df2
+  {&binds_3f41fc4b, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_d44c7eab
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_e11c2edb
+  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_ea3027c7
+  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_bb241055},  // uses_f108a0c5
+  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_fcc9f6dc
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -287,46 +307,118 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"quantize_affine.f16.i16.buffer.buffer.vec1", {f16, i16, buffer, buffer, 1}, uses_483aa528},
-    {"quantize_affine.f16.i16.buffer.buffer.vec4", {f16, i16, buffer, buffer, 4}, uses_483aa528},
-    {"quantize_affine.f16.i16.buffer.texture3d.vec4", {f16, i16, buffer, texture3d, 4}, uses_560d5950},
-    {"quantize_affine.f16.i16.texture3d.buffer.vec4", {f16, i16, texture3d, buffer, 4}, uses_fcc9f6dc},
-    {"quantize_affine.f16.i16.texture3d.texture3d.vec4", {f16, i16, texture3d, texture3d, 4}, uses_d44c7eab},
-    {"quantize_affine.f16.i32.buffer.buffer.vec1", {f16, i32, buffer, buffer, 1}, uses_483aa528},
-    {"quantize_affine.f16.i32.buffer.buffer.vec4", {f16, i32, buffer, buffer, 4}, uses_483aa528},
-    {"quantize_affine.f16.i32.buffer.texture3d.vec4", {f16, i32, buffer, texture3d, 4}, uses_560d5950},
-    {"quantize_affine.f16.i32.texture3d.buffer.vec4", {f16, i32, texture3d, buffer, 4}, uses_5f006902},
-    {"quantize_affine.f16.i32.texture3d.texture3d.vec4", {f16, i32, texture3d, texture3d, 4}, uses_d44c7eab},
-    {"quantize_affine.f16.i8.buffer.buffer.vec1", {f16, i8, buffer, buffer, 1}, uses_0c6aebd8},
-    {"quantize_affine.f16.i8.buffer.buffer.vec4", {f16, i8, buffer, buffer, 4}, uses_0c6aebd8},
-    {"quantize_affine.f16.i8.buffer.texture3d.vec4", {f16, i8, buffer, texture3d, 4}, uses_560d5950},
-    {"quantize_affine.f16.i8.texture3d.buffer.vec4", {f16, i8, texture3d, buffer, 4}, uses_75c48c55},
-    {"quantize_affine.f16.i8.texture3d.texture3d.vec4", {f16, i8, texture3d, texture3d, 4}, uses_d44c7eab},
-    {"quantize_affine.f16.u8.buffer.buffer.vec1", {f16, u8, buffer, buffer, 1}, uses_0c6aebd8},
-    {"quantize_affine.f16.u8.buffer.buffer.vec4", {f16, u8, buffer, buffer, 4}, uses_0c6aebd8},
-    {"quantize_affine.f16.u8.buffer.texture3d.vec4", {f16, u8, buffer, texture3d, 4}, uses_560d5950},
-    {"quantize_affine.f16.u8.texture3d.buffer.vec4", {f16, u8, texture3d, buffer, 4}, uses_75c48c55},
-    {"quantize_affine.f16.u8.texture3d.texture3d.vec4", {f16, u8, texture3d, texture3d, 4}, uses_d44c7eab},
-    {"quantize_affine.f32.i16.buffer.buffer.vec1", {f32, i16, buffer, buffer, 1}, uses_bd402be0},
-    {"quantize_affine.f32.i16.buffer.buffer.vec4", {f32, i16, buffer, buffer, 4}, uses_bd402be0},
-    {"quantize_affine.f32.i16.buffer.texture3d.vec4", {f32, i16, buffer, texture3d, 4}, uses_ea3027c7},
-    {"quantize_affine.f32.i16.texture3d.buffer.vec4", {f32, i16, texture3d, buffer, 4}, uses_fcc9f6dc},
-    {"quantize_affine.f32.i16.texture3d.texture3d.vec4", {f32, i16, texture3d, texture3d, 4}, uses_d44c7eab},
-    {"quantize_affine.f32.i32.buffer.buffer.vec1", {f32, i32, buffer, buffer, 1}, uses_617c7e27},
-    {"quantize_affine.f32.i32.buffer.buffer.vec4", {f32, i32, buffer, buffer, 4}, uses_617c7e27},
-    {"quantize_affine.f32.i32.buffer.texture3d.vec4", {f32, i32, buffer, texture3d, 4}, uses_ea3027c7},
-    {"quantize_affine.f32.i32.texture3d.buffer.vec4", {f32, i32, texture3d, buffer, 4}, uses_5f006902},
-    {"quantize_affine.f32.i32.texture3d.texture3d.vec4", {f32, i32, texture3d, texture3d, 4}, uses_d44c7eab},
-    {"quantize_affine.f32.i8.buffer.buffer.vec1", {f32, i8, buffer, buffer, 1}, uses_1f7f5099},
-    {"quantize_affine.f32.i8.buffer.buffer.vec4", {f32, i8, buffer, buffer, 4}, uses_1f7f5099},
-    {"quantize_affine.f32.i8.buffer.texture3d.vec4", {f32, i8, buffer, texture3d, 4}, uses_ea3027c7},
-    {"quantize_affine.f32.i8.texture3d.buffer.vec4", {f32, i8, texture3d, buffer, 4}, uses_75c48c55},
-    {"quantize_affine.f32.i8.texture3d.texture3d.vec4", {f32, i8, texture3d, texture3d, 4}, uses_d44c7eab},
-    {"quantize_affine.f32.u8.buffer.buffer.vec1", {f32, u8, buffer, buffer, 1}, uses_1f7f5099},
-    {"quantize_affine.f32.u8.buffer.buffer.vec4", {f32, u8, buffer, buffer, 4}, uses_1f7f5099},
-    {"quantize_affine.f32.u8.buffer.texture3d.vec4", {f32, u8, buffer, texture3d, 4}, uses_ea3027c7},
-    {"quantize_affine.f32.u8.texture3d.buffer.vec4", {f32, u8, texture3d, buffer, 4}, uses_75c48c55},
-    {"quantize_affine.f32.u8.texture3d.texture3d.vec4", {f32, u8, texture3d, texture3d, 4}, uses_d44c7eab},
+    {"quantize_affine.f16.i16.buffer.buffer.vec1", {f16, i16, buffer, buffer, 1, StorageAccess::native}, uses_483aa528},
+    {"quantize_affine.f16.i16.buffer.buffer.vec1.by_words", {f16, i16, buffer, buffer, 1, StorageAccess::by_words},
+        uses_9b8093c1},
+    {"quantize_affine.f16.i16.buffer.buffer.vec4", {f16, i16, buffer, buffer, 4, StorageAccess::native}, uses_483aa528},
+    {"quantize_affine.f16.i16.buffer.buffer.vec4.by_words", {f16, i16, buffer, buffer, 4, StorageAccess::by_words},
+        uses_9b8093c1},
+    {"quantize_affine.f16.i16.buffer.texture3d.vec4", {f16, i16, buffer, texture3d, 4, StorageAccess::native},
+        uses_560d5950},
+    {"quantize_affine.f16.i16.buffer.texture3d.vec4.by_words",
+        {f16, i16, buffer, texture3d, 4, StorageAccess::by_words}, uses_f108a0c5},
+    {"quantize_affine.f16.i16.texture3d.buffer.vec4", {f16, i16, texture3d, buffer, 4, StorageAccess::native},
+        uses_fcc9f6dc},
+    {"quantize_affine.f16.i16.texture3d.buffer.vec4.by_words",
+        {f16, i16, texture3d, buffer, 4, StorageAccess::by_words}, uses_3ebd2e98},
+    {"quantize_affine.f16.i16.texture3d.texture3d.vec4", {f16, i16, texture3d, texture3d, 4, StorageAccess::native},
+        uses_d44c7eab},
+    {"quantize_affine.f16.i32.buffer.buffer.vec1", {f16, i32, buffer, buffer, 1, StorageAccess::native}, uses_483aa528},
+    {"quantize_affine.f16.i32.buffer.buffer.vec1.by_words", {f16, i32, buffer, buffer, 1, StorageAccess::by_words},
+        uses_e11c2edb},
+    {"quantize_affine.f16.i32.buffer.buffer.vec4", {f16, i32, buffer, buffer, 4, StorageAccess::native}, uses_483aa528},
+    {"quantize_affine.f16.i32.buffer.buffer.vec4.by_words", {f16, i32, buffer, buffer, 4, StorageAccess::by_words},
+        uses_e11c2edb},
+    {"quantize_affine.f16.i32.buffer.texture3d.vec4", {f16, i32, buffer, texture3d, 4, StorageAccess::native},
+        uses_560d5950},
+    {"quantize_affine.f16.i32.buffer.texture3d.vec4.by_words",
+        {f16, i32, buffer, texture3d, 4, StorageAccess::by_words}, uses_f108a0c5},
+    {"quantize_affine.f16.i32.texture3d.buffer.vec4", {f16, i32, texture3d, buffer, 4, StorageAccess::native},
+        uses_5f006902},
+    {"quantize_affine.f16.i32.texture3d.texture3d.vec4", {f16, i32, texture3d, texture3d, 4, StorageAccess::native},
+        uses_d44c7eab},
+    {"quantize_affine.f16.i8.buffer.buffer.vec1", {f16, i8, buffer, buffer, 1, StorageAccess::native}, uses_0c6aebd8},
+    {"quantize_affine.f16.i8.buffer.buffer.vec1.by_words", {f16, i8, buffer, buffer, 1, StorageAccess::by_words},
+        uses_9b8093c1},
+    {"quantize_affine.f16.i8.buffer.buffer.vec4", {f16, i8, buffer, buffer, 4, StorageAccess::native}, uses_0c6aebd8},
+    {"quantize_affine.f16.i8.buffer.buffer.vec4.by_words", {f16, i8, buffer, buffer, 4, StorageAccess::by_words},
+        uses_9b8093c1},
+    {"quantize_affine.f16.i8.buffer.texture3d.vec4", {f16, i8, buffer, texture3d, 4, StorageAccess::native},
+        uses_560d5950},
+    {"quantize_affine.f16.i8.buffer.texture3d.vec4.by_words", {f16, i8, buffer, texture3d, 4, StorageAccess::by_words},
+        uses_f108a0c5},
+    {"quantize_affine.f16.i8.texture3d.buffer.vec4", {f16, i8, texture3d, buffer, 4, StorageAccess::native},
+        uses_75c48c55},
+    {"quantize_affine.f16.i8.texture3d.buffer.vec4.by_words", {f16, i8, texture3d, buffer, 4, StorageAccess::by_words},
+        uses_3ebd2e98},
+    {"quantize_affine.f16.i8.texture3d.texture3d.vec4", {f16, i8, texture3d, texture3d, 4, StorageAccess::native},
+        uses_d44c7eab},
+    {"quantize_affine.f16.u8.buffer.buffer.vec1", {f16, u8, buffer, buffer, 1, StorageAccess::native}, uses_0c6aebd8},
+    {"quantize_affine.f16.u8.buffer.buffer.vec1.by_words", {f16, u8, buffer, buffer, 1, StorageAccess::by_words},
+        uses_9b8093c1},
+    {"quantize_affine.f16.u8.buffer.buffer.vec4", {f16, u8, buffer, buffer, 4, StorageAccess::native}, uses_0c6aebd8},
+    {"quantize_affine.f16.u8.buffer.buffer.vec4.by_words", {f16, u8, buffer, buffer, 4, StorageAccess::by_words},
+        uses_9b8093c1},
+    {"quantize_affine.f16.u8.buffer.texture3d.vec4", {f16, u8, buffer, texture3d, 4, StorageAccess::native},
+        uses_560d5950},
+    {"quantize_affine.f16.u8.buffer.texture3d.vec4.by_words", {f16, u8, buffer, texture3d, 4, StorageAccess::by_words},
+        uses_f108a0c5},
+    {"quantize_affine.f16.u8.texture3d.buffer.vec4", {f16, u8, texture3d, buffer, 4, StorageAccess::native},
+        uses_75c48c55},
+    {"quantize_affine.f16.u8.texture3d.buffer.vec4.by_words", {f16, u8, texture3d, buffer, 4, StorageAccess::by_words},
+        uses_3ebd2e98},
+    {"quantize_affine.f16.u8.texture3d.texture3d.vec4", {f16, u8, texture3d, texture3d, 4, StorageAccess::native},
+        uses_d44c7eab},
+    {"quantize_affine.f32.i16.buffer.buffer.vec1", {f32, i16, buffer, buffer, 1, StorageAccess::native}, uses_bd402be0},
+    {"quantize_affine.f32.i16.buffer.buffer.vec1.by_words", {f32, i16, buffer, buffer, 1, StorageAccess::by_words},
+        uses_beb18df2},
+    {"quantize_affine.f32.i16.buffer.buffer.vec4", {f32, i16, buffer, buffer, 4, StorageAccess::native}, uses_bd402be0},
+    {"quantize_affine.f32.i16.buffer.buffer.vec4.by_words", {f32, i16, buffer, buffer, 4, StorageAccess::by_words},
+        uses_beb18df2},
+    {"quantize_affine.f32.i16.buffer.texture3d.vec4", {f32, i16, buffer, texture3d, 4, StorageAccess::native},
+        uses_ea3027c7},
+    {"quantize_affine.f32.i16.texture3d.buffer.vec4", {f32, i16, texture3d, buffer, 4, StorageAccess::native},
+        uses_fcc9f6dc},
+    {"quantize_affine.f32.i16.texture3d.buffer.vec4.by_words",
+        {f32, i16, texture3d, buffer, 4, StorageAccess::by_words}, uses_3ebd2e98},
+    {"quantize_affine.f32.i16.texture3d.texture3d.vec4", {f32, i16, texture3d, texture3d, 4, StorageAccess::native},
+        uses_d44c7eab},
+    {"quantize_affine.f32.i32.buffer.buffer.vec1", {f32, i32, buffer, buffer, 1, StorageAccess::native}, uses_617c7e27},
+    {"quantize_affine.f32.i32.buffer.buffer.vec4", {f32, i32, buffer, buffer, 4, StorageAccess::native}, uses_617c7e27},
+    {"quantize_affine.f32.i32.buffer.texture3d.vec4", {f32, i32, buffer, texture3d, 4, StorageAccess::native},
+        uses_ea3027c7},
+    {"quantize_affine.f32.i32.texture3d.buffer.vec4", {f32, i32, texture3d, buffer, 4, StorageAccess::native},
+        uses_5f006902},
+    {"quantize_affine.f32.i32.texture3d.texture3d.vec4", {f32, i32, texture3d, texture3d, 4, StorageAccess::native},
+        uses_d44c7eab},
+    {"quantize_affine.f32.i8.buffer.buffer.vec1", {f32, i8, buffer, buffer, 1, StorageAccess::native}, uses_1f7f5099},
+    {"quantize_affine.f32.i8.buffer.buffer.vec1.by_words", {f32, i8, buffer, buffer, 1, StorageAccess::by_words},
+        uses_beb18df2},
+    {"quantize_affine.f32.i8.buffer.buffer.vec4", {f32, i8, buffer, buffer, 4, StorageAccess::native}, uses_1f7f5099},
+    {"quantize_affine.f32.i8.buffer.buffer.vec4.by_words", {f32, i8, buffer, buffer, 4, StorageAccess::by_words},
+        uses_beb18df2},
+    {"quantize_affine.f32.i8.buffer.texture3d.vec4", {f32, i8, buffer, texture3d, 4, StorageAccess::native},
+        uses_ea3027c7},
+    {"quantize_affine.f32.i8.texture3d.buffer.vec4", {f32, i8, texture3d, buffer, 4, StorageAccess::native},
+        uses_75c48c55},
+    {"quantize_affine.f32.i8.texture3d.buffer.vec4.by_words", {f32, i8, texture3d, buffer, 4, StorageAccess::by_words},
+        uses_3ebd2e98},
+    {"quantize_affine.f32.i8.texture3d.texture3d.vec4", {f32, i8, texture3d, texture3d, 4, StorageAccess::native},
+        uses_d44c7eab},
+    {"quantize_affine.f32.u8.buffer.buffer.vec1", {f32, u8, buffer, buffer, 1, StorageAccess::native}, uses_1f7f5099},
+    {"quantize_affine.f32.u8.buffer.buffer.vec1.by_words", {f32, u8, buffer, buffer, 1, StorageAccess::by_words},
+        uses_beb18df2},
+    {"quantize_affine.f32.u8.buffer.buffer.vec4", {f32, u8, buffer, buffer, 4, StorageAccess::native}, uses_1f7f5099},
+    {"quantize_affine.f32.u8.buffer.buffer.vec4.by_words", {f32, u8, buffer, buffer, 4, StorageAccess::by_words},
+        uses_beb18df2},
+    {"quantize_affine.f32.u8.buffer.texture3d.vec4", {f32, u8, buffer, texture3d, 4, StorageAccess::native},
+        uses_ea3027c7},
+    {"quantize_affine.f32.u8.texture3d.buffer.vec4", {f32, u8, texture3d, buffer, 4, StorageAccess::native},
+        uses_75c48c55},
+    {"quantize_affine.f32.u8.texture3d.buffer.vec4.by_words", {f32, u8, texture3d, buffer, 4, StorageAccess::by_words},
+        uses_3ebd2e98},
+    {"quantize_affine.f32.u8.texture3d.texture3d.vec4", {f32, u8, texture3d, texture3d, 4, StorageAccess::native},
+        uses_d44c7eab},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -336,12 +428,13 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "quantize_affine",
-    .summary = "real to integer, one scale and zero point per block",
+    .summary = "quantizes, with one scale and zero point per block",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -350,9 +443,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -371,11 +464,11 @@ constexpr TensorInfo kQuantizeAffineTensors[] = {
   },
   {
     .name = "scale", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32), .shapes = kInputShapes,
-    .help = "one a block",
+    .help = "one per block",
   },
   {
     .name = "zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::i32),
-    .shapes = kInputShapes, .help = "one a block, or one for all; without: 0",
+    .shapes = kInputShapes, .help = "one per block, or one for all; if omitted: 0",
   },
   {
     .name = "output", .operand = 3, .role = TensorInfo::Role::output, .has_place = true,
@@ -387,7 +480,7 @@ constexpr TensorInfo kQuantizeAffineTensors[] = {
 constexpr AttributeInfo kQuantizeAffineAttributes[] = {
   {
     .name = "block_size", .kind = AttributeInfo::Kind::integers, .otherwise = "(from the scale's shape)",
-    .help = "of a block along each dimension", .unit = "elements",
+    .help = "the sides of a block, one per dimension", .unit = "elements",
   },
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "i8", .help = "",
@@ -399,7 +492,7 @@ constexpr AttributeInfo kQuantizeAffineAttributes[] = {
   },
   {
     .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
-    .help = "the greatest integer",
+    .help = "the largest integer",
   },
 };
 
@@ -407,7 +500,7 @@ constexpr AttributeInfo kQuantizeAffineAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "quantize_affine", .summary = "real to integer, one scale and zero point per block", .op = &op,
+    .name = "quantize_affine", .summary = "quantizes, with one scale and zero point per block", .op = &op,
     .tensors = kQuantizeAffineTensors, .attributes = kQuantizeAffineAttributes,
   },
 };

@@ -2,9 +2,7 @@
 #include "quantize_q4gsw.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::quantize_q4gsw {
 namespace {
@@ -38,6 +36,7 @@ enum class Name : uint16_t {
   input_dtype,
   form,
   vec,
+  storage_access,
   workgroup,
   n,
   k,
@@ -57,10 +56,16 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"form", table::kLayouts},
   {"vec", {}},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -70,10 +75,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::form: return table::word(parameters->form);
     case Name::vec: return parameters->vec;
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 4, kFields, scope);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -91,6 +97,26 @@ int first_failing(const SelectionScope& scope) {
   return table::first_false({
       Integer(parameters.vec) == 1
           || (Integer(problem.k) % 8 == 0 && (Integer(problem.group_size) % 8 == 0 || Integer(problem.groups) <= 1)),
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not (input_dtype == f16 and vec == 1)", kOnStorageBuffer8bit,
+      "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16 && Integer(parameters.vec) == 1;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -115,35 +141,20 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer term2;
-  Real term3;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.term1 = choose(Integer(parameters.vec) == 1, Integer(200), Integer(30)),
-      .term2 = 4 + 8 * Integer(bytes(parameters.input_dtype)),
-      .term3 = Integer(specialization.workgroup) / Real(10000.0), .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer problem_term1 = Integer(problem.words) * 8;
-  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us)
-        + max(problem_term1 * kernel.term1 / Real(device.f32_ops_per_us),
-        Integer(problem.words) * kernel.term2 / Real(device.bytes_per_us))
-        + ceil_div(Integer(problem.words), Integer(kernel.workgroup)) / problem_term2 + kernel.term3;
-  }
+  return Real(device.launch_us)
+      + max(Integer(problem.words) * 8 * choose(Integer(parameters.vec) == 1, Integer(200), Integer(30))
+      / Real(device.f32_ops_per_us),
+      Integer(problem.words) * (4 + 8 * Integer(bytes(parameters.input_dtype))) / Real(device.bytes_per_us))
+      + ceil_div(Integer(problem.words), Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_0d570279[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight_scales, Access::read),
@@ -158,16 +169,18 @@ constexpr InterfaceInfo binds_d43f03c5 = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_2331823b,
   uses_67ae219c,
+  uses_a2f75c8b,
   uses_dd67e3ac,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_d43f03c5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_2331823b
-  {&binds_d43f03c5, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_67ae219c
-  {&binds_d43f03c5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_dd67e3ac
+  {&binds_d43f03c5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_2331823b
+  {&binds_d43f03c5, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_67ae219c
+  {&binds_d43f03c5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_a2f75c8b
+  {&binds_d43f03c5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_dd67e3ac
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -175,14 +188,20 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"quantize_q4gsw.f16.weight_q4_4k8n.vec1", {f16, weight_q4_4k8n, 1}, uses_67ae219c},
-    {"quantize_q4gsw.f16.weight_q4_8n4k.vec1", {f16, weight_q4_8n4k, 1}, uses_67ae219c},
-    {"quantize_q4gsw.f16.weight_q4_rows.vec1", {f16, weight_q4_rows, 1}, uses_67ae219c},
-    {"quantize_q4gsw.f16.weight_q4_rows.vec8", {f16, weight_q4_rows, 8}, uses_dd67e3ac},
-    {"quantize_q4gsw.f32.weight_q4_4k8n.vec1", {f32, weight_q4_4k8n, 1}, uses_2331823b},
-    {"quantize_q4gsw.f32.weight_q4_8n4k.vec1", {f32, weight_q4_8n4k, 1}, uses_2331823b},
-    {"quantize_q4gsw.f32.weight_q4_rows.vec1", {f32, weight_q4_rows, 1}, uses_2331823b},
-    {"quantize_q4gsw.f32.weight_q4_rows.vec8", {f32, weight_q4_rows, 8}, uses_dd67e3ac},
+    {"quantize_q4gsw.f16.weight_q4_4k8n.vec1", {f16, weight_q4_4k8n, 1, StorageAccess::native}, uses_67ae219c},
+    {"quantize_q4gsw.f16.weight_q4_4k8n.vec1.by_words", {f16, weight_q4_4k8n, 1, StorageAccess::by_words},
+        uses_a2f75c8b},
+    {"quantize_q4gsw.f16.weight_q4_8n4k.vec1", {f16, weight_q4_8n4k, 1, StorageAccess::native}, uses_67ae219c},
+    {"quantize_q4gsw.f16.weight_q4_8n4k.vec1.by_words", {f16, weight_q4_8n4k, 1, StorageAccess::by_words},
+        uses_a2f75c8b},
+    {"quantize_q4gsw.f16.weight_q4_rows.vec1", {f16, weight_q4_rows, 1, StorageAccess::native}, uses_67ae219c},
+    {"quantize_q4gsw.f16.weight_q4_rows.vec1.by_words", {f16, weight_q4_rows, 1, StorageAccess::by_words},
+        uses_a2f75c8b},
+    {"quantize_q4gsw.f16.weight_q4_rows.vec8", {f16, weight_q4_rows, 8, StorageAccess::native}, uses_dd67e3ac},
+    {"quantize_q4gsw.f32.weight_q4_4k8n.vec1", {f32, weight_q4_4k8n, 1, StorageAccess::native}, uses_2331823b},
+    {"quantize_q4gsw.f32.weight_q4_8n4k.vec1", {f32, weight_q4_8n4k, 1, StorageAccess::native}, uses_2331823b},
+    {"quantize_q4gsw.f32.weight_q4_rows.vec1", {f32, weight_q4_rows, 1, StorageAccess::native}, uses_2331823b},
+    {"quantize_q4gsw.f32.weight_q4_rows.vec8", {f32, weight_q4_rows, 8, StorageAccess::native}, uses_dd67e3ac},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -192,12 +211,13 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "quantize_q4gsw",
-    .summary = "a real weight as int4 with a scale per group along k, packed",
+    .summary = "a floating-point weight quantized to int4, with a scale per group along k, and packed",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -206,9 +226,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 namespace {
@@ -231,7 +251,7 @@ constexpr TensorInfo kQuantizeQ4gswTensors[] = {
   },
   {
     .name = "weight_scales", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row or a group of neighbours along K",
+    .shapes = kWeightScalesShapes, .help = "one per row, or per group of neighbours along K",
   },
   {
     .name = "output", .operand = 2, .role = TensorInfo::Role::output, .dtypes = bit(DType::i8),
@@ -243,7 +263,7 @@ constexpr TensorInfo kQuantizeQ4gswTensors[] = {
 constexpr AttributeInfo kQuantizeQ4gswAttributes[] = {
   {
     .name = "form", .kind = AttributeInfo::Kind::layout, .otherwise = "weight_q4_rows",
-    .help = "how the output lies in memory", .words = kFormChoices,
+    .help = "the weight form of the output", .words = kFormChoices,
   },
   {
     .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "-8", .help = "the output's least integer",
@@ -251,7 +271,7 @@ constexpr AttributeInfo kQuantizeQ4gswAttributes[] = {
   },
   {
     .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "7",
-    .help = "the output's greatest integer", .least = -0x1p+3, .greatest = 0x1.cp+2, .range = "-8 to 7",
+    .help = "the largest integer of the output", .least = -0x1p+3, .greatest = 0x1.cp+2, .range = "-8 to 7",
   },
 };
 
@@ -259,7 +279,8 @@ constexpr AttributeInfo kQuantizeQ4gswAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "quantize_q4gsw", .summary = "a real weight as int4 with a scale per group along k, packed", .op = &op,
+    .name = "quantize_q4gsw",
+    .summary = "a floating-point weight quantized to int4, with a scale per group along k, and packed", .op = &op,
     .tensors = kQuantizeQ4gswTensors, .attributes = kQuantizeQ4gswAttributes,
   },
 };

@@ -2,8 +2,7 @@
 #include "read_words.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::read_words {
 namespace {
@@ -72,7 +71,7 @@ Real cost(const SelectionScope& scope) {
       + Real(64.0) * Integer(problem.invocations) * Integer(problem.steps) / Real(device.bytes_per_us);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),

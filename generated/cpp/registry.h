@@ -3,7 +3,7 @@
 // All operators of this run, for KernelLibrary::open().
 #pragma once
 
-#include "runtime/library/kernel_info.h"
+#include "qgen/kernels.h"
 
 namespace qgen::generated {
 

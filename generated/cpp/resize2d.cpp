@@ -2,9 +2,7 @@
 #include "resize2d.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::resize2d {
@@ -29,15 +27,22 @@ constexpr FieldInfo kFields[] = {
 enum class Name : uint16_t {
   input_dtype,
   output_dtype,
+  storage_access,
   workgroup,
   numel,
   mode,
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -46,10 +51,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 3, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -64,6 +70,25 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.numel) <= 2147483647,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not input_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -92,41 +117,27 @@ constexpr std::string_view kFitNames[] = {"resize2d.output_ops"};
 constexpr double kFitValues[] = {284};
 
 struct Fit {
-  double output_ops;
+  double output_ops;  // operations: for an output
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer workgroup;
-  Real term1;
-  Integer term2;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.workgroup = specialization.workgroup, .term1 = Integer(specialization.workgroup) / Real(10000.0),
-      .term2 = Integer(bytes(parameters.input_dtype))};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
-  const Integer problem_term2 = 2 * Integer(problem.numel);
-  const Real problem_term3 = Integer(problem.numel) * Real(fit.output_ops) / Real(device.f32_ops_per_us);
-  for (const CostTerms& kernel : kernels) {
-    const Integer workgroups = ceil_div(Integer(problem.numel), Integer(kernel.workgroup));
-    *to++ = Real(device.launch_us) + workgroups / problem_term1 + kernel.term1
-        + max(problem_term2 * kernel.term2 / Real(device.bytes_per_us), problem_term3);
-  }
+  const Integer workgroups = ceil_div(Integer(problem.numel), Integer(specialization.workgroup));
+  return Real(device.launch_us) + workgroups / (Real(50.0) * Integer(device.compute_units))
+      + Integer(specialization.workgroup) / Real(10000.0)
+      + max(2 * Integer(problem.numel) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us),
+      Integer(problem.numel) * Real(fit.output_ops) / Real(device.f32_ops_per_us));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -140,22 +151,25 @@ constexpr InterfaceInfo binds_1eeee216 = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_07f47c56,
   uses_623580b7,
+  uses_894ea5ee,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1eeee216, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_07f47c56
-  {&binds_1eeee216, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_623580b7
+  {&binds_1eeee216, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_07f47c56
+  {&binds_1eeee216, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_623580b7
+  {&binds_1eeee216, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_894ea5ee
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"resize2d.f16.f16", {f16, f16}, uses_623580b7},
-    {"resize2d.f32.f32", {f32, f32}, uses_07f47c56},
+    {"resize2d.f16.f16", {f16, f16, StorageAccess::native}, uses_623580b7},
+    {"resize2d.f16.f16.by_words", {f16, f16, StorageAccess::by_words}, uses_894ea5ee},
+    {"resize2d.f32.f32", {f32, f32, StorageAccess::native}, uses_07f47c56},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -165,12 +179,13 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "resize2d",
-    .summary = "images of another height and width",
+    .summary = "resizes images",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -179,11 +194,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {
@@ -209,20 +224,20 @@ constexpr TensorInfo kResize2dTensors[] = {
 
 constexpr AttributeInfo kResize2dAttributes[] = {
   {
-    .name = "sizes", .kind = AttributeInfo::Kind::integers, .otherwise = "", .help = "of the output, [height, width]",
+    .name = "sizes", .kind = AttributeInfo::Kind::integers, .otherwise = "", .help = "the output's [height, width]",
     .unit = "elements",
   },
   {
-    .name = "coordinate_mode", .kind = AttributeInfo::Kind::word, .otherwise = "half_pixel", .help = "where pixels lie",
-    .words = words::kCoordinateMode,
+    .name = "coordinate_mode", .kind = AttributeInfo::Kind::word, .otherwise = "half_pixel",
+    .help = "which input coordinate an output pixel has", .words = words::kCoordinateMode,
   },
   {
     .name = "nearest_mode", .kind = AttributeInfo::Kind::word, .otherwise = "round_prefer_floor",
-    .help = "which of two pixels is the nearest", .words = words::kNearestMode,
+    .help = "how a coordinate is rounded to a pixel", .words = words::kNearestMode,
   },
   {
     .name = "mode", .kind = AttributeInfo::Kind::word, .otherwise = "nearest",
-    .help = "what becomes of the pixels there", .words = words::kResizeMode,
+    .help = "how values between pixels are computed", .words = words::kResizeMode,
   },
 };
 
@@ -230,7 +245,7 @@ constexpr AttributeInfo kResize2dAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "resize2d", .summary = "images of another height and width", .op = &op, .tensors = kResize2dTensors,
+    .name = "resize2d", .summary = "resizes images", .op = &op, .tensors = kResize2dTensors,
     .attributes = kResize2dAttributes,
   },
 };

@@ -2,9 +2,7 @@
 #include "strided_copy.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 #include "words.h"
 
 namespace qgen::generated::strided_copy {
@@ -97,45 +95,31 @@ constexpr std::string_view kFitNames[] = {"strided_copy.place_ops", "strided_cop
 constexpr double kFitValues[] = {10, 12};
 
 struct Fit {
-  double place_ops, dimension_ops;
+  double place_ops;  // operations: to find where an element or four come from
+  double dimension_ops;  // operations: more for each dimension
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer workgroup;
-  Real term1;
-  Integer term2;
-  Integer term3;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.workgroup = specialization.workgroup, .term1 = Integer(specialization.workgroup) / Real(10000.0),
-      .term2 = Integer(bytes(parameters.dtype)), .term3 = 4 * Integer(bytes(parameters.dtype))};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer quads = ceil_div(Integer(problem.numel), 4);
+  const Integer workgroups = ceil_div(quads, Integer(specialization.workgroup));
   const Integer places = quads * (1 + 3 * (1 - Integer(problem.is_quads)));
-  const Real problem_term1 = Real(50.0) * Integer(device.compute_units);
-  const Real problem_term2 = places * (Real(fit.place_ops) + Real(fit.dimension_ops) * Integer(problem.rank))
-      / Real(device.f32_ops_per_us);
-  for (const CostTerms& kernel : kernels) {
-    const Integer workgroups = ceil_div(quads, Integer(kernel.workgroup));
-    *to++ = Real(device.launch_us) + workgroups / problem_term1 + kernel.term1
-        + max((Integer(problem.numel) * kernel.term2 + places * max(4, kernel.term3 * Integer(problem.is_quads)))
-        / Real(device.bytes_per_us), problem_term2);
-  }
+  const Real copy_us = max((Integer(problem.numel) * Integer(bytes(parameters.dtype))
+      + places * max(4, 4 * Integer(bytes(parameters.dtype)) * Integer(problem.is_quads))) / Real(device.bytes_per_us),
+      places * (Real(fit.place_ops) + Real(fit.dimension_ops) * Integer(problem.rank)) / Real(device.f32_ops_per_us));
+  return Real(device.launch_us) + workgroups / (Real(50.0) * Integer(device.compute_units))
+      + Integer(specialization.workgroup) / Real(10000.0) + copy_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -150,12 +134,12 @@ constexpr InterfaceInfo binds_8d8d18a5 = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_824b257f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_8d8d18a5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_824b257f
+  {&binds_8d8d18a5, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_824b257f
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -176,7 +160,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "strided_copy",
-    .summary = "elements in another order, fewer, repeated or padded",
+    .summary = "reorders, selects, repeats or pads elements",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -191,10 +175,9 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {
@@ -218,49 +201,49 @@ constexpr TensorInfo kPermuteTensors[] = {
 
 constexpr AttributeInfo kPermuteAttributes[] = {
   {
-    .name = "permutation", .kind = AttributeInfo::Kind::integers, .otherwise = "(the dimensions reversed)",
-    .help = "which dimension of the input each of the output is",
+    .name = "permutation", .kind = AttributeInfo::Kind::integers, .otherwise = "(reversed dimensions)",
+    .help = "the input dimension of each output dimension",
   },
 };
 
 constexpr AttributeInfo kSliceAttributes[] = {
   {
     .name = "starts", .kind = AttributeInfo::Kind::integers, .otherwise = "",
-    .help = "one a dimension; below 0, from the end",
+    .help = "one per dimension; below 0: from the end",
   },
   {
     .name = "ends", .kind = AttributeInfo::Kind::integers, .otherwise = "",
-    .help = "one a dimension, not included; below 0, from the end",
+    .help = "one per dimension, not included; below 0: from the end",
   },
   {
     .name = "steps", .kind = AttributeInfo::Kind::integers, .otherwise = "(1)",
-    .help = "one a dimension, not 0; below 0, backwards",
+    .help = "one per dimension, not 0; below 0: backwards",
   },
 };
 
 constexpr AttributeInfo kExpandAttributes[] = {
   {
     .name = "sizes", .kind = AttributeInfo::Kind::integers, .otherwise = "(the input's)",
-    .help = "a shape that the input's is broadcast with",
+    .help = "the shape with which the input's shape is broadcast",
   },
 };
 
 constexpr AttributeInfo kPadAttributes[] = {
   {
     .name = "before", .kind = AttributeInfo::Kind::integers, .otherwise = "",
-    .help = "elements in front, one a dimension; below 0, what is cut off",
+    .help = "elements before the input, one number per dimension; below 0: elements to cut off",
   },
   {
     .name = "after", .kind = AttributeInfo::Kind::integers, .otherwise = "",
-    .help = "elements behind, one a dimension; below 0, what is cut off",
+    .help = "elements after the input, one number per dimension; below 0: elements to cut off",
   },
   {
-    .name = "mode", .kind = AttributeInfo::Kind::word, .otherwise = "constant", .help = "what stands there",
+    .name = "mode", .kind = AttributeInfo::Kind::word, .otherwise = "constant", .help = "the kind of padding",
     .words = words::kPadMode,
   },
   {
     .name = "value", .kind = AttributeInfo::Kind::real, .otherwise = "0",
-    .help = "of mode constant, rounded to the dtype",
+    .help = "the padding of mode constant, rounded to the dtype",
   },
 };
 
@@ -268,7 +251,7 @@ constexpr AttributeInfo kPadAttributes[] = {
 
 constinit const SignatureInfo signatures[4] = {
   {
-    .name = "permute", .summary = "dimensions in another order", .op = &op, .tensors = kPermuteTensors,
+    .name = "permute", .summary = "puts dimensions into another order", .op = &op, .tensors = kPermuteTensors,
     .attributes = kPermuteAttributes,
   },
   {
@@ -276,11 +259,11 @@ constinit const SignatureInfo signatures[4] = {
     .tensors = kPermuteTensors, .attributes = kSliceAttributes,
   },
   {
-    .name = "expand", .summary = "sides of 1 repeated", .op = &op, .tensors = kPermuteTensors,
+    .name = "expand", .summary = "repeats dimensions of 1", .op = &op, .tensors = kPermuteTensors,
     .attributes = kExpandAttributes,
   },
   {
-    .name = "pad", .summary = "elements added around a tensor", .op = &op, .tensors = kPermuteTensors,
+    .name = "pad", .summary = "adds elements around a tensor", .op = &op, .tensors = kPermuteTensors,
     .attributes = kPadAttributes,
   },
 };

@@ -2,8 +2,7 @@
 #include "sum_slices.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::sum_slices {
 namespace {
@@ -25,6 +24,7 @@ constexpr FieldInfo kFields[] = {
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
   output_dtype,
+  storage_access,
   workgroup,
   m,
   n,
@@ -34,8 +34,14 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"output_dtype", table::kDTypes},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -43,10 +49,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   switch (static_cast<Name>(name)) {
     case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 2, kFields, scope);
+  return table::value_behind_own(name - 3, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -63,6 +70,25 @@ int first_failing_device(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return table::first_false({
       Integer(specialization.workgroup) == 256 || Integer(device.max_workgroup_invocations) < 256,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not output_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.output_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -87,30 +113,19 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(bytes(parameters.output_dtype)), .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer problem_term1 = Integer(problem.m) * Integer(problem.n);
-  const Integer problem_term2 = 4 * Integer(problem.slices);
-  const Real problem_term3 = Real(50.0) * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us) + problem_term1 * (problem_term2 + kernel.term1) / Real(device.bytes_per_us)
-        + ceil_div(problem_term1, Integer(kernel.workgroup)) / problem_term3;
-  }
+  return Real(device.launch_us)
+      + Integer(problem.m) * Integer(problem.n)
+      * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
+      + ceil_div(Integer(problem.m) * Integer(problem.n), Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_c614993c[] = {
   table::buffer(0, Operand::partial, Access::read),
   table::buffer(1, Operand::bias, Access::read),
@@ -125,22 +140,25 @@ constexpr InterfaceInfo binds_5cc1f72c = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_26bf88b3,
   uses_b24121c5,
+  uses_bbb25498,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_5cc1f72c, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_26bf88b3
-  {&binds_5cc1f72c, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_b24121c5
+  {&binds_5cc1f72c, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_26bf88b3
+  {&binds_5cc1f72c, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_b24121c5
+  {&binds_5cc1f72c, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_bbb25498
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"sum_slices.f16", {f16}, uses_b24121c5},
-    {"sum_slices.f32", {f32}, uses_26bf88b3},
+    {"sum_slices.f16", {f16, StorageAccess::native}, uses_b24121c5},
+    {"sum_slices.f16.by_words", {f16, StorageAccess::by_words}, uses_bbb25498},
+    {"sum_slices.f32", {f32, StorageAccess::native}, uses_26bf88b3},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -150,13 +168,14 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "sum_slices",
-    .summary = "outputs from the sums over slices of k",
+    .summary = "adds the sums of split K",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -165,9 +184,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 }  // namespace qgen::generated::sum_slices

@@ -3,8 +3,6 @@
 // Times that were measured, as --tuning gave them.
 #include "registry.h"
 
-#include "runtime/library/tuning_info.h"
-
 namespace qgen::generated {
 namespace {
 

@@ -2,8 +2,7 @@
 #include "unfold.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::unfold {
 namespace {
@@ -33,6 +32,7 @@ constexpr FieldInfo kFields[] = {
 enum class Name : uint16_t {
   input_dtype,
   output_dtype,
+  storage_access,
   workgroup,
   planes,
   n,
@@ -42,9 +42,15 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -53,10 +59,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 3, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -87,6 +94,25 @@ int first_failing_device(const SelectionScope& scope) {
   });
 }
 
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not input_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
+  });
+}
+
 constexpr std::string_view kSpecializationNames[] = {"workgroup"};
 constexpr uint32_t kSpecializations[] = {64, 256};
 
@@ -108,33 +134,21 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  return {.term1 = Integer(bytes(parameters.input_dtype)), .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real problem_term1 = Real(3.0) * Integer(problem.planes) * Integer(problem.window_lines)
-      * Integer(problem.line_taps) * Integer(problem.columns);
-  const Real problem_term2 = Integer(problem.planes) * Integer(problem.window_lines) * Integer(problem.columns)
-      * (Real(60.0) + 10 * Integer(problem.line_taps)) / Real(device.f32_ops_per_us);
-  const Integer problem_term3 = Integer(problem.planes) * Integer(problem.window_lines) * Integer(problem.columns);
-  const Real problem_term4 = Real(50.0) * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us) + max(problem_term1 * kernel.term1 / Real(device.bytes_per_us), problem_term2)
-        + ceil_div(problem_term3, Integer(kernel.workgroup)) / problem_term4;
-  }
+  return Real(device.launch_us)
+      + max(Real(3.0) * Integer(problem.planes) * Integer(problem.window_lines) * Integer(problem.line_taps)
+      * Integer(problem.columns) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us),
+      Integer(problem.planes) * Integer(problem.window_lines) * Integer(problem.columns)
+      * (Real(60.0) + 10 * Integer(problem.line_taps)) / Real(device.f32_ops_per_us))
+      + ceil_div(Integer(problem.planes) * Integer(problem.window_lines) * Integer(problem.columns),
+      Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_067ecb10[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::output, Access::write),
@@ -148,22 +162,25 @@ constexpr InterfaceInfo binds_007ef857 = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
+  uses_1a46e876,
   uses_e822d25c,
   uses_f418a628,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_007ef857, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_e822d25c
-  {&binds_007ef857, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_f418a628
+  {&binds_007ef857, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_1a46e876
+  {&binds_007ef857, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_e822d25c
+  {&binds_007ef857, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_f418a628
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"unfold.f16.f16", {f16, f16}, uses_f418a628},
-    {"unfold.f32.f32", {f32, f32}, uses_e822d25c},
+    {"unfold.f16.f16", {f16, f16, StorageAccess::native}, uses_f418a628},
+    {"unfold.f16.f16.by_words", {f16, f16, StorageAccess::by_words}, uses_1a46e876},
+    {"unfold.f32.f32", {f32, f32, StorageAccess::native}, uses_e822d25c},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -173,7 +190,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "unfold",
-    .summary = "the matrix that a weight of reals is multiplied with",
+    .summary = "the im2col matrix of a convolution with a floating-point weight",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
@@ -181,6 +198,7 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .conditions = kConditions,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -189,9 +207,9 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
+    .cost = cost,
 };
 
 }  // namespace qgen::generated::unfold

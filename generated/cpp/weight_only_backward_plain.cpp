@@ -2,8 +2,7 @@
 #include "weight_only_backward_plain.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::weight_only_backward_plain {
 namespace {
@@ -27,6 +26,7 @@ constexpr FieldInfo kFields[] = {
 enum class Name : uint16_t {
   input_dtype,
   output_dtype,
+  storage_access,
   workgroup,
   m,
   n,
@@ -36,9 +36,15 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kStorageAccessWords[] = {
+  "native",
+  "by_words",
+};
+
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
+  {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
 
@@ -47,10 +53,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 3, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -67,6 +74,25 @@ int first_failing(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return table::first_false({
       Integer(problem.n) < 65535 || !device.is_cpu,
+  });
+}
+
+constexpr std::string_view kOnStorageBuffer16bit[] = {"storage_buffer_16bit"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr std::string_view kOnStorageBuffer8bitStorageBuffer16bit[] = {"storage_buffer_8bit", "storage_buffer_16bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"storage_access == by_words and not input_dtype == f16", kOnStorageBuffer8bit, "each access takes a whole word"},
+  {"storage_access == by_words and not false", kOnStorageBuffer16bit, "each access takes a whole word"},
+  {"storage_access == by_words", kOnStorageBuffer8bitStorageBuffer16bit, "each access takes a whole word"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const bool has_halves = parameters.input_dtype == DType::f16;
+  return table::bits_of({
+      parameters.storage_access == StorageAccess::by_words && !has_halves,
+      parameters.storage_access == StorageAccess::by_words && !false,
+      parameters.storage_access == StorageAccess::by_words,
   });
 }
 
@@ -100,44 +126,34 @@ constexpr std::string_view kFitNames[] = {
 constexpr double kFitValues[] = {40.8, 66.8, 10.1, 35.3, 22.3};
 
 struct Fit {
-  double begin_products, half_ops, halves_per_us, real_ops, reals_per_us;
+  double begin_products;  // products: that an output takes as long as, besides its own
+  double half_ops;  // operations: for a product of f16
+  double halves_per_us;  // products / us: of f16, of one invocation
+  double real_ops;  // operations: for a product of f32
+  double reals_per_us;  // products / us: of f32, of one invocation
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Real product_ops;
-  Real products_per_us;
-  Integer workgroup;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Real product_ops = choose(parameters.input_dtype == DType::f16, Real(fit.half_ops), Real(fit.real_ops));
   const Real products_per_us = choose(parameters.input_dtype == DType::f16, Real(fit.halves_per_us),
       Real(fit.reals_per_us));
-  return {.product_ops = product_ops, .products_per_us = products_per_us, .workgroup = specialization.workgroup};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
   const Integer made = Integer(problem.m) * Integer(problem.k);
-  const Real problem_term1 = Integer(problem.n) + Real(fit.begin_products);
-  const Real problem_term2 = Real(50.0) * Integer(device.compute_units);
-  for (const CostTerms& kernel : kernels) {
-    *to++ = Real(device.launch_us)
-        + max(kernel.product_ops * made * problem_term1 / Real(device.f32_ops_per_us),
-        Integer(problem.n) / kernel.products_per_us) + ceil_div(made, Integer(kernel.workgroup)) / problem_term2;
-  }
+  return Real(device.launch_us)
+      + max(product_ops * made * (Integer(problem.n) + Real(fit.begin_products)) / Real(device.f32_ops_per_us),
+      Integer(problem.n) / products_per_us)
+      + ceil_div(made, Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_3def8929[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -153,22 +169,25 @@ constexpr InterfaceInfo binds_5fb72145 = {
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
+  uses_3422b9fb,
   uses_4ea9f448,
   uses_95b85ed8,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_5fb72145, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_4ea9f448
-  {&binds_5fb72145, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_95b85ed8
+  {&binds_5fb72145, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_3422b9fb
+  {&binds_5fb72145, workgroup_9d85d7a5, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_4ea9f448
+  {&binds_5fb72145, workgroup_9d85d7a5, shared_bytes_bb241055},  // uses_95b85ed8
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_backward_plain.f16.f16", {f16, f16}, uses_4ea9f448},
-    {"weight_only_backward_plain.f32.f32", {f32, f32}, uses_95b85ed8},
+    {"weight_only_backward_plain.f16.f16", {f16, f16, StorageAccess::native}, uses_4ea9f448},
+    {"weight_only_backward_plain.f16.f16.by_words", {f16, f16, StorageAccess::by_words}, uses_3422b9fb},
+    {"weight_only_backward_plain.f32.f32", {f32, f32, StorageAccess::native}, uses_95b85ed8},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -178,13 +197,14 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "weight_only_backward_plain",
-    .summary = "reals times an integer weight that is not transposed, an invocation per output",
+    .summary = "floating point times an integer weight that is not transposed, an invocation per output",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -193,11 +213,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::weight_only_backward_plain

@@ -2,8 +2,7 @@
 #include "weight_only_coopmat.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::weight_only_coopmat {
 namespace {
@@ -127,8 +126,9 @@ constexpr ConditionInfo kDeviceConditions[] = {
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"not device.is_cpu or blocks.m == 1 and step == 32",
       table::kNamesOf<Name::blocks_m, Name::step, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
-  {"not matrix.m > matrix.n or blocks.m == 1", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (2 * step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes",
+  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (2 * step + 16), subgroups.m * "
+      "subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.n * blocks.n * matrix.n) <= "
+      "device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
 };
@@ -141,7 +141,6 @@ int first_failing_device(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer tile_bytes = max((rows + columns) * (2 * Integer(specialization.step) + 16), strips);
@@ -150,8 +149,21 @@ int first_failing_device(const SelectionScope& scope) {
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
       !device.is_cpu || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 32),
-      !is_narrow || Integer(specialization.blocks_m) == 1,
       tile_bytes + 4 * columns <= Integer(device.shared_memory_bytes),
+  });
+}
+
+constexpr std::string_view kOnHopper[] = {"hopper"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"matrix.m > matrix.n and blocks.m > 1", kOnHopper, "at most 4.4 % faster, in 1 of 260 problems, 2026-11-25"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const bool is_narrow = Integer(parameters.matrix_m) > Integer(parameters.matrix_n);
+  return table::bits_of({
+      is_narrow && Integer(specialization.blocks_m) > 1,
   });
 }
 
@@ -233,101 +245,59 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "weight_only_coopmat.begin_us", "weight_only_coopmat.step_us", "weight_only_coopmat.product_ops",
-  "weight_only_coopmat.cache_speed", "weight_only_coopmat.output_ops", "weight_only_coopmat.row_us",
+  "weight_only_coopmat.cache_speedup", "weight_only_coopmat.epilogue_ops", "weight_only_coopmat.row_us",
 };
 constexpr double kFitValues[] = {1.02, 0.296, 1, 3.04, 72.7, 9.13e-06};
 
 struct Fit {
-  double begin_us, step_us, product_ops, cache_speed, output_ops, row_us;
+  double begin_us;  // us: before the first tile
+  double step_us;  // us: that a step of k waits for memory and for the one before
+  double product_ops;  // factor: operations of the matrix units per operation of a product
+  double cache_speedup;  // factor: bandwidth of the caches that tiles are fetched from, relative to memory
+  double epilogue_ops;  // operations: of the epilogue for an output
+  double row_us;  // us: to scale an element of an int4 weight
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4], values[5]};
 }
 
-// The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
-struct CostTerms {
-  Real term1;
-  Real term2;
-  Integer fitting;
-  Integer term3;
-  Integer columns;
-  Real term4;
-  Integer step;
-  Integer rows;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer tiles = row_tiles * column_tiles;
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer steps = ceil_div(Integer(problem.slice_k), Integer(specialization.step));
   const Integer tile_bytes = max((rows + columns) * (2 * Integer(specialization.step) + 16), strips);
+  const Real product_us = Integer(device.compute_units)
+      * (steps * Integer(specialization.step)
+      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
+      / Real(device.f16_matrix_ops_per_us)
+      + 2 * (rows + columns) / (Real(fit.cache_speedup) * Real(device.bytes_per_us)))
+      + Real(fit.epilogue_ops) * rows * columns / Real(device.f32_ops_per_us));
   const Integer fitting = max(1, min(Integer(device.shared_memory_bytes) / tile_bytes, 16384 / (rows * columns)));
-  return {.term1 = 2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops))
-      / Real(device.f16_matrix_ops_per_us) + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us)),
-      .term2 = Real(fit.output_ops) * rows * columns / Real(device.f32_ops_per_us), .fitting = fitting,
-      .term3 = parameters.form == Layout::weight_q4_rows, .columns = columns,
-      .term4 = choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0)), .step = specialization.step,
-      .rows = rows};
+  const Integer passes = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
+  const Real exposed_latency_us = steps * Real(fit.step_us) / min(passes, fitting);
+  const Real tile_us = product_us
+      + choose(parameters.form == Layout::weight_q4_rows, Integer(problem.slice_k) * columns * Real(fit.row_us),
+      Real(0.0));
+  return Real(device.launch_us)
+      + Integer(problem.n) * Integer(problem.k)
+      * choose(parameters.form == Layout::weight_q4_rows, Real(0.5), Real(1.0)) / Real(device.bytes_per_us)
+      + Real(fit.begin_us) + passes * (tile_us + exposed_latency_us);
 }
 
-struct Shared1 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, step)};
-  Integer shared_term1;
-  Real shared_term2;
-};
-void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const Fit fit = fit_of(scope);
-  for (const CostTerms& kernel : kernels) {
-    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
-    *to++ = {.shared_term1 = steps * Integer(kernel.step), .shared_term2 = steps * Real(fit.step_us)};
-  }
-}
-
-struct Shared2 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
-  Integer rounds;
-};
-void find_shared2(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared2* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  for (const CostTerms& kernel : kernels) {
-    const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
-    const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
-    const Integer tiles = row_tiles * column_tiles;
-    const Integer rounds = ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units));
-    *to++ = {.rounds = rounds};
-  }
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, const uint32_t* places,
-    const Shared1* shared1, const Shared2* shared2, Real* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  const Integer problem_term1 = Integer(problem.n) * Integer(problem.k);
-  for (const CostTerms& kernel : kernels) {
-    const Shared1& alike1 = shared1[*places++];
-    const Shared2& alike2 = shared2[*places++];
-    const Real product_us = Integer(device.compute_units) * (alike1.shared_term1 * kernel.term1 + kernel.term2);
-    const Real waiting_us = alike1.shared_term2 / min(alike2.rounds, kernel.fitting);
-    const Real tile_us = product_us
-        + choose((kernel.term3 != 0), Integer(problem.slice_k) * kernel.columns * Real(fit.row_us), Real(0.0));
-    *to++ = Real(device.launch_us) + problem_term1 * kernel.term4 / Real(device.bytes_per_us) + Real(fit.begin_us)
-        + alike2.rounds * (tile_us + waiting_us);
-  }
-}
-
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_a6ef5d33[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -345,15 +315,7 @@ constexpr InterfaceInfo binds_cb926857 = {
 constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
   {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_9fbbae7e[] = {
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_160641bb[] = {matrices_5cebd4f0};
 constexpr uint32_t workgroup_d3e6bc90[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
@@ -366,6 +328,8 @@ constexpr uint32_t shared_bytes_63403423[] = {
   27904, 20992, 23552, 20992, 28160, 20992, 37376, 20736, 20736, 20736, 27904, 25856, 46336, 6656, 11776, 7936, 14080,
   10496, 18688, 10496, 14080, 10496, 18688, 15616, 27904,
 };
+constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
+    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -384,18 +348,12 @@ constexpr uint32_t shared_bytes_7cf64296[] = {
   27648, 20480, 23040, 20480, 27648, 20480, 36864, 20480, 20480, 20480, 27648, 25600, 46080, 6400, 11520, 7680, 13824,
   10240, 18432, 10240, 13824, 10240, 18432, 15360, 27648,
 };
+constexpr FeatureMask needs_02cea52f = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_7f13edde[] = {
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c35bfeb[] = {matrices_28fd0bc7};
 constexpr uint32_t shared_bytes_cbdb4645[] = {
   6272, 9344, 7808, 13952, 12928, 23168, 6656, 11776, 7936, 14080, 10496, 18688, 6272, 9344, 7808, 13952, 12928, 23168,
   12544, 14080, 12544, 18688, 15616, 27904, 12416, 13952, 12928, 23168, 23168, 41600, 3968, 7040, 5248, 9344, 7808,
@@ -404,15 +362,7 @@ constexpr uint32_t shared_bytes_cbdb4645[] = {
 constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
   {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_048163cb[] = {
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = {matrices_cb8e7906};
 constexpr uint32_t shared_bytes_152b5a81[] = {
   3968, 7040, 5248, 9344, 7808, 13952, 6016, 10624, 6656, 11776, 7936, 14080, 3968, 7040, 5248, 9344, 7808, 13952, 6656,
   11776, 7936, 14080, 10496, 18688, 6272, 9344, 7808, 13952, 12928, 23168, 3328, 5888, 3968, 7040, 5248, 9344, 3968,
@@ -443,18 +393,18 @@ enum Interface : uint16_t {
   uses_f33485a5,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_63403423, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9fbbae7e},  // uses_35f11d23
-  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_7cf64296, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9fbbae7e},  // uses_44c27188
-  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_63403423, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9fbbae7e},  // uses_4877a5d6
-  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_7cf64296, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9fbbae7e},  // uses_578b26a6
-  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_cbdb4645, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7f13edde},  // uses_811176e6
-  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_152b5a81, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_048163cb},  // uses_94178e55
-  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_cbdb4645, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7f13edde},  // uses_953cc11c
-  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_07df6457, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_048163cb},  // uses_9a34430b
-  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_a273eb67, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7f13edde},  // uses_ccff3bc7
-  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_a273eb67, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7f13edde},  // uses_d359963e
-  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_152b5a81, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_048163cb},  // uses_d3cdbe49
-  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_07df6457, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_048163cb},  // uses_f33485a5
+  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_63403423, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_35f11d23
+  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_7cf64296, needs_02cea52f, matrices_of_rows_160641bb},  // uses_44c27188
+  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_63403423, needs_02cea52f, matrices_of_rows_160641bb},  // uses_4877a5d6
+  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_7cf64296, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_578b26a6
+  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_cbdb4645, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_811176e6
+  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_152b5a81, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_94178e55
+  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_cbdb4645, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_953cc11c
+  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_07df6457, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_9a34430b
+  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_a273eb67, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_ccff3bc7
+  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_a273eb67, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_d359963e
+  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_152b5a81, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_d3cdbe49
+  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_07df6457, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_f33485a5
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -462,18 +412,30 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_coopmat.m16n16k16.f16.weight_q4_rows.whole", {16, 16, 16, f16, weight_q4_rows, Stage::whole}, uses_4877a5d6},
-    {"weight_only_coopmat.m16n16k16.f16.weight_q8_rows.whole", {16, 16, 16, f16, weight_q8_rows, Stage::whole}, uses_44c27188},
-    {"weight_only_coopmat.m16n16k16.f32.weight_q4_rows.slice", {16, 16, 16, f32, weight_q4_rows, Stage::slice}, uses_35f11d23},
-    {"weight_only_coopmat.m16n16k16.f32.weight_q8_rows.slice", {16, 16, 16, f32, weight_q8_rows, Stage::slice}, uses_578b26a6},
-    {"weight_only_coopmat.m16n8k16.f16.weight_q4_rows.whole", {16, 8, 16, f16, weight_q4_rows, Stage::whole}, uses_811176e6},
-    {"weight_only_coopmat.m16n8k16.f16.weight_q8_rows.whole", {16, 8, 16, f16, weight_q8_rows, Stage::whole}, uses_d359963e},
-    {"weight_only_coopmat.m16n8k16.f32.weight_q4_rows.slice", {16, 8, 16, f32, weight_q4_rows, Stage::slice}, uses_953cc11c},
-    {"weight_only_coopmat.m16n8k16.f32.weight_q8_rows.slice", {16, 8, 16, f32, weight_q8_rows, Stage::slice}, uses_ccff3bc7},
-    {"weight_only_coopmat.m8n8k8.f16.weight_q4_rows.whole", {8, 8, 8, f16, weight_q4_rows, Stage::whole}, uses_94178e55},
-    {"weight_only_coopmat.m8n8k8.f16.weight_q8_rows.whole", {8, 8, 8, f16, weight_q8_rows, Stage::whole}, uses_9a34430b},
-    {"weight_only_coopmat.m8n8k8.f32.weight_q4_rows.slice", {8, 8, 8, f32, weight_q4_rows, Stage::slice}, uses_d3cdbe49},
-    {"weight_only_coopmat.m8n8k8.f32.weight_q8_rows.slice", {8, 8, 8, f32, weight_q8_rows, Stage::slice}, uses_f33485a5},
+    {"weight_only_coopmat.m16n16k16.f16.weight_q4_rows.whole", {16, 16, 16, f16, weight_q4_rows, Stage::whole},
+        uses_4877a5d6},
+    {"weight_only_coopmat.m16n16k16.f16.weight_q8_rows.whole", {16, 16, 16, f16, weight_q8_rows, Stage::whole},
+        uses_44c27188},
+    {"weight_only_coopmat.m16n16k16.f32.weight_q4_rows.slice", {16, 16, 16, f32, weight_q4_rows, Stage::slice},
+        uses_35f11d23},
+    {"weight_only_coopmat.m16n16k16.f32.weight_q8_rows.slice", {16, 16, 16, f32, weight_q8_rows, Stage::slice},
+        uses_578b26a6},
+    {"weight_only_coopmat.m16n8k16.f16.weight_q4_rows.whole", {16, 8, 16, f16, weight_q4_rows, Stage::whole},
+        uses_811176e6},
+    {"weight_only_coopmat.m16n8k16.f16.weight_q8_rows.whole", {16, 8, 16, f16, weight_q8_rows, Stage::whole},
+        uses_d359963e},
+    {"weight_only_coopmat.m16n8k16.f32.weight_q4_rows.slice", {16, 8, 16, f32, weight_q4_rows, Stage::slice},
+        uses_953cc11c},
+    {"weight_only_coopmat.m16n8k16.f32.weight_q8_rows.slice", {16, 8, 16, f32, weight_q8_rows, Stage::slice},
+        uses_ccff3bc7},
+    {"weight_only_coopmat.m8n8k8.f16.weight_q4_rows.whole", {8, 8, 8, f16, weight_q4_rows, Stage::whole},
+        uses_94178e55},
+    {"weight_only_coopmat.m8n8k8.f16.weight_q8_rows.whole", {8, 8, 8, f16, weight_q8_rows, Stage::whole},
+        uses_9a34430b},
+    {"weight_only_coopmat.m8n8k8.f32.weight_q4_rows.slice", {8, 8, 8, f32, weight_q4_rows, Stage::slice},
+        uses_d3cdbe49},
+    {"weight_only_coopmat.m8n8k8.f32.weight_q8_rows.slice", {8, 8, 8, f32, weight_q8_rows, Stage::slice},
+        uses_f33485a5},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -483,7 +445,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "weight_only_coopmat",
-    .summary = "halves times an integer weight, tiles of cooperative matrices",
+    .summary = "f16 times an integer weight, tiles of cooperative matrices",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
@@ -491,6 +453,7 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .conditions = kConditions,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -499,11 +462,11 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs, find_shared1, find_shared2>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs, find_shared1, find_shared2>,
 };
 
 }  // namespace qgen::generated::weight_only_coopmat

@@ -2,8 +2,7 @@
 #include "weight_only_gemv.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::weight_only_gemv {
 namespace {
@@ -102,11 +101,9 @@ constexpr ConditionInfo kConditions[] = {
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  const bool one_scale_a_load = Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0
-      || Integer(problem.groups) <= 1;
   return table::first_false({
       Integer(problem.k) % 4 == 0,
-      one_scale_a_load,
+      Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
       Integer(parameters.rows) == 1 || Integer(problem.m) > 1,
   });
 }
@@ -171,65 +168,48 @@ constexpr std::string_view kFitNames[] = {
 constexpr double kFitValues[] = {0.0996, 0.391, 34.9, 3.64, 81.4};
 
 struct Fit {
-  double sum_us, shared_us, packed_half_ops, nibble_ops, team_ops;
+  double sum_us;  // us: to add the sums of a team, for each output of an invocation
+  double shared_us;  // us: more through shared memory than by subgroups
+  double packed_half_ops;  // operations: to make a float of an f16 without native f16, shared by columns
+  double nibble_ops;  // operations: to make a float of four bits of the weight
+  double team_ops;  // operations: for each member of a team, to add their sums
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1], values[2], values[3], values[4]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer rows;
-  Real term1;
-  Integer group_team;
-  Real term2;
-  Integer term3;
-  Real term4;
-  Real term5;
-  Integer columns;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& device = *scope.device;
-  const Fit fit = fit_of(scope);
-  return {.rows = parameters.rows, .term1 = Integer(specialization.group_team) * Real(128.0),
-      .group_team = specialization.group_team,
-      .term2 = Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
-      + Integer(parameters.rows) * Integer(specialization.columns) * Real(fit.sum_us),
-      .term3 = Integer(bytes(parameters.input_dtype)),
-      .term4 = choose(parameters.input_dtype == DType::f16 && parameters.halves == Halves::bits,
-      Real(fit.packed_half_ops), 0) / Integer(specialization.columns),
-      .term5 = Real(fit.team_ops) * Integer(specialization.group_team), .columns = specialization.columns};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
+  const Integer row_groups = ceil_div(Integer(problem.m), Integer(parameters.rows));
+  const Real idle_times = max(Real(1.0),
+      Integer(specialization.group_team) * Real(128.0) / max(1, Integer(problem.k) * Integer(problem.weight_bits)));
   const Real weight_us = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
       / Real(device.bytes_per_us);
-  const Integer problem_term1 = max(1, Integer(problem.k) * Integer(problem.weight_bits));
-  const Real problem_term2 = Real(2048.0) * Integer(device.compute_units);
-  const Integer problem_term3 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
-  const Real problem_term4 = 1 + choose(Integer(problem.weight_bits) == 4, Real(fit.nibble_ops), 0);
-  for (const CostTerms& kernel : kernels) {
-    const Integer row_groups = ceil_div(Integer(problem.m), Integer(kernel.rows));
-    const Real idle_times = max(Real(1.0), kernel.term1 / problem_term1);
-    const Real waiting = problem_term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), problem_term3));
-    *to++ = kernel.term2
-        + weight_us * (max(1, waiting) + (row_groups - 1) * Real(device.bytes_per_us) / Real(device.cache_bytes_per_us))
-        + row_groups
-        * (Integer(kernel.rows) * ceil_div(Integer(problem.n), Integer(kernel.columns)) * Integer(problem.k)
-        * kernel.term3 / Real(device.cache_bytes_per_us)
-        + Integer(kernel.rows) * Integer(problem.n)
-        * (idle_times * Integer(problem.k) * (problem_term4 + kernel.term4) + kernel.term5)
-        / Real(device.f32_ops_per_us));
-  }
+  const Real exposed_latency = Real(2048.0) * Integer(device.compute_units)
+      / max(1,
+      Integer(problem.n)
+      * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)));
+  const Real read_us = weight_us
+      * (max(1, exposed_latency) + (row_groups - 1) * Real(device.bytes_per_us) / Real(device.cache_bytes_per_us));
+  const Real products_us = row_groups
+      * (Integer(parameters.rows) * ceil_div(Integer(problem.n), Integer(specialization.columns)) * Integer(problem.k)
+      * Integer(bytes(parameters.input_dtype)) / Real(device.cache_bytes_per_us)
+      + Integer(parameters.rows) * Integer(problem.n)
+      * (idle_times * Integer(problem.k)
+      * (1 + choose(Integer(problem.weight_bits) == 4, Real(fit.nibble_ops), 0)
+      + choose(parameters.input_dtype == DType::f16 && parameters.halves == Halves::bits, Real(fit.packed_half_ops), 0)
+      / Integer(specialization.columns)) + Real(fit.team_ops) * Integer(specialization.group_team))
+      / Real(device.f32_ops_per_us));
+  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
+      + Integer(parameters.rows) * Integer(specialization.columns) * Real(fit.sum_us) + read_us + products_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -247,8 +227,13 @@ constexpr InterfaceInfo binds_ccd9e4ae = {
 };
 constexpr uint32_t workgroup_793c9f38[][3] = {{128, 1, 1}, {128, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}};
 constexpr uint32_t shared_bytes_fb5d7565[] = {1024, 512, 512, 256, 512, 256};
+constexpr FeatureMask needs_da12aeee = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals);
 constexpr uint32_t shared_bytes_33e25232[] = {4096, 2048, 2048, 1024, 2048, 1024};
+constexpr FeatureMask needs_13ac8119 = bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic)
+    | bit(Feature::subgroup_arithmetic);
 constexpr uint32_t shared_bytes_ab96c740[] = {16384, 8192, 8192, 4096, 8192, 4096};
+constexpr FeatureMask needs_8abd1557 = bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic);
 enum Interface : uint16_t {
   uses_014fb1c6,
   uses_6632015a,
@@ -262,15 +247,15 @@ enum Interface : uint16_t {
   uses_f503c983,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals)},  // uses_014fb1c6
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_6632015a
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_da12aeee},  // uses_014fb1c6
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_13ac8119},  // uses_6632015a
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_6910a869
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_798f83f2
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_13ac8119},  // uses_798f83f2
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_7f3ac7b4
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals)},  // uses_97f33329
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_bdae4cd6
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_da12aeee},  // uses_97f33329
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_8abd1557},  // uses_bdae4cd6
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232},  // uses_c2716bb5
-  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_d2e22355
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_8abd1557},  // uses_d2e22355
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_ab96c740},  // uses_f503c983
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -279,26 +264,46 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.shared.bits", {f16, f16, weight_q4_rows, 1, Reduce::shared, Halves::bits}, uses_6910a869},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.subgroup.bits", {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Halves::bits}, uses_798f83f2},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.subgroup.native", {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Halves::native}, uses_014fb1c6},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.shared.bits", {f16, f16, weight_q4_rows, 4, Reduce::shared, Halves::bits}, uses_7f3ac7b4},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.subgroup.bits", {f16, f16, weight_q4_rows, 4, Reduce::subgroup, Halves::bits}, uses_6632015a},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.subgroup.native", {f16, f16, weight_q4_rows, 4, Reduce::subgroup, Halves::native}, uses_97f33329},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.shared.bits", {f16, f16, weight_q8_rows, 1, Reduce::shared, Halves::bits}, uses_6910a869},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.subgroup.bits", {f16, f16, weight_q8_rows, 1, Reduce::subgroup, Halves::bits}, uses_798f83f2},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.subgroup.native", {f16, f16, weight_q8_rows, 1, Reduce::subgroup, Halves::native}, uses_014fb1c6},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.shared.bits", {f16, f16, weight_q8_rows, 4, Reduce::shared, Halves::bits}, uses_7f3ac7b4},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.subgroup.bits", {f16, f16, weight_q8_rows, 4, Reduce::subgroup, Halves::bits}, uses_6632015a},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.subgroup.native", {f16, f16, weight_q8_rows, 4, Reduce::subgroup, Halves::native}, uses_97f33329},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.rows1.shared.bits", {f32, f32, weight_q4_rows, 1, Reduce::shared, Halves::bits}, uses_c2716bb5},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.rows1.subgroup.bits", {f32, f32, weight_q4_rows, 1, Reduce::subgroup, Halves::bits}, uses_d2e22355},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.rows4.shared.bits", {f32, f32, weight_q4_rows, 4, Reduce::shared, Halves::bits}, uses_f503c983},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.rows4.subgroup.bits", {f32, f32, weight_q4_rows, 4, Reduce::subgroup, Halves::bits}, uses_bdae4cd6},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.rows1.shared.bits", {f32, f32, weight_q8_rows, 1, Reduce::shared, Halves::bits}, uses_c2716bb5},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.rows1.subgroup.bits", {f32, f32, weight_q8_rows, 1, Reduce::subgroup, Halves::bits}, uses_d2e22355},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.rows4.shared.bits", {f32, f32, weight_q8_rows, 4, Reduce::shared, Halves::bits}, uses_f503c983},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.rows4.subgroup.bits", {f32, f32, weight_q8_rows, 4, Reduce::subgroup, Halves::bits}, uses_bdae4cd6},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.shared.bits",
+        {f16, f16, weight_q4_rows, 1, Reduce::shared, Halves::bits}, uses_6910a869},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.subgroup.bits",
+        {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Halves::bits}, uses_798f83f2},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.subgroup.native",
+        {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Halves::native}, uses_014fb1c6},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.shared.bits",
+        {f16, f16, weight_q4_rows, 4, Reduce::shared, Halves::bits}, uses_7f3ac7b4},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.subgroup.bits",
+        {f16, f16, weight_q4_rows, 4, Reduce::subgroup, Halves::bits}, uses_6632015a},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.subgroup.native",
+        {f16, f16, weight_q4_rows, 4, Reduce::subgroup, Halves::native}, uses_97f33329},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.shared.bits",
+        {f16, f16, weight_q8_rows, 1, Reduce::shared, Halves::bits}, uses_6910a869},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.subgroup.bits",
+        {f16, f16, weight_q8_rows, 1, Reduce::subgroup, Halves::bits}, uses_798f83f2},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.subgroup.native",
+        {f16, f16, weight_q8_rows, 1, Reduce::subgroup, Halves::native}, uses_014fb1c6},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.shared.bits",
+        {f16, f16, weight_q8_rows, 4, Reduce::shared, Halves::bits}, uses_7f3ac7b4},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.subgroup.bits",
+        {f16, f16, weight_q8_rows, 4, Reduce::subgroup, Halves::bits}, uses_6632015a},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.subgroup.native",
+        {f16, f16, weight_q8_rows, 4, Reduce::subgroup, Halves::native}, uses_97f33329},
+    {"weight_only_gemv.f32.f32.weight_q4_rows.rows1.shared.bits",
+        {f32, f32, weight_q4_rows, 1, Reduce::shared, Halves::bits}, uses_c2716bb5},
+    {"weight_only_gemv.f32.f32.weight_q4_rows.rows1.subgroup.bits",
+        {f32, f32, weight_q4_rows, 1, Reduce::subgroup, Halves::bits}, uses_d2e22355},
+    {"weight_only_gemv.f32.f32.weight_q4_rows.rows4.shared.bits",
+        {f32, f32, weight_q4_rows, 4, Reduce::shared, Halves::bits}, uses_f503c983},
+    {"weight_only_gemv.f32.f32.weight_q4_rows.rows4.subgroup.bits",
+        {f32, f32, weight_q4_rows, 4, Reduce::subgroup, Halves::bits}, uses_bdae4cd6},
+    {"weight_only_gemv.f32.f32.weight_q8_rows.rows1.shared.bits",
+        {f32, f32, weight_q8_rows, 1, Reduce::shared, Halves::bits}, uses_c2716bb5},
+    {"weight_only_gemv.f32.f32.weight_q8_rows.rows1.subgroup.bits",
+        {f32, f32, weight_q8_rows, 1, Reduce::subgroup, Halves::bits}, uses_d2e22355},
+    {"weight_only_gemv.f32.f32.weight_q8_rows.rows4.shared.bits",
+        {f32, f32, weight_q8_rows, 4, Reduce::shared, Halves::bits}, uses_f503c983},
+    {"weight_only_gemv.f32.f32.weight_q8_rows.rows4.subgroup.bits",
+        {f32, f32, weight_q8_rows, 4, Reduce::subgroup, Halves::bits}, uses_bdae4cd6},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -308,7 +313,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "weight_only_gemv",
-    .summary = "real activations times an integer weight, by teams that each own a few of its rows",
+    .summary = "floating-point activations times an integer weight, by teams that each own a few of its rows",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
@@ -325,10 +330,9 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::weight_only_gemv

@@ -2,8 +2,7 @@
 #include "weight_only_tiled.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::weight_only_tiled {
 namespace {
@@ -113,11 +112,15 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"real_tiles.product_ops", "real_tiles.begin_products", "real_tiles.reading"};
+constexpr std::string_view kFitNames[] = {
+  "real_tiles.product_ops", "real_tiles.begin_products", "real_tiles.shared_read_products",
+};
 constexpr double kFitValues[] = {3.78, 13.7, 5.21};
 
 struct Fit {
-  double product_ops, begin_products, reading;
+  double product_ops;  // operations: for a product
+  double begin_products;  // products: that the start and end of a tile take as long as, for an output
+  double shared_read_products;  // products: that a step reads shared memory as long as, divided by side * side
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
@@ -131,14 +134,14 @@ Real cost(const SelectionScope& scope) {
   const Fit fit = fit_of(scope);
   const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
       * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.slices);
-  return Real(device.launch_us)
-      + ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops) * Integer(parameters.side)
-      * Integer(parameters.side) * (Integer(problem.slice_k) + Real(fit.begin_products))
-      * (1 + Real(fit.reading) / (Integer(parameters.side) * Integer(parameters.side))) * Integer(device.compute_units)
-      / Real(device.f32_ops_per_us);
+  const Real tiles_us = ceil_div(tiles, Integer(device.compute_units)) * 256 * Real(fit.product_ops)
+      * Integer(parameters.side) * Integer(parameters.side) * (Integer(problem.slice_k) + Real(fit.begin_products))
+      * (1 + Real(fit.shared_read_products) / (Integer(parameters.side) * Integer(parameters.side)))
+      * Integer(device.compute_units) / Real(device.f32_ops_per_us);
+  return Real(device.launch_us) + tiles_us;
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_a6ef5d33[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -192,22 +195,38 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_tiled.f16.f16.weight_q4_rows.whole.side4", {f16, f16, weight_q4_rows, Stage::whole, 4}, uses_9d61e0f0},
-    {"weight_only_tiled.f16.f16.weight_q4_rows.whole.side8", {f16, f16, weight_q4_rows, Stage::whole, 8}, uses_f6ceb54b},
-    {"weight_only_tiled.f16.f16.weight_q8_rows.whole.side4", {f16, f16, weight_q8_rows, Stage::whole, 4}, uses_9d61e0f0},
-    {"weight_only_tiled.f16.f16.weight_q8_rows.whole.side8", {f16, f16, weight_q8_rows, Stage::whole, 8}, uses_f6ceb54b},
-    {"weight_only_tiled.f16.f32.weight_q4_rows.slice.side4", {f16, f32, weight_q4_rows, Stage::slice, 4}, uses_54a17df7},
-    {"weight_only_tiled.f16.f32.weight_q4_rows.slice.side8", {f16, f32, weight_q4_rows, Stage::slice, 8}, uses_2915eac4},
-    {"weight_only_tiled.f16.f32.weight_q8_rows.slice.side4", {f16, f32, weight_q8_rows, Stage::slice, 4}, uses_54a17df7},
-    {"weight_only_tiled.f16.f32.weight_q8_rows.slice.side8", {f16, f32, weight_q8_rows, Stage::slice, 8}, uses_2915eac4},
-    {"weight_only_tiled.f32.f32.weight_q4_rows.slice.side4", {f32, f32, weight_q4_rows, Stage::slice, 4}, uses_69d33dec},
-    {"weight_only_tiled.f32.f32.weight_q4_rows.slice.side8", {f32, f32, weight_q4_rows, Stage::slice, 8}, uses_cda56cde},
-    {"weight_only_tiled.f32.f32.weight_q4_rows.whole.side4", {f32, f32, weight_q4_rows, Stage::whole, 4}, uses_a56104fb},
-    {"weight_only_tiled.f32.f32.weight_q4_rows.whole.side8", {f32, f32, weight_q4_rows, Stage::whole, 8}, uses_797b4562},
-    {"weight_only_tiled.f32.f32.weight_q8_rows.slice.side4", {f32, f32, weight_q8_rows, Stage::slice, 4}, uses_69d33dec},
-    {"weight_only_tiled.f32.f32.weight_q8_rows.slice.side8", {f32, f32, weight_q8_rows, Stage::slice, 8}, uses_cda56cde},
-    {"weight_only_tiled.f32.f32.weight_q8_rows.whole.side4", {f32, f32, weight_q8_rows, Stage::whole, 4}, uses_a56104fb},
-    {"weight_only_tiled.f32.f32.weight_q8_rows.whole.side8", {f32, f32, weight_q8_rows, Stage::whole, 8}, uses_797b4562},
+    {"weight_only_tiled.f16.f16.weight_q4_rows.whole.side4", {f16, f16, weight_q4_rows, Stage::whole, 4},
+        uses_9d61e0f0},
+    {"weight_only_tiled.f16.f16.weight_q4_rows.whole.side8", {f16, f16, weight_q4_rows, Stage::whole, 8},
+        uses_f6ceb54b},
+    {"weight_only_tiled.f16.f16.weight_q8_rows.whole.side4", {f16, f16, weight_q8_rows, Stage::whole, 4},
+        uses_9d61e0f0},
+    {"weight_only_tiled.f16.f16.weight_q8_rows.whole.side8", {f16, f16, weight_q8_rows, Stage::whole, 8},
+        uses_f6ceb54b},
+    {"weight_only_tiled.f16.f32.weight_q4_rows.slice.side4", {f16, f32, weight_q4_rows, Stage::slice, 4},
+        uses_54a17df7},
+    {"weight_only_tiled.f16.f32.weight_q4_rows.slice.side8", {f16, f32, weight_q4_rows, Stage::slice, 8},
+        uses_2915eac4},
+    {"weight_only_tiled.f16.f32.weight_q8_rows.slice.side4", {f16, f32, weight_q8_rows, Stage::slice, 4},
+        uses_54a17df7},
+    {"weight_only_tiled.f16.f32.weight_q8_rows.slice.side8", {f16, f32, weight_q8_rows, Stage::slice, 8},
+        uses_2915eac4},
+    {"weight_only_tiled.f32.f32.weight_q4_rows.slice.side4", {f32, f32, weight_q4_rows, Stage::slice, 4},
+        uses_69d33dec},
+    {"weight_only_tiled.f32.f32.weight_q4_rows.slice.side8", {f32, f32, weight_q4_rows, Stage::slice, 8},
+        uses_cda56cde},
+    {"weight_only_tiled.f32.f32.weight_q4_rows.whole.side4", {f32, f32, weight_q4_rows, Stage::whole, 4},
+        uses_a56104fb},
+    {"weight_only_tiled.f32.f32.weight_q4_rows.whole.side8", {f32, f32, weight_q4_rows, Stage::whole, 8},
+        uses_797b4562},
+    {"weight_only_tiled.f32.f32.weight_q8_rows.slice.side4", {f32, f32, weight_q8_rows, Stage::slice, 4},
+        uses_69d33dec},
+    {"weight_only_tiled.f32.f32.weight_q8_rows.slice.side8", {f32, f32, weight_q8_rows, Stage::slice, 8},
+        uses_cda56cde},
+    {"weight_only_tiled.f32.f32.weight_q8_rows.whole.side4", {f32, f32, weight_q8_rows, Stage::whole, 4},
+        uses_a56104fb},
+    {"weight_only_tiled.f32.f32.weight_q8_rows.whole.side8", {f32, f32, weight_q8_rows, Stage::whole, 8},
+        uses_797b4562},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -217,7 +236,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "weight_only_tiled",
-    .summary = "real activations times an integer weight, by tiles in shared memory",
+    .summary = "floating-point activations times an integer weight, by tiles in shared memory",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,

@@ -31,6 +31,28 @@ inline constexpr std::string_view kNearestMode[] = {"round_prefer_floor", "round
 enum class PadMode : uint32_t {constant, edge, reflect};
 inline constexpr std::string_view kPadMode[] = {"constant", "edge", "reflect"};
 
+enum class PointwiseStep : uint32_t {
+  add, subtract, multiply, divide, minimum, maximum, less, less_or_equal, equal, logical_and, logical_or, logical_xor,
+  logical_not, choose, keep, negate, absolute, sign_of, floor, ceil, round, truncate, remainder, modulo, is_nan,
+  is_infinite, square_root, exponential, exponential_less_1, logarithm, logarithm_plus_1, sigmoid, tanh, error_function,
+  power, sine, cosine, arc_tangent, bit_and, bit_or, bit_xor, bit_not, shift_left, shift_right,
+};
+inline constexpr std::string_view kPointwiseStep[] = {
+  "add", "subtract", "multiply", "divide", "minimum", "maximum", "less", "less_or_equal", "equal", "logical_and",
+  "logical_or", "logical_xor", "logical_not", "choose", "keep", "negate", "absolute", "sign_of", "floor", "ceil",
+  "round", "truncate", "remainder", "modulo", "is_nan", "is_infinite", "square_root", "exponential",
+  "exponential_less_1", "logarithm", "logarithm_plus_1", "sigmoid", "tanh", "error_function", "power", "sine", "cosine",
+  "arc_tangent", "bit_and", "bit_or", "bit_xor", "bit_not", "shift_left", "shift_right",
+};
+
+enum class Reduction : uint32_t {
+  sum, mean, maximum, minimum, product, l1, l2, sum_of_squares, log_sum, log_sum_exp, arg_max, arg_min,
+};
+inline constexpr std::string_view kReduction[] = {
+  "sum", "mean", "maximum", "minimum", "product", "l1", "l2", "sum_of_squares", "log_sum", "log_sum_exp", "arg_max",
+  "arg_min",
+};
+
 enum class ResizeMode : uint32_t {nearest, linear};
 inline constexpr std::string_view kResizeMode[] = {"nearest", "linear"};
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A convolution on cooperative matrices of int8: the product of a matrix that is never written, of what each pixel of
-// the output reads, and the weight. lib/conv_rows.glsl says where its rows are, lib/int8_matrix_product.glsl how a tile
-// of outputs is made.
+// An int8 convolution on cooperative matrices: an implicit im2col product with the weight. lib/conv_rows.glsl finds the
+// rows of the im2col matrix; lib/int8_matrix_product.glsl computes a tile of outputs.
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A convolution of each channel by itself. An invocation makes `strip` neighbours of a row of the output, of four
-// channels: lib/conv_strip.glsl.
+// An int8 depthwise convolution. An invocation computes `strip` neighbours of an output row, for four channels
+// (lib/conv_strip.glsl).
 #version 450
 ${extensions()}
 #extension GL_EXT_control_flow_attributes : require

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Joins the sums that each slice of k gave, [slice][phase][m][outputs rounded up to four], and makes outputs of them.
-// A convolution that is not transposed has one phase, whose rows are the pixels of the output.
+// The end of an int8 convolution with split K: adds the sums of all slices and applies the epilogue. The sums are
+// [slice][phase][m][outputs rounded up to four]. A convolution that is not transposed has one phase, whose rows are the
+// output pixels.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

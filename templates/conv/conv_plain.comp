@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A convolution without tiles: an invocation walks the window of one pixel of the output for four of its channels. It
-// asks nothing of a device, takes any groups, and is what the others are measured against.
+// An int8 convolution without tiles: an invocation loops over the window of one output pixel, for four channels. It
+// needs no device feature, supports any groups, and is the baseline of the other kernels.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output[b, m, n] = sum over slices of partial[slice, b, m, n], finished as the channel that it is of; rows of partial
-// have so many columns: the end of a convolution that was computed as products of its weight, whose rows are channels.
+// output[b, m, n] = epilogue(sum over slices of partial[slice, b, m, n]), for a convolution computed as products of its
+// weight. A row m is an output channel. Rows of `partial` have as many columns as the problem says.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

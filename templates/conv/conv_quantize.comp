@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reals [N, C, H, W] -> int8 in packed_4c, one scale and zero point for all: lib/affine.glsl has the formula. An
-// invocation makes four channels of a pixel; what rounds channels up is 0.
+// Quantizes floating-point [N, C, H, W] to int8 in packed_4c, per tensor (lib/affine.glsl has the formula). An
+// invocation computes four channels of a pixel; padding channels are 0.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

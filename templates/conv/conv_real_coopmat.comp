@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A convolution of halves and an integer weight on cooperative matrices of halves with f32 sums: the product of a
-// matrix that is never written, of what each pixel of the output reads, and the weight. lib/conv_rows.glsl says where
-// its rows are, lib/matrix_tile.glsl how a tile walks along k.
+// An f16 convolution with an integer weight on cooperative matrices: an implicit im2col product with f32 sums.
+// lib/conv_rows.glsl finds the rows of the im2col matrix; lib/matrix_tile.glsl has the loop over k.
 //
 // A workgroup stores the sums over one slice of k as output[slice, pixel, n], scaled: conv_real_finish.comp adds them
 // up.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output[b, o, y, x] = weight_scales[o] * (sum over taps of input * weight) + bias[o], where a group reads one channel.
-// An invocation makes `strip` outputs below each other (lib/conv_strip.glsl), and neighbours make neighbours of a row,
-// so that they read and write side by side.
+// output[b, o, y, x] = weight_scales[o] * (sum over taps of input * weight) + bias[o], if a group reads one channel. An
+// invocation computes `strip` outputs below each other (lib/conv_strip.glsl). Neighbouring invocations compute
+// neighbours of a row, so they read and write adjacent elements.
 #version 450
 ${extensions()}
 #extension GL_EXT_control_flow_attributes : require

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output[b, n, pixel] = sum over slices of partial[slice, row, n], finished, where row is a pixel of image b: the end
-// of a convolution that was computed as a product of matrices. A square of sums is turned in shared memory, so that
-// both sides move neighbours together.
+// output[b, n, pixel] = epilogue(sum over slices of partial[slice, row, n]), the end of a convolution computed as a
+// matrix product. `row` is a pixel of image b. A square of sums is transposed in shared memory, so that both loads and
+// stores are of adjacent elements.
 #version 450
 ${extensions()}
 ${local_size(256)}

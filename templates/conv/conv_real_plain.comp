@@ -3,8 +3,8 @@
 //
 // output[b, o, y, x] = weight_scales[o] * (sum over taps and channels of input * weight) + bias[o]
 //
-// The obvious kernel: an invocation per output, neighbours along a row. It takes any groups, and others are measured by
-// it.
+// An invocation computes one output; neighbours are along a row. The kernel supports any groups, and is the baseline of
+// the others.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}

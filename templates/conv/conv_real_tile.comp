@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A convolution of reals by tiles: the product of the weight and a matrix that is never written, of what each pixel of
-// the output reads. lib/conv_part.glsl says which products there are. A row of one is a channel of the output, a column
-// a pixel; a term is a channel of the input under a tap, tap after tap. Sixteen terms at a time, a workgroup stages
-// both sides in shared memory as f32; what comes next is fetched into registers meanwhile.
+// A floating-point convolution by tiles: an implicit im2col product of the weight and the image. lib/conv_part.glsl
+// says which products there are. A row of a product is an output channel, a column is a pixel. A term is an input
+// channel under a tap, tap by tap. Sixteen terms at a time, a workgroup stages both matrices in shared memory as f32.
+// Meanwhile it fetches the next terms into registers.
 //
 //   stage   whole: the tile's sum is finished and stored
 //           slice: k is cut into slices, and a workgroup stores the sum over one where its output lies, output[slice,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A convolution in tiles of integer dot products: the product of a matrix that is never written, of what each pixel of
-// the output reads, and the weight. lib/conv_rows.glsl says where its rows are, lib/int8_dot_product.glsl how a tile is
-// made.
+// An int8 convolution in tiles of dot products: an implicit im2col product with the weight. lib/conv_rows.glsl finds
+// the rows of the im2col matrix; lib/int8_dot_product.glsl computes a tile.
 //
 //   dot      packed: integer dot products of the device; scalar: multiplications
 #version 450

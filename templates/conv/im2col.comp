@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The matrix of what each place of a window reads: a row is a pixel of the output, and has the channels of tap after
-// tap, each rounded up to whole units. An invocation moves `unit` channels of a tap. What lies outside of the image is
-// its zero point, which reals have none but 0 of; channels that only round a tap up are 0, as their weights are.
+// Explicit im2col: writes the matrix of the inputs that each output pixel reads. A row is an output pixel. It has the
+// channels of one tap after another, each tap rounded up to whole units. An invocation copies `unit` channels of a tap.
+// A tap outside the image reads its zero point, which is 0 for floating-point images. Channels that only fill up a tap
+// are 0, as their weights are.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output[(plane * window_lines + line) * line_taps + tap, pixel] = what the tap reads of the plane, a channel of an
-// image; outside of it, and past the last pixel, 0. An invocation writes a line of the window for one pixel, and
-// neighbours do for neighbours.
+// Explicit im2col with channels first: output[(plane * window_lines + line) * line_taps + tap, pixel] is the tap's
+// input. A plane is a channel of an image. Outside of it, and past the last pixel, the value is 0. An invocation writes
+// a line of the window for one pixel; neighbouring invocations write neighbouring pixels.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output = quantize(activation(input + other)) or of the product, on reals: docs/q8ta.md says each rounding. `other`
-// has a factor alpha in its scale already. Operands that are shorter in a dimension are repeated along it.
+// output = quantize(activation(input + other)), or of the product, in floating point: docs/q8ta.md defines each
+// rounding. The scale of `other` already includes the factor alpha. Operands are broadcast along dimensions in which
+// they have one element.
 //
 //   flat 0   an invocation makes a tile, each operand in its own layout
 //   flat 1   one layout and one shape, and no padding to be made: an invocation makes 16 bytes, whatever the layout is
@@ -37,7 +38,7 @@ uint quantized(vec4 x) {
   return quantized_between(x, problem.inverse_scale, problem.output_zero_point, problem.low, problem.high);
 }
 
-// What is to be done is asked once, for all sixteen bytes.
+// The operation is selected once, for all sixteen bytes.
 uvec4 combined_words(uvec4 a, uvec4 b) {
   uvec4 words;
   if (problem.is_hardswish != 0u) {

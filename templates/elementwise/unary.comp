@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A function of one byte, by table: exact whatever the function is, and one module for all functions. From any layout
-// to any other, as packed/clone.comp.
+// A function of one int8 element, by a lookup table, from any layout to any other. The table makes it bit-exact for
+// every function, and one module serves all functions.
 //
 //   flat 0   an invocation makes a tile
 //   flat 1   one layout, and no padding to be made: an invocation makes 16 bytes, whatever the layout is

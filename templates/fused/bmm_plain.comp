@@ -5,7 +5,7 @@
 //
 //   output[b, m, n] = s[b, m] * t[b, n] * sum over k of (a[b, m, k] - z[b, m]) * (b[b, k, n] - w[b, n])
 //
-// The obvious kernel: an invocation makes one output. It takes every shape, and bmm_tiled is measured by it.
+// An invocation computes one output. The kernel supports every shape, and is the baseline of bmm_tiled.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // output[b, m, n] = sum over k of input[b, m, k] * other[b, k, n], in reals: each operand may be integers with a scale
-// and a zero point a block of its own. The sum is made in increasing k, each product and each sum rounded once, so that
+// and a zero point per block. The sum is made in increasing k, each product and each sum rounded once, so that
 // its bits are the reference's.
 //
 // 16 x 16 invocations own a tile of as many outputs, one each. 16 steps of k at a time, they stage both operands as

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of fused/bmm_plain.comp, by tiles. 16 x 16 invocations own a tile of 16 * side rows and columns, side of each
-// theirs. 32 bytes along k at a time, they stage both operands in shared memory as words of four neighbours along k;
-// what comes next is fetched into registers meanwhile. The rows of `other` run along n: four words of four rows are
-// turned as they are staged.
+// The product of fused/bmm_plain.comp, by tiles. A tile has 16 x 16 invocations and 16 * side rows and columns; each
+// invocation computes `side` of each. 32 bytes along k at a time, a workgroup stages both operands in shared memory, in
+// 32-bit words of four neighbours along k. Meanwhile it fetches the next bytes into registers. The rows of `other` run
+// along n: four 32-bit words of four rows are transposed when they are staged.
 //
 // The sums of rows and columns, which the zero points are multiplied by, come from what each invocation stages: it is
 // always of the same row, or of the same columns.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output = operation(input, other), element by element, where each operand is real, or integers with a scale and a zero
-// point a block of its own. docs/fused.md is the definition.
+// output = operation(input, other), element by element; each operand may be floating-point, or integers with scales and
+// zero points. docs/fused.md is the definition.
 //
 // An invocation makes four neighbouring outputs at a time, `items` times, a workgroup apart. Elements are read and
 // written in quads, whole words of any dtype. Where all operands are dense, of one shape and of one parameter each,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output = operation(input), element by element, where either operand is real, or integers with a scale and a zero
-// point a block of its own. docs/fused.md is the definition.
+// output = operation(input), element by element; input and output may be floating-point, or integers with scales and
+// zero points. docs/fused.md is the definition.
 //
 // An invocation makes four neighbouring outputs at a time, `items` times, a workgroup apart. Elements are read and
 // written in quads, whole words of any dtype. Where neither operand has more than one parameter, they are looked up

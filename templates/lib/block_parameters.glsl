@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The block of the elements being worked on: what its scale and zero point come down to. lib/quantizer.glsl and
-// lib/dequantizer.glsl say what a Block is.
+// The scale and zero point of the current quantization block, prepared for use. lib/quantizer.glsl and
+// lib/dequantizer.glsl define a Block.
 $include "lib/parameter_index.glsl"
 $include "lib/zero_point.glsl"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The functions of lib/bmm_own.glsl, of dtypes that the problem tells: elements are cut out of words.
+// The functions of lib/bmm_own.glsl for dtypes that are problem fields: elements are cut out of words.
 $include "lib/fused_kinds.glsl"
 $include "lib/zero_point.glsl"
 ${declare_words(input)}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Elements of both operands by their bits; and bytes, signed or not, as integers: one module does for either. Where
+// Reads elements of both operands as bits; and bytes, signed or not, as integers: one module does for either. Where
 // they are unsigned, problem.input_flip or problem.other_flip is 0x80: that bit flipped, a byte is a signed one, and
 // 128 less than it was. A zero point that is 128 less too leaves their difference as it is.
 ${declare_bits(input)}

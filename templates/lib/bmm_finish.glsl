@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What becomes of the sums of bytes, as lib/bmm_bytes.glsl has them, that an output needs: docs/fused.md says what, and
-// why 64 bits are enough.
+// The epilogue of integer matrix products, from the int8 sums of lib/bmm_bytes.glsl to an output. docs/fused.md is the
+// definition, and says why 64 bits are enough.
 $include "lib/zero_point.glsl"
 
 // Sum over k of (a - z) * (b - w) from the sums of a * b, of a and of b.

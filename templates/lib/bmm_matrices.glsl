@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Where the matrices of one batch are, and their first parameters. Along m, n and k parameters follow at steps of their
-// own.
+// The offsets of the matrices of one batch, and of their first scales and zero points. Along m, n and k parameters
+// have separate strides.
 struct Matrices {
   uint input_first;  // element
   uint other_first;

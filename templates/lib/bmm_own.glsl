@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Elements of both operands as reals, each of a dtype that the module is made for.
+// Reads elements of both operands as floats, for dtypes that are parameters of the module.
 $include "lib/bmm_bytes.glsl"
 $include "lib/zero_point.glsl"
 

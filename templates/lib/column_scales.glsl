@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Columns of lib/matrix_strips.glsl where each column has a scale of its weight, which its sums are multiplied by.
+// The Columns of lib/matrix_strips.glsl for weights with one scale per column: a column's sums are multiplied by it.
 struct Columns { vec4 scale; };
 
 Columns tile_columns_at(uint column) {

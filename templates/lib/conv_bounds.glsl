@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the int8 image `input` holds outside of it: its zero point.
+// The value that a tap outside the int8 image `input` reads: its zero point.
 $include "lib/image_bounds.glsl"
 uint zero_point_word() { return uint(problem.input_zero_point & 0xff) * 0x01010101u; }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Pixels of the int8 image `input`, four channels at a time.
+// Reads pixels of the int8 image `input`, four channels at a time.
 ${declare_packed(input)}
 $include "lib/words.glsl"
 $include "lib/conv_bounds.glsl"
 
-// Four channels, which begin anywhere: bytes past the image's last channel are anything.
+// Four channels, which begin anywhere: bytes past the image's last channel are undefined.
 uint any_channels(uint image, ivec2 at, uint channel) {
   uint word = zero_point_word();
   if (is_inside(at)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What becomes of the sums of a tile of a convolution, of which a column is an output channel of all groups: outputs,
-// or where output_dtype is i32 the sums of a slice of k, stored for conv_finish.comp.
+// The epilogue of a convolution's tile, whose columns are the output channels of all groups: outputs, or where
+// output_dtype is i32 the sums of a slice of k, stored for conv_finish.comp.
 uint columns_end() { return (part.group + 1u) * problem.n; }
 bool is_output(uint row, uint column) { return row < part.rows && column < columns_end(); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The product of matrices that a workgroup is at: that of a group of channels and, where the convolution is transposed,
+// The matrix product that a workgroup computes: that of a group of channels and, where the convolution is transposed,
 // of a phase. A phase is every stride-th pixel of the output; its pixels all read the same taps, and neighbours read
 // neighbours, so that it is an ordinary convolution of stride 1 with the taps first, first + step, ...
 $include "lib/quotient.glsl"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The pixels of the output of a convolution of one group, which is not transposed, as rows of one matrix: what
-// lib/conv_part.glsl is where there are groups and phases.
+// The output pixels of a forward convolution with one group, as rows of one matrix. lib/conv_part.glsl replaces it if
+// there are groups or phases.
 struct Part { uint rows; };
 Part part;
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Rows of the matrix that a convolution multiplies with its weight, without the matrix: what a pixel of the output
-// reads, tap by tap. A tap is units of `kUnitWords` words of four channels, the last one filled up: weights are zero
-// there. A tile has kRows rows. Each of kInvocations fetches a unit of kFetches of them in a step, the same of all; a
-// step has kUnits.
+// Implicit im2col: makes rows of the im2col matrix in shared memory. A row holds the inputs of one output pixel, tap by
+// tap. A tap has units of `kUnitWords` 32-bit words of four channels. The last unit is filled up; weights are zero
+// there. A tile has kRows rows. In a step, each of kInvocations fetches the same unit of kFetches rows. A step has
+// kUnits units.
 //
 //   begin_rows(row, unit)     before the first step: the row of the workgroup's first fetch, and the first unit of k
 //   row_unit(i, is_read)      a unit of fetch i's row, as kUnitWords words; any where it is not to be read
 //   next_step()               goes on to the unit of the next step
 //
-// What a unit is, of which a tap has one at least, and how it is read, is said before: lib/conv_rows_vectors.glsl,
-// conv_rows_words.glsl or conv_rows_halves.glsl. Which pixels there are is said by
-// lib/conv_part.glsl or conv_pixels.glsl, and the including kernel or lib/conv_weight.glsl says
+// A file included before this one defines what a unit is and how it is read: lib/conv_rows_vectors.glsl,
+// conv_rows_words.glsl or conv_rows_halves.glsl. A tap has at least one unit. lib/conv_part.glsl or conv_pixels.glsl
+// defines which pixels there are. The including kernel or lib/conv_weight.glsl defines
 //
 //   put_row(row, place), row_at(row)      of each row of the tile, shared: lib/matrix_tile.glsl or tile_of_rows.glsl
 //   begin_tap(unit)           the tap of this invocation's first unit, where the workgroup's first is `unit`

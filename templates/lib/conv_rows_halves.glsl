@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Units of lib/conv_rows.glsl that are eight channels of a pixel of halves, which lie a plane apart. Taps are as
+// Units of lib/conv_rows.glsl that are eight f16 channels of a pixel, which are one plane apart in memory. Taps are as
 // lib/weight_q8_rows.glsl has them: of whole loads. What lies outside of the image, and channels that only fill a tap
 // up, count as zero.
 $include "lib/conv_tap.glsl"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Units of lib/conv_rows.glsl that are sixteen channels of a pixel, which lie together: in packed_4c, of channels in
+// Units of lib/conv_rows.glsl that are sixteen channels of a pixel, adjacent in memory: in packed_4c, of channels in
 // multiples of sixteen.
 ${declare_words(input, 4)}
 $include "lib/conv_bounds.glsl"

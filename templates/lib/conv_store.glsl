@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// From the integer sums of a convolution to its outputs, four neighbouring channels of a pixel at a time:
+// The epilogue of int8 convolutions, four neighbouring channels of a pixel at a time:
 //
 //   store_pixel(uvec4(width, height, channel, image), sums, columns_at(channel));     // channel is a multiple of four
 //
-// Padding of a packed layout, of channels and of rows, gets the output's zero point. Reals lie in plain buffers.
+// Padding of a packed layout, of channels and of rows, gets the output's zero point. Floating-point outputs are in
+// plain buffers.
 uint last_column() { return problem.output_sides[2] - 1u; }
 $include "lib/linear_outputs.glsl"
 

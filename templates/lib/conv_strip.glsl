@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A strip of outputs of a convolution of each channel by itself: `strip` neighbours along the axis kAlong (0 width, 1
-// height). Line by line of the window along that axis it reads what all of them read, once, and slides over it:
+// A strip of outputs of a depthwise convolution: `strip` neighbours along the axis kAlong (0 width, 1 height). For each
+// line of the window along that axis, an invocation reads the inputs of all outputs once, and slides over them:
 //
 //   make_strip(source, origin)     sums[strip], where the first output's first tap reads at `origin`
 //
 //   known    taps along both sides and stride along kAlong, known to the compiler; 0: any, read tap by tap
 //
-// The includer says kAlong, and what is multiplied:
+// The includer defines kAlong, and what is multiplied:
 //
 //   SUM                            the type of a sum, and of its factors
 //   Source                         which image and channels
@@ -16,7 +16,7 @@
 //   weight_at(source, tap)         of the tap of that number
 SUM sums[${strip}];
 
-// Further along the strip; the other coordinate is left as it is, so that whether it lies inside is asked once.
+// Further along the strip; the other coordinate is left as it is, so that it is checked only once whether it is inside.
 ivec2 along_strip(ivec2 from, uint i) {
   return kAlong == 0u ? ivec2(from.x + int(i), from.y) : ivec2(from.x, from.y + int(i));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Where an invocation is in its walk through taps and channels: lib/conv_rows.glsl.
+// The current tap and channel of an invocation's loop over taps and channels: lib/conv_rows.glsl.
 struct Tap {
   uvec2 at;   // counted from the part's first
   uint unit;  // of the tap

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The units of a row of lib/conv_rows.glsl, which is included behind it: how many there are, and the tap of each.
+// The number of units in a row of lib/conv_rows.glsl, and the tap of each unit. Included before it.
 uint units_of_a_row() {
   return problem.channels == 0u ? 0u : walked_taps().x * walked_taps().y * units_of_a_tap();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Of a walk through the taps of lib/conv_part.glsl by lib/conv_rows.glsl: where it begins, and
+// The weight's loads for the taps of lib/conv_part.glsl, in the order of lib/conv_rows.glsl: where it begins, and
 //
 //   weight_unit(unit)         where a unit stands in a row of the weight, which has weight_row_units()
 uint weight_unit(uint unit) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of the weights that the part of lib/conv_part.glsl reads for a channel of the output.
+// The sum of the weights that the matrix product of lib/conv_part.glsl reads for an output channel.
 int weight_sum(uint n) {
 $if direction == transposed
   int sum = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four integers -> reals, in a short way wherever it gives the bits of lib/affine.glsl: integers of 8 and 16 bits less
-// a zero point of up to 2^21 are exact floats, made by writing them into the low bits of 1.5 * 2^23.
+// Dequantizes four integers, with fewer instructions if the result is bit-exact with lib/affine.glsl: integers of 8 and
+// 16 bits less a zero point of up to 2^21 are exact floats, made by writing them into the low bits of 1.5 * 2^23.
 //
 // Halves are rounded by an addition to their bits and are then exact for the device's own conversion, whose rounding is
 // anyone's. That serves blocks none of whose products is subnormal or too large as a half.
@@ -40,7 +40,7 @@ vec4 dequantize_the_short_way(ivec4 q, Block block) {
   return real;
 }
 
-// The long way of one, the first of four lanes.
+// The exact path for one value, the first of four lanes.
 float dequantize(int q, Block block) { return dequantize(q, block.scale.x, block.zero_point.x); }
 
 vec4 dequantize_the_long_way(ivec4 q, Block block) {
@@ -61,7 +61,7 @@ uvec4 rounded_to_half(vec4 x) {
   return (bits + 0x0fffu + ((bits >> 13) & 1u)) & ~0x1fffu;
 }
 
-// What the short way made.
+// The results of the fast path.
 uvec2 pack_short(vec4 x) {
   const vec4 half_x = uintBitsToFloat(rounded_to_half(x));
   return uvec2(packHalf2x16(half_x.xy), packHalf2x16(half_x.zw));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Division by several numbers that the host sends in an array, each as divisor, multiplier and shift.
+// Division by numbers that the host passes in an array, each as divisor, multiplier and shift.
 $include "lib/quotient.glsl"
 
 // Quotient and remainder of n by the i-th of problem.dividers.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Products of int8 in words of four, summed: exact, and never saturating. The template asks for
+// Dot products of int8 vectors in 32-bit words of four elements: exact, and never saturating. The template requires
 // GL_EXT_integer_dot_product where `dot` is packed; words.glsl has unpack_i8().
 int dot4(uint a, uint b) {
 $if dot == packed

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// exp(x) of a real from -87 to 88, in sums and products that are each rounded once, so that every device gives the same
+// exp(x) for x from -87 to 88, by sums and products that are each rounded once, so that every device gives the same
 // bits: docs/fused.md has the steps. It is within 2^-23.5 of the exact result, in relation to it: all x were tried.
 //
 // x = k * ln 2 + r, with ln 2 in two parts of which the first has 10 bits, so that its product with k is exact. Then
 // exp(r) by a polynomial (Cephes' expf), times 2^k. What may be subnormal on the way, r * r, is then added to r or 1.
+$include "lib/rounding_shift.glsl"
+
 float exponential(float x) {
-  precise const float k = roundEven(x * 1.44269502162933349609375);
+  precise const float product = x * 1.44269502162933349609375;
+  precise const float shifted = product + kRoundingShift;  // k in its low bits
+  precise const float k = shifted - kRoundingShift;
   precise const float high = x - k * 0.693359375;
   precise const float r = high - k * -2.12194440e-4;
   precise float p = 1.9875691500e-4;
@@ -17,5 +21,5 @@ float exponential(float x) {
   p = p * r + 1.6666665459e-1;
   p = p * r + 5.0000001201e-1;
   precise const float series = (p * (r * r) + r) + 1.0;
-  return series * uintBitsToFloat(uint(int(k) + 127) << 23);
+  return series * uintBitsToFloat((floatBitsToUint(shifted) << 23) + 0x3f800000u);
 }

@@ -5,7 +5,7 @@
 //
 // Vulkan rounds +, - and * correctly, but leaves division 2.5 ulp, lets subnormals be flushed or kept, and lets a
 // device without signed-zero-inf-nan-preserve fold a comparison with NaN. So here division is exact, a subnormal counts
-// as zero, and NaN is told by its bits. A caller marks products `precise`, so that no compiler fuses them into a sum.
+// as zero, and NaN is found by its bits. A caller marks products `precise`, so that no compiler fuses them into a sum.
 //
 // Of the operations only a product can be below 2^-126 and round up to it: docs/affine.md says why, and which do.
 $include "lib/rounding_shift.glsl"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Quads of the operands of fused_binary, each of a dtype that the problem tells: the functions of lib/fused_own.glsl
-// and lib/fused_result.glsl, at the price of a few branches that all invocations take alike. So one module does what
-// would be one for each mixture of dtypes.
+// Loads and stores four elements of the operands of fused_binary, for dtypes that are problem fields. It has the
+// functions of lib/fused_own.glsl and lib/fused_result.glsl, with a few uniform branches. So one module replaces one
+// for each combination of dtypes.
 $include "lib/fused_source.glsl"
 $include "lib/fused_kinds.glsl"
 $include "lib/zero_point.glsl"

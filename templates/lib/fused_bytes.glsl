@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operands of eight bits with one parameter each, where nothing special can come up: no NaN, no subnormal, nothing out
-// of reach of lib/rounding_shift.glsl. What decides is the same for all invocations and asked once, so that the rest
-// has no branches.
+// 8-bit operands with one scale and zero point each, if no special value can occur: no NaN, no subnormal, nothing out
+// of reach of lib/rounding_shift.glsl. The condition is the same for all invocations and is checked once, so that the
+// rest has no branches.
 //
 // Where all scales, and what a real is multiplied by, are of magnitude 2^-40 to 2^40, a real is 0 or of 2^-40 to 2^62:
 // a difference of integers, up to 2^22, times its scale. A product of two is then 0 or of 2^-80 to 2^124, and a sum of

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the dtypes of operands come down to, for modules that are told them.
+// The properties of an operand's dtype, for modules in which dtypes are problem fields.
 bool is_real(uint kind) { return kind <= kFusedDtypeF16; }
 uint bytes_of(uint kind) {
   return kind == kFusedDtypeI8 || kind == kFusedDtypeU8     ? 1u

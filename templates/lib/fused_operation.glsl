@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operations on reals, as problem.operation says: docs/fused.md is the definition. Each step is rounded once,
+// The operation on floats that problem.operation selects: docs/fused.md is the definition. Each step is rounded once,
 // and a subnormal result counts as zero.
 //
 // Hardswish's product is never near 2^-126: where x is small it is three times x, and the other factor is 0 or at least

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Quads of the inputs of fused_binary as reals, each of a dtype that the module is made for.
+// Loads four elements of the inputs of fused_binary as floats, for dtypes that are parameters of the module.
 $include "lib/fused_source.glsl"
 $include "lib/fused_result.glsl"
 $include "lib/zero_point.glsl"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four reals as elements of the output: as they are, or as integers of a block.
+// Stores four floats as elements of the output: as they are, or as integers of a block.
 $include "lib/zero_point.glsl"
 
 Block output_block(uint parameter) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the members of a team have summed, each a part, made the team's. The including kernel says what a sum is and how
-// many a member has:
+// Adds up the partial sums of a team of invocations. The including kernel defines the type of a sum and the number of
+// sums of a member:
 //
 //   #define SUM ivec4                   a vector of sums
 //   const uint kSums = 2u;

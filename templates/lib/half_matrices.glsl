@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Products of halves on cooperative matrices, from the tile in shared memory (lib/matrix_tile.glsl), a step of k at a
-// time. The including kernel says what they are added to, and how a matrix of w is loaded: the k-th of the step, at
-// word `word` of its rows, from column `column` of the tile on.
+// f16 products on cooperative matrices, from the tile in shared memory (lib/matrix_tile.glsl), one k step at a time.
+// The including kernel defines the sums, and how a matrix of w is loaded: the k-th of the step, at word
+// `word` of its rows, from column `column` of the tile on.
 //
 //   #define SUMS sums
 //   #define LOAD_COLUMNS(w, k, word, column) coopMatLoad(w, ...)
 //
-// Multiplies what lies in shared memory. `corner`: of this subgroup's outputs in the tile.
+// Multiplies the matrices in shared memory. `corner`: of this subgroup's outputs in the tile.
 void multiply(uvec2 corner) {
   [[unroll]] for (uint k = 0u; k < ${step} / ${matrix.k}u; ++k) {
     const uint word = k * ${matrix.k / 8}u * kWords;

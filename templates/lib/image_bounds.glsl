@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Where the image `input` ends.
+// The bounds of the image `input`.
 bool is_inside(ivec2 at) { return uint(at.x) < problem.input_sides[0] && uint(at.y) < problem.input_sides[1]; }

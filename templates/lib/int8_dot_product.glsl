@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A tile of outputs in int8 by integer dot products. An invocation keeps tile.m rows by tile.n columns of sums in
-// registers; a workgroup is group.m by group.n of them, neighbours along n. A word of w is four bytes of a column, and
-// a vector four columns, so that one load feeds four dot products with each word of x. The includer says
+// A tile of int8 outputs by dot products. An invocation keeps tile.m rows by tile.n columns of sums in registers. A
+// workgroup has group.m by group.n invocations; neighbours are along n. A 32-bit word of w is four bytes of a column,
+// and a vector is four columns. So one load feeds four dot products with each word of x. The includer defines
 //
 //   load_input(i, row, word, end)       four bytes of a row of x, which is the i-th that this invocation fetches
 //   load_weight(block, word, end)       of four columns

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Sums of products of bytes on cooperative matrices, from the tile in shared memory (lib/matrix_tile.glsl), kSpan bytes
-// of k at a time: said by the includer.
+// int8 products on cooperative matrices, from the tile in shared memory (lib/matrix_tile.glsl). They go through k in
+// spans of kSpan elements, which the includer defines.
 coopmat<int, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> sums[${blocks.m}][${blocks.n}];
 
 // Adds what the matrices' width of bytes from `word` of a row on gives.

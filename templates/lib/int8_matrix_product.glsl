@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A tile of outputs in int8 on cooperative matrices, from its rows of x and w: lib/matrix_tile.glsl says how it walks
-// along k. The includer says where they are,
+// A tile of int8 outputs on cooperative matrices, from its rows of x and w. lib/matrix_tile.glsl has the loop over k.
+// The includer defines the loads and stores:
 //
 //   load_input(i, row, vector, end)      sixteen bytes of a row of x, which is the i-th that this invocation fetches
 //   load_weight(column, vector, end)     of a row of w
 //   next_step()                          called between the loads of two steps, of which an invocation has one vector
 //   is_output(row, column), Columns, load_columns(), put_columns(), tile_columns_at(), store_outputs()   of the outputs
 //
-// and what lies outside of x and w, or from vector `end` on, counts as zero.
+// Values outside x and w, or from vector `end` on, count as zero.
 const uint kSpan = ${step};
 $include "lib/int8_matrices.glsl"
 

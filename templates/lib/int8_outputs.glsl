@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// From what four results were rounded to, to the bytes that are stored: a function by table, and the sum with a
+// The end of the int8 epilogue, from four rounded results to the stored bytes: a function by table, and the sum with a
 // residual. docs/linear.md is the definition. The residual lies as the output does.
 //
 //   output_of(q, residual)      the four bytes to be stored

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Outputs in int8 of the strips of lib/matrix_strips.glsl. The includer says
+// int8 outputs from the strips of lib/matrix_strips.glsl. The includer defines
 //
 //   residual_at(row, column)          four bytes of it
 //   store_bytes(row, column, word)
@@ -9,9 +9,8 @@
 //   residual_vector(row, column)
 //   store_vector(row, column, vector)
 //
-// There are two ways. The straight one has no branches, so that loads, sums and stores of several words go on together;
-// layers take it that have whole vectors of columns, where a strip is four words for each invocation. The other does
-// everything.
+// There are two paths. The fast one has no branches, so that loads, sums and stores of several words overlap. It needs
+// whole vectors of columns, and strips of four words per invocation. The other path handles all cases.
 const uint kStripInvocations = kInvocations / kSubgroups;
 const uint kStripOutputs = ${matrix.m}u * kStripVectors;  // in words
 
@@ -19,7 +18,7 @@ uint short_word(ivec4 taken, Columns columns) {
   return packed_integers(short_shifted(short_sums(taken, columns), columns), problem.rounded_zero_point);
 }
 
-// ---- the straight way -----------------------------------------------------------------------------------------------
+// ---- the fast path: whole vectors of columns ------------------------------------------------------------------------
 
 // An invocation has four neighbouring words of a row, of the same columns in all strips of a pair.
 const uint kGap = 1u;  // the two halves of a row begin in different banks, as the rows do
@@ -37,7 +36,7 @@ uint run_word(uint i) {
 
 Columns run_columns[4];
 
-// Whether all columns of the pair have the short way: each invocation asks for its share of them.
+// Whether all columns of the pair have short outputs (lib/linear_outputs.glsl). Each invocation checks a part of them.
 bool begin_runs(uvec2 corner, uint pair) {
   const uint first = strip_corner(corner, uvec2(0u, pair)).y;
   [[unroll]] for (uint i = 0u; i < 4u; ++i) run_columns[i] = tile_columns_at(first + run_place().y + 4u * i);
@@ -49,7 +48,7 @@ bool begin_runs(uvec2 corner, uint pair) {
   return subgroupAll(are_short);
 }
 
-// The residual of a pair's strips, which is fetched before their sums are put down: one way to memory for all.
+// The residual of a pair's strips. It is fetched before their sums are stored, so that all loads overlap.
 uvec4 run_residual[${blocks.m}];
 
 void fetch_residual(uvec2 corner, uint pair, uint row_offset) {
@@ -60,13 +59,13 @@ void fetch_residual(uvec2 corner, uint pair, uint row_offset) {
   }
 }
 
-// What short_outputs() gives, dequantized: where there is no table, these integers are the result's.
+// The results of short_outputs(), dequantized. Without a table, these are the integers of the result.
 vec4 short_results(vec4 sum, Columns columns) {
   precise const vec4 result = (short_shifted(sum, columns) - kRoundingShift) * problem.result_scale;
   return result;
 }
 
-// A table changes results, and a residual is added to what they then are.
+// A table replaces results before a residual is added.
 uint run_output(ivec4 taken, Columns columns, uint residual) {
   if (!${with_residual} || ${with_table}) return residual_added(by_table(short_word(taken, columns)), residual);
   return sum_with_residual(short_results(short_sums(taken, columns), columns), residual);
@@ -85,10 +84,10 @@ void store_runs(uvec2 corner, uint pair, uint row_offset) {
   }
 }
 
-// ---- the way of everything ------------------------------------------------------------------------------------------
+// ---- the general path: any columns ----------------------------------------------------------------------------------
 
-// An invocation has words of the same columns in several rows. It takes each step with all of them before the next
-// step, so that they wait for memory together: a loop over words would wait for each.
+// An invocation has words of the same columns in several rows. It does each step for all of them before the next step,
+// so that their loads overlap: a loop over words would wait for each.
 const uint kShare = (kStripOutputs + kStripInvocations - 1u) / kStripInvocations;
 
 uint word_row(uint i) { return (gl_SubgroupInvocationID + i * kStripInvocations) / kStripVectors; }
@@ -113,7 +112,7 @@ void store_words(uvec2 corner, uint pair, uint row_offset) {
       }
     }
     put_strip(uvec2(row, pair), 0u);
-    if (!is_short) {  // a loop, which leaves its words where the sums were
+    if (!is_short) {  // a loop; each word replaces its sums in shared memory
       for (uint i = 0u; i < kShare; ++i) {
         if (word_row(i) >= ${matrix.m}u) break;
         tile_words[sums_word(i)].x = pack_i8(long_outputs(sums_at(sums_word(i)), columns));

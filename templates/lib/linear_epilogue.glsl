@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// From the integer sums of a linear layer to its outputs, four neighbouring columns at a time:
+// The epilogue of int8 linear layers, four neighbouring columns at a time:
 //
 //   store_outputs(row, column, sums, columns_at(column));     // column is a multiple of four
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What becomes of an output's sum: the bias of its column is added, and the activation applied. NaN stays NaN.
+// The floating-point epilogue of a sum: adds the bias of its column and applies the activation. NaN stays NaN.
 $include "lib/float32.glsl"
 
 float finished(float sum, uint n) {

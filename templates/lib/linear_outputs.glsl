@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// From the integer sums of a linear layer or a convolution to its results, four neighbouring columns at a time: reals,
-// or the integers that they are rounded to. docs/linear.md is the definition; each line below is one of its roundings.
-// The includer says
+// The epilogue of int8 sums up to the results before the lookup table and residual, four neighbouring columns at a
+// time: reals, or the integers that they are rounded to. docs/linear.md is the definition; each line below is one of
+// its roundings. The includer defines
 //
 //   weight_sum(n)          the sum of the weights of column n
 //   last_column()          of the output

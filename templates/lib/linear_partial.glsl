@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// In place of linear_epilogue.glsl: the sums of one slice of k, stored for q8_linear_finish.comp as they are, in
-// [slice][m][n rounded up to four]. `row` counts through all slices.
+// Replaces linear_epilogue.glsl in split K: the sums of one slice of k, stored for q8_linear_finish.comp as they are,
+// in [slice][m][n rounded up to four]. `row` counts through all slices.
 uint ceil_div4(uint x) { return (x + 3u) / 4u; }
 
 $include "lib/no_columns.glsl"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One element of the real operand `other`, which is of the dtype of `input`, as f32: as lib/load_real.glsl's.
+// Loads an element of the floating-point operand `other`, which has the dtype of `input`, as f32: as
+// lib/load_real.glsl's.
 $if input_dtype == f16
 ${declare_bits(other)}
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One element of the real operand `input`, as f32. Halves come as their bits, which no device needs f16 arithmetic for.
+// Loads an element of the floating-point operand `input` as f32. Halves come as their bits, which no device needs f16
+// arithmetic for.
 $if input_dtype == f16
 ${declare_bits(input)}
 

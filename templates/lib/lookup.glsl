@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Any function of a byte: problem.table has its 256 values, four a word, by the bits of the argument. In shared memory
-// that is 64 words, which few of a subgroup's loads meet in one bank.
+// A lookup table for a function of an int8 value: problem.table has its 256 values, four a word, by the bits of the
+// argument. In shared memory that is 64 words, which few of a subgroup's loads meet in one bank.
 shared uint lookup_table[64];
 
 // All invocations of the workgroup call this before the first lookup.

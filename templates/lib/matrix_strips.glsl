@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// From the sums of a tile of cooperative matrices (lib/matrix_tile.glsl) to outputs. They go through shared memory,
-// since which invocation holds which element is the device's secret. The includer says
+// Passes the sums of a tile of cooperative matrices (lib/matrix_tile.glsl) to the epilogue. They go through shared
+// memory, because Vulkan does not define which invocation holds which element. The includer defines
 //
 //   put_block(i, j, word)       stores block (i, j) of this subgroup's sums from that word on, rows kStripPitch apart
 //   sums_at(word)               four sums from there

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The tile of outputs that a workgroup makes on cooperative matrices, and its shared memory. Each subgroup makes
-// `blocks.m` x `blocks.n` matrices of the tile. K is walked in steps: all invocations fetch the step's rows of x and w
-// from global memory into registers while the matrices of the step before are multiplied, and then put them here.
+// The tile of outputs that a workgroup computes on cooperative matrices, and its shared memory. Each subgroup computes
+// `blocks.m` x `blocks.n` matrices of the tile. The loop over K goes in steps: all invocations fetch the step's rows of
+// x and w from global memory into registers while the matrices of the step before are multiplied, and then put them
+// here.
 //
-//   kVectors     of 16 bytes, in a row of a step: said by the includer
+//   kVectors     of 16 bytes, in a row of a step: defined by the includer
 //   kAcrossRows  whether neighbouring invocations fetch the same vector of neighbouring rows of x, or neighbouring
-//                vectors of a row: said by the includer
+//                vectors of a row: defined by the includer
 //   tile_words   rows of x, then from kWeightTile on rows of w. A row has 16 bytes of padding, so that the rows of a
 //                matrix begin in different banks. Before the first step it may hold a vector for each row (put_row()),
 //                and in the end it holds the sums on their way out: lib/matrix_strips.glsl

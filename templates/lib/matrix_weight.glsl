@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The way of a weight in rows of loads (lib/weight_q8_rows.glsl, lib/weight_q4_rows.glsl) into the tile of
-// lib/matrix_tile.glsl, beside the rows of x. The includer says
+// Fetches a weight in rows of 16-byte loads (lib/weight_q8_rows.glsl, lib/weight_q4_rows.glsl) into the tile of
+// lib/matrix_tile.glsl, next to the rows of x. The includer defines
 //
 //   kRowLoads              of the weight, in a row of a step
 //   kLoadVectors           that a load becomes

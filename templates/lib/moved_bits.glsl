@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Elements of `dtype` that are moved as their bits, in the words of a buffer: whatever they stand for, and without 8-
-// or 16-bit access.
+// Loads and stores elements of any `dtype` as bits, in 32-bit words of a buffer: whatever they stand for, and without
+// 8- or 16-bit access.
 const uint kPerWord = ${4 / bytes(dtype)}u;
 
 // An element, of the word that holds it: the word number place / kPerWord.

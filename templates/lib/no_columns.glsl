@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Of outputs whose columns have nothing in common: the Columns that lib/matrix_strips.glsl wants all the same.
+// The empty `Columns` that lib/matrix_strips.glsl needs for outputs whose columns share no values.
 struct Columns { uint none; };
 Columns columns_at(uint column) { return Columns(0u); }
 void load_columns(uint first) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four reals of `input`, side by side along the dimension that its layout packs (width, of a strided buffer), from `at`
-// on. Lanes past the tensor's side are anything.
+// Loads four floats of `input`, neighbours along the packed dimension (in a strided buffer: the width), from `at` on.
+// Lanes past the tensor's side are undefined.
 $if input_storage == texture3d
 vec4 input_reals(uvec4 at) {
   const uint groups = ${packed(input_layout)} == 2 ? (problem.sides[2] + 3u) / 4u : problem.sides[2];

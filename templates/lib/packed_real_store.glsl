@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four reals to `output`, side by side along the dimension that its layout packs (width, of a strided buffer), from
-// `at` on. Lanes past the tensor's side are dropped in a buffer; of a texel they become 0.
+// Stores four floats to `output`, neighbours along the packed dimension (in a strided buffer: the width), from `at` on.
+// Lanes past the tensor's side are dropped in a buffer; of a texel they become 0.
 $include "lib/words.glsl"
 
 $if output_storage == texture3d

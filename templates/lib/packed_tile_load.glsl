@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A tile of `input`, of bytes in any layout, as rows of the output: words along kLanes, side by side along kRows.
-// Lanes, rows and layers past the tensor's sides are anything. Where the input's blocks are deep each is loaded once,
+// Loads a tile of `input`, int8 in any layout, as rows of the output: words along kLanes, side by side along kRows.
+// Lanes, rows and layers past the tensor's sides are undefined. Where the input's blocks are deep each is loaded once,
 // as 16 bytes.
 $include "lib/packed_tile.glsl"
 

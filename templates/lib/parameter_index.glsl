@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which scale and zero point the element at a linear (row-major) index has, and where it lies on the strided side.
+// The index of an element's scale and zero point, from its linear (row-major) index, and its offset in the strided
+// operand.
 //
 // The problem describes the tensor by up to eight dimensions, innermost first, of a side, a block, a stride of the
-// parameters and a stride in memory each. The host merges dimensions where it can (runtime/operators/affine/shape.h),
+// parameters and a stride in memory each. The host merges dimensions where it can (runtime/engine/operators/affine/shape.h),
 // so most tensors arrive with one or two. Where the parameters repeat regularly, every `run` elements the next of
 // `parameters`, two quotients by numbers that the host knows do; one parameter for all is a run of everything.
 $include "lib/quotient.glsl"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Outputs of the strips of lib/matrix_strips.glsl, four sums after four, in a loop: what follows is in the pipeline
-// once. Invocations side by side store what lies side by side: the vectors of a row, or with ROWS_ARE_NEIGHBOURS a
-// vector of each row. The includer says
+// Outputs from the strips of lib/matrix_strips.glsl, by a loop over groups of four sums: what follows is in the
+// pipeline once. Neighbouring invocations store adjacent elements: the vectors of a row, or with
+// ROWS_ARE_NEIGHBOURS a vector of each row. The includer defines
 //
 //   store_outputs(row, column, sums, columns)
 const bool kFetchesInLastRound = false;

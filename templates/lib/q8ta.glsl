@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four bytes at a time between i8 and reals, one scale and zero point for all: the bits of lib/affine.glsl with less
-// work, because the host has refused what makes that work necessary (runtime/operators/per_tensor.h).
+// Quantizes and dequantizes four i8 values at a time, with one scale and zero point for all. The result is bit-exact
+// with lib/affine.glsl. It needs less work, because the host refuses the special cases
+// (runtime/engine/operators/per_tensor.h).
 //
 //   zero points are i8          so sums of integers need no saturation, and are exact as f32
 //   2^-125 <= scale             so the product of a subnormal with 1 / scale is below a half: it is 0, kept or flushed

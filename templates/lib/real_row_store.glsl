@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four neighbours of a row of the real matrix `output`, [m, n], in one store where rows are whole vectors of four.
+// Stores four neighbours in a row of the floating-point matrix `output` [m, n], at once if rows are whole vectors of
+// four.
 $include "lib/words.glsl"
 $include "lib/store_real.glsl"
 ${declare_words(output, bytes(output_dtype))}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which pixel of the input one of the output comes from, along the width (axis 0) or the height: docs/resize.md. The
+// The input pixel from which an output pixel is computed, along the width (axis 0) or the height: docs/resize.md. The
 // place is a fraction, whose denominator is a divider; a template says which: const uint kSourceDividers.
 
 // The pixel before the place or at it, and how many denominators' parts the place lies behind it.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Of bytes that lie in the order of a row's outputs, sixteen at a time (lib/int8_strips.glsl), where rows are whole
-// numbers of these. The includer says word_at(row, column).
+// Stores int8 outputs in row-major order, sixteen at a time (lib/int8_strips.glsl), if rows are multiples of sixteen.
+// The includer defines word_at(row, column).
 ${declare_vectors(output)}
 ${declare_vectors(residual)}
 bool have_vectors() { return problem.n % 16u == 0u; }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The extremes of elements begin to end of one block of `input`, as f32 bits: one lane of `team` takes every team-th
-// element (vec 1) or word of four (vec 4, where blocks are consecutive runs of a dense input). Elements that lie
-// problem.step apart are found without divisions.
+// The least and greatest element of a part of a quantization block of `input`, from `begin` to `end`, as f32 bits. A
+// member of the team reads every team-th element (vec 1) or 32-bit word of four (vec 4, if blocks are consecutive runs
+// of a dense input). Elements that are problem.step apart are found without divisions.
 //
 // Halves are compared as halves and widened once, at the end.
 
@@ -42,7 +42,7 @@ ivec2 scan_elements(uint first, uint last) {
 
 ivec4 bits_of_word(uint word) { return bits_of(input_words[problem.first / 4u + word]); }
 
-// Whole words by all lanes, four loads under way at once; what lies before and after them by the first lane.
+// Whole words by all lanes, four loads in flight at once; the elements before and after them by the first lane.
 ivec2 scan_block(uint block, uint begin, uint end, uint lane, uint team) {
   const uint first = block * problem.block_elements + begin;
   const uint last = block * problem.block_elements + end;

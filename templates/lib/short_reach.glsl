@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Integers of which any two add up to what lib/rounding_shift.glsl can make a float and back.
+// The range of integers whose sums of two lib/rounding_shift.glsl can convert.
 $include "lib/rounding_shift.glsl"
 
 const int kShortReach = 1 << 21;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Rows of lib/staged_product.glsl that are those of `input`, a row of the sum's terms after the other.
+// The rows of lib/staged_product.glsl, read from a row-major `input`.
 
 // Of rows with `terms` elements, of a matrix that begins at element `first`. Rows past the end repeat the last; what
 // they give is not stored. Terms from `end` on are 0.

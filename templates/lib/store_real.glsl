@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One element of the real operand `output`, from f32. A half is rounded half to even, and goes as its bits, which no
-// device needs f16 arithmetic for.
+// Stores an f32 as an element of the floating-point operand `output`. A half is rounded half to even, and goes as its
+// bits, which no device needs f16 arithmetic for.
 $if bytes(output_dtype) == 2
 ${declare_bits(output)}
 

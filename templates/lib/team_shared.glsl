@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// max() over the `team` invocations that share a block, given to the first of them: `place` counts the members of one
-// team after the other. Through shared memory, for any power of two up to the workgroup: runs everywhere. All
+// max() over the `team` invocations that share a block; the first of them gets the result: `place` counts the members
+// of one team after the other. Through shared memory, for any power of two up to the workgroup: runs everywhere. All
 // invocations of the workgroup must call it.
 shared ivec2 team_values[${workgroup}];
 

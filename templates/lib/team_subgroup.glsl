@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// max() over a team that is the whole workgroup, given to its first invocation: in subgroups, then over one value of
-// each. Nothing is assumed of how invocations are dealt out to subgroups, or that subgroups are full.
+// max() over a team that is the whole workgroup; its first invocation gets the result: in subgroups, then over one
+// value of each. It does not assume how invocations are assigned to subgroups, or that subgroups are full.
 shared ivec2 subgroup_values[${workgroup}];
 
 ivec2 team_max(ivec2 mine, uint team, uint place) {

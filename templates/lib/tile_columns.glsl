@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the columns of a tile have in common (lib/linear_outputs.glsl), read once, by the whole workgroup, before the
-// last matrices are multiplied: at the end of a tile nothing waits for memory. The includer says kColumns and
+// The values that the columns of a tile need (lib/linear_outputs.glsl), loaded once by the whole workgroup before the
+// last matrices are multiplied: at the end of a tile nothing waits for memory. The includer defines kColumns and
 // kInvocations.
 //
 //   load_columns(first)            of the tile whose first column is `first`
 //   put_columns()                  before a barrier
 //   tile_columns_at(column)        four columns
-//   tile_column_is_short(column)   whether the column has the short way (lib/linear_outputs.glsl), where outputs are i8
+//   tile_column_is_short(column)   whether the column has short outputs (lib/linear_outputs.glsl), if outputs are i8
 uint first_column;
 shared vec4 column_scale[kColumns / 4u];
 shared vec4 column_bias[kColumns / 4u];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A square of bytes, turned over its diagonal.
+// Transposes a square of 4 x 4 bytes.
 
 // Four words of four bytes: byte i of word j becomes byte j of word i.
 uvec4 transposed(uvec4 words) {

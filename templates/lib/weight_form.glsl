@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The words of a weight form. An invocation goes the way back: from each element of its word to the block that holds
-// it, from there to its row and column. runtime/tensor/weight_form.cpp goes the same way forth. The problem holds a row
-// of its table; the includer says what the elements are.
+// Packs the 32-bit words of a weight form. For each element of its word, an invocation computes the block that holds
+// it, and from that the row and column. runtime/engine/tensor/weight_form.cpp computes the opposite. The problem holds
+// a row of its table; the includer defines the elements.
 int element_at(uvec2 place);  // row and column; 0 past the end of the weight
 
 // Row and column in its block of the i-th element there.

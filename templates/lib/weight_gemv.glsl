@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Few rows of activations times an integer weight: a team of invocations owns `columns` rows of the weight; each takes
-// 16-byte loads of them, a team apart, with the activations that they meet, and what the team has is added up. The
-// including kernel says what activations are:
+// GEMV: few rows of activations times an integer weight. A team of invocations owns `columns` rows of the weight. Each
+// invocation reads 16-byte loads of them, a team apart, with the activations that belong to them. At the end the sums
+// of the team are added up. The including kernel defines the activations:
 //
 //   begin_rows(first_m)                   fetches what it wants to know of `rows` rows of them
 //   accumulate(first_m, column, load)     adds one load of each of the team's columns to sums[]

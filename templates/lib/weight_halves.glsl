@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Integer weights as halves, which those of up to eight bits are exactly.
+// Converts integer weights to f16, which is exact for up to eight bits.
 
 // An integer u below 1024 in the mantissa of 1024 is the half 1024 + u. Two of `even` and two of `odd`, in turns.
 uvec2 as_halves(uint even, uint odd, float16_t offset) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Weights of lib/weight_q8_rows.glsl on their way to lib/matrix_weight.glsl, as halves.
+// Converts weights of lib/weight_q8_rows.glsl to f16 for lib/matrix_weight.glsl.
 $include "lib/weight_halves.glsl"
 
 // The eight weights of vector `i` of a load.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A weight in the form weight_q8_rows: rows of 16-byte loads, four integers in a word. The weight is operand 1.
+// Reads a weight in the form weight_q8_rows: rows of 16-byte loads, four integers in a word. The weight is operand 1.
 //
 // Kernels that take either form of rows use these names:
 //

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Integers of 64 bits as their low and high words, in two's complement: not every device has a type for them. Sums and
-// products keep the low 64 bits.
+// 64-bit integers as two 32-bit words, in two's complement: not every device has a type for them. Sums and products
+// keep the low 64 bits.
 uvec2 widened(int x) { return uvec2(uint(x), x < 0 ? 0xffffffffu : 0u); }
 
 uvec2 wide_add(uvec2 a, uvec2 b) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the sum under a window of a pool is divided by: docs/pool.md.
+// The divisor of an average pool's window: docs/pool.md.
 
 // How many taps of a window count along the width or the height.
 uint counted(uint axis, uint place) {

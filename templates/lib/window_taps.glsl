@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which taps of a window of a pool lie in the image: docs/pool.md. Dilations are dividers from kDilationDividers on,
-// which a template says.
+// The taps of a pool's window that are inside the image: docs/pool.md. Dilations are dividers from kDilationDividers
+// on, which a template says.
 
 // Along the width or the height: the first tap that lies in the input, in its coordinates, and how many do.
 uvec2 taps_inside(uint axis, uint place) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four consecutive elements of a type and the 32-bit words that hold them, element 0 in the lowest bits. A vectorised
-// kernel loads and stores whole words, whatever the element type, and so needs no 8- or 16-bit access for its bulk.
+// Conversion between four consecutive elements and the 32-bit words that contain them, element 0 in the lowest bits. A
+// vectorised kernel loads and stores whole words, whatever the element type, and so needs no 8- or 16-bit access for
+// its bulk.
 $include "lib/float16.glsl"
 
 vec4 unpack_f32(uvec4 words) { return uintBitsToFloat(words); }

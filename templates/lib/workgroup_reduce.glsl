@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The greatest of, and the sum over, what the invocations of a workgroup have, given to each of them. All of the
-// workgroup must call these functions.
+// max() and sum over the values of a row's members; each member gets the result. All of the members must call these
+// functions.
 //
 //   reduce == shared     halves of the workgroup, then half of those: runs everywhere; the workgroup is a power of two
 //   reduce == subgroup   in subgroups, then over one value of each. Nothing is assumed of how invocations are dealt out
 //                        to subgroups, or that subgroups are full
-$if reduce == subgroup
+//   reduce == held       as subgroup
+//   reduce == team       the members of a row are a subgroup
+$if reduce != shared
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 $end
+$if reduce != team
 shared int greatest_values[${workgroup}];
 shared float sum_values[${workgroup}];
+$end
 
-$if reduce == subgroup
+$if reduce == team
+int workgroup_max(int mine) { return subgroupMax(mine); }
+float workgroup_sum(float mine) { return subgroupAdd(mine); }
+$elif reduce in (subgroup, held)
 int workgroup_max(int mine) {
   const int of_subgroup = subgroupMax(mine);
   if (subgroupElect()) greatest_values[gl_SubgroupID] = of_subgroup;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// zero_point_of(input_zero_point_data, problem.input_zero_points, parameter): the zero point that goes with a
-// parameter, of so many: 0 where there are none, the same for all where there is one, and otherwise the parameter's
-// own. Read in any case, absent or not, so that nothing waits for a branch. A macro, since GLSL passes no buffers.
+// zero_point_of(input_zero_point_data, problem.input_zero_points, parameter): the zero point of a scale's index. It is
+// 0 if there are no zero points, and the same for all if there is one. It is read in any case, present or not, so that
+// nothing waits for a branch. It is a macro, because GLSL does not pass buffers.
 #define zero_point_of(data, count, parameter) mix(data[min(parameter, max(count, 1u) - 1u)], 0, (count) == 0u)

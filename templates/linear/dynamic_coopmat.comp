@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/dynamic_plain.comp, of an int4 weight, from activations that linear/dynamic_quantize.comp made
-// integers, on cooperative matrices of bytes.
+// The sum of linear/dynamic_plain.comp for an int4 weight, on int8 cooperative matrices. linear/dynamic_quantize.comp
+// has quantized the activations.
 //
 // A workgroup makes a tile of outputs: lib/matrix_tile.glsl says how it walks along k. Weights become bytes, sixteen
 // times as large, on their way into shared memory. Codes past the end of k are zero; rows past the last repeat it, and
@@ -11,8 +11,8 @@
 // Sums are int32 along a run, as in linear/dynamic_tiled.comp: a group, or 65,536 neighbours of a row without groups.
 // It is whole spans of `step.span`, some of which may lie in one step. A run begins at what the zero points take from
 // it, -z * sum w, so that its end is the one rounding of (sum a * w - z * sum w) to a float, which is scaled and added
-// to the total. Which invocation holds which element of a matrix is the device's secret, so what a row or a column has
-// in common comes as a matrix too: one whose columns or rows are equal, since they are loaded 0 apart.
+// to the total. Vulkan does not define which invocation holds which element of a matrix. So values of a row or a column
+// are loaded as a matrix too, with a stride of 0: its columns or rows are equal.
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The outputs of linear/dynamic_plain.comp, of weights with a scale a row, from the whole sums of integers that
-// linear/q8_linear_coopmat.comp leaves: [m][n rounded up to four].
+// The outputs of linear/dynamic_plain.comp for weights with one scale per row, from finished integer sums.
+// linear/q8_linear_coopmat.comp has written the sums, as [m][n rounded up to four].
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

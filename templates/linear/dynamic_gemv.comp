@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/dynamic_plain.comp for few rows of activations, from those that linear/dynamic_quantize.comp made
-// integers: what counts is to read the weight once, and fast.
+// The sum of linear/dynamic_plain.comp for few rows of activations: the time is that of reading the weight once.
+// linear/dynamic_quantize.comp has quantized the activations.
 //
 // What a load gives becomes integers, then one float: sum (a - z) * w = sum a * w - z * sum w, both sums by dot
 // products of four bytes.

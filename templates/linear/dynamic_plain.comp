@@ -6,9 +6,9 @@
 //   output[m, n] = bias[n] + sum over groups g of s[m] * weight_scales[n, g]
 //                                                * sum over k in g of (a[m, k] - z[m]) * weight[n, k]
 //
-// The obvious kernel: a workgroup chooses the parameters of a row, then each invocation makes one output. Sixteen
-// products at most are added up as integers before they become a float. It takes every shape, and others are measured
-// by it.
+// A workgroup computes the scale and zero point of a row; then each invocation computes one output. At most sixteen
+// products are added up as integers before they become a float. The kernel supports every shape, and is the baseline of
+// the others.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Each row of activations -> its scale, its zero point and its integers, these in rows padded to whole 16-byte loads.
-// A workgroup owns a row.
+// Quantizes each row of activations, and stores its scale, zero point and integers. Rows of integers are padded to
+// whole 16-byte loads. A workgroup owns a row.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/dynamic_plain.comp from activations that linear/dynamic_quantize.comp made integers, by tiles. 16 x
-// 16 invocations own a tile of 16 * side rows and columns, side of each theirs. step_k bytes along k at a time, they
-// stage both operands in shared memory as words of four; what comes next is fetched into registers meanwhile.
+// The sum of linear/dynamic_plain.comp, by tiles. linear/dynamic_quantize.comp has quantized the activations. A tile
+// has 16 x 16 invocations and 16 * side rows and columns; each invocation computes `side` of each. step_k bytes along k
+// at a time, a workgroup stages both operands in shared memory, in 32-bit words. Meanwhile it fetches the next bytes
+// into registers.
 //
 // Sums are int32 along a run, which is a group, or 65,536 neighbours of a row without groups: |sum| < 2^31 there. At
 // its end they become floats: (sum a * w - z * sum w) * s * weight_scale.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Second of two passes: joins the sums that each slice of k gave, [slice][m][n rounded up to four], and makes outputs
-// of them.
+// The end of an int8 linear layer with split K: adds the sums of all slices and applies the epilogue. The sums are
+// [slice][m][n rounded up to four].
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A linear layer of few rows: what counts is to read w once, and fast. A team of invocations makes four columns of
-// every row; each walks k in vectors of sixteen bytes, a team apart, and multiplies a vector of w with that of every
-// row of x. `unroll` steps are fetched before the first is used, so that enough reads are on their way.
+// An int8 linear layer of few rows: the time is that of reading w once. A team of invocations computes four columns of
+// every row. Each invocation goes through k in vectors of sixteen bytes, a team apart, and multiplies a vector of w
+// with that of every row of x. It fetches `unroll` steps before it uses the first, so that enough loads are in flight.
 //
 //   reduce  subgroup: sums are joined by subgroups first; shared: through shared memory alone
 //   dot     packed: integer dot products of the device; scalar: multiplications

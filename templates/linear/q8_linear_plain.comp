@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A linear layer without tiles: an invocation walks k for one row of x and four columns of the output. It asks nothing
-// of a device, and is what the others are measured against.
+// An int8 linear layer without tiles: an invocation loops over k for one row of x and four output columns. It needs no
+// device feature, and is the baseline of the other kernels.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

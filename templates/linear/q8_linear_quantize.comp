@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reals -> int8, one scale and zero point for all; four neighbours an invocation. lib/affine.glsl has the formula.
+// Quantizes floating-point values to int8, per tensor, four neighbours per invocation. lib/affine.glsl has the formula.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

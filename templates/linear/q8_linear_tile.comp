@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A linear layer in tiles of integer dot products: lib/int8_dot_product.glsl.
+// An int8 linear layer in tiles of dot products (lib/int8_dot_product.glsl).
 //
 //   staging  shared: the workgroup shares the words of `step` bytes of k through shared memory; direct: caches do
 //   dot      packed: integer dot products of the device; scalar: multiplications

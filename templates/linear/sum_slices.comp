@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output[m, n] = sum over slices of partial[slice, m, n], finished: the end of a product whose k was cut into slices.
+// output[m, n] = epilogue(sum over slices of partial[slice, m, n]): the end of a product with split K.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

@@ -3,8 +3,8 @@
 //
 // output[m, k] = sum over n of input[m, n] * (weight[n, k] * weight_scales[n, group of k])
 //
-// The obvious kernel: an invocation per output, neighbours along k, eight of which share a word of the weight. It takes
-// every shape, and others are measured by it.
+// An invocation computes one output; neighbours are along k. Eight of them share a 32-bit word of the weight. The
+// kernel supports every shape, and is the baseline of the others.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/weight_only_backward_plain.comp by tiles. 16 x 16 invocations own a tile of 16 * side rows and
-// columns, side of each theirs. Sixteen n at a time, they stage the rows and the weights, these dequantized, in shared
-// memory as f32. A word of the weight is eight neighbours along k, so along a staged row: it is read once a tile, and
-// becomes two vec4s.
+// The sum of linear/weight_only_backward_plain.comp, by tiles. A tile has 16 x 16 invocations and 16 * side rows and
+// columns; each invocation computes `side` of each. Sixteen n at a time, a workgroup stages the rows and the
+// dequantized weights in shared memory as f32. A 32-bit word of the weight is eight neighbours along k, so along a
+// staged row: it is read once per tile, and becomes two vec4s.
 //
 // A workgroup makes the sum over one slice of n, output[slice, m, k]. Where there are few tiles, several slices are
 // what fills the device; sum_slices.comp adds them up.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/weight_only_plain.comp on cooperative matrices: halves times weights as halves, which integers of
-// eight bits are exactly, summed in f32.
+// The sum of linear/weight_only_plain.comp on f16 cooperative matrices with f32 sums. Integer weights of eight bits are
+// exact in f16.
 //
 // A workgroup makes a tile of outputs: lib/matrix_tile.glsl says how it walks along k. Weights become halves on their
 // way into shared memory. What lies past the end of k counts as zero; rows past the last repeat it, and what they give

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of matmul/matmul_plain.comp on cooperative matrices: halves, summed in f32.
+// The sum of matmul/matmul_plain.comp on f16 cooperative matrices with f32 sums.
 //
 // A workgroup makes a tile of outputs: lib/matrix_tile.glsl says how it walks along k. What lies past the end of k
 // counts as zero in both matrices, since it may be infinite; rows and columns past the last repeat it, and what they

@@ -3,8 +3,8 @@
 //
 // output[b, m, n] = sum over k of input[b, m, k] * other[b, k, n] + bias[n], or of other[b, n, k]
 //
-// The obvious kernel: an invocation per output, neighbours along n. It takes every shape, and others are measured by
-// it.
+// An invocation computes one output; neighbours are along n. The kernel supports every shape, and is the baseline of
+// the others.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}

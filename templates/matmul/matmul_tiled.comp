@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of matmul/matmul_plain.comp by tiles. 16 x 16 invocations own a tile of 16 * side rows and columns, side of
-// each theirs. Sixteen k at a time, they stage both matrices in shared memory as f32; what comes next is fetched into
-// registers meanwhile.
+// The sum of matmul/matmul_plain.comp, by tiles. A tile has 16 x 16 invocations and 16 * side rows and columns; each
+// invocation computes `side` of each. Sixteen k at a time, a workgroup stages both matrices in shared memory as f32.
+// Meanwhile it fetches the next ones into registers.
 //
 //   stage   whole: the tile's sum is finished and stored
 //           slice: k is cut into slices, and a workgroup stores the sum over one as output[slice, b, m, n], which

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output = input, sixteen bytes at a time.
+// output = input, sixteen bytes per invocation.
 #version 450
 ${extensions()}
 #extension GL_EXT_control_flow_attributes : require

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four sums a subgroup, of one pair of factors each; all are stored in the end, so that no compiler leaves them out.
-// Which invocation holds which element is the device's secret: each adds up its own.
+// Measures cooperative matrices: a subgroup keeps four sums, of one pair of factors each. All sums are stored at the
+// end, so that the compiler cannot remove them. It is not defined which invocation holds which element of a matrix, so
+// each adds up its elements.
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require

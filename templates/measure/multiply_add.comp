@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four chains of multiply-adds an invocation. They approach a fixed point, so that no value becomes special; the sum is
-// stored, so that no compiler leaves them out.
+// Measures f32 multiply-adds: four chains of them per invocation. The chains approach a fixed point, so that no value
+// becomes infinite or subnormal. The sum is stored, so that the compiler cannot remove them.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four chains of vectors an invocation. Halves approach a fixed point, so that no value becomes special; each dot
-// product has the last sum for a factor, so that none can be computed ahead. The sum is stored, so that no compiler
-// leaves them out.
+// Measures f16 multiply-adds or int8 dot products: four chains of vectors per invocation. The f16 chains approach a
+// fixed point, so that no value becomes infinite or subnormal. Each dot product has the last sum as a factor, so that
+// none can be computed ahead. The sum is stored, so that the compiler cannot remove them.
 #version 450
 ${extensions()}
 $if path == f16

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Neighbours read neighbouring vectors, and then others that lie `stride` further on: which, so that a shared cache is
-// asked and not those of single processors, is said with read_walk() of runtime/measure. What was read is combined and
-// stored, so that no compiler leaves it out.
+// Measures cache reads: neighbours read neighbouring vectors, then others at a distance of `stride`. read_walk() of
+// runtime/workshop/measure chooses the stride, so that a shared cache answers and not those of single compute units.
+// The values are combined and stored, so that the compiler cannot remove the reads.
 #version 450
 ${extensions()}
 #extension GL_EXT_control_flow_attributes : require

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A row of the output is a row of each input, one behind the other: docs/movement.md. Elements are moved as their bits,
-// an invocation four neighbours of the output, which are whole words of any dtype. An input that is left out has rows
-// of length 0.
+// Joins tensors along an axis: a row of the output is one row of each input (docs/movement.md). Elements are copied as
+// their bits. An invocation copies four neighbours of the output, which are whole 32-bit words for any dtype. An
+// omitted input has rows of length 0.
 #version 450
 ${local_size(workgroup)}
 ${declare_words(input_1)}

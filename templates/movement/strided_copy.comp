@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output[c] = input[first + sum over d of (c[d] - before[d]) * strides[d]], or padding where that is outside of the
-// input: docs/movement.md. Elements are moved as their bits, an invocation four neighbours of the output, which are
-// whole words of any dtype. The coordinate of an element is taken apart innermost dimension first.
+// output[c] = input[first + sum over d of (c[d] - before[d]) * strides[d]], or padding outside the input
+// (docs/movement.md). Elements are copied as their bits. An invocation copies four neighbours of the output, which are
+// whole 32-bit words for any dtype. An index is split into coordinates from the innermost dimension outwards.
 #version 450
 ${local_size(workgroup)}
 ${declare_words(input)}

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// (x - mean) / sqrt(variance + epsilon) * weight + bias, in f32. A workgroup owns a row, and passes over it once for
-// its mean, once for its variance, which so is never a difference of large numbers, and once for the results.
+// (x - mean) / sqrt(variance + epsilon) * weight + bias, in f32. The variance is a sum of squares, so it is never a
+// difference of large numbers.
+//
+//   reduce shared, subgroup   a workgroup passes over its row for its mean, for its variance, and for the results
+//   reduce held, team         a workgroup, or a subgroup, reads its row once (lib/held_row.glsl)
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
@@ -17,6 +20,56 @@ $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
 $include "lib/workgroup_reduce.glsl"
 
+$if reduce in (held, team)
+$include "lib/held_row.glsl"
+${declare_vectors(weight)}
+${declare_vectors(bias)}
+
+void normalize(uint row) {
+  const uint of_row = problem.columns / kPerVector, first = row * of_row;
+  float values[${vectors}][kPerVector];
+  float sum = 0.0;
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) {
+    const uint at = v * members() + place();
+    uvec4 words = uvec4(0u);
+    if (at < of_row) words = input_vectors[first + at];
+    unpack_vector(words, values[v]);
+    [[unroll]] for (uint i = 0u; i < kPerVector; ++i) sum += values[v][i];
+  }
+  const float mean = workgroup_sum(sum) * problem.inverse_columns;
+
+  float squares = 0.0;
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) {
+    const bool is_padding = v * members() + place() >= of_row;
+    [[unroll]] for (uint i = 0u; i < kPerVector; ++i) {
+      values[v][i] = is_padding ? 0.0 : values[v][i] - mean;
+      squares += values[v][i] * values[v][i];
+    }
+  }
+  const float factor = inversesqrt(workgroup_sum(squares) * problem.inverse_columns + problem.epsilon);
+
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) {
+    const uint at = v * members() + place();
+    if (at >= of_row) continue;
+    float other[kPerVector];
+    [[unroll]] for (uint i = 0u; i < kPerVector; ++i) values[v][i] *= factor;
+    if (problem.has_weight != 0u) {
+      unpack_vector(weight_vectors[at], other);
+      [[unroll]] for (uint i = 0u; i < kPerVector; ++i) values[v][i] *= other[i];
+    }
+    if (problem.has_bias != 0u) {
+      unpack_vector(bias_vectors[at], other);
+      [[unroll]] for (uint i = 0u; i < kPerVector; ++i) values[v][i] += other[i];
+    }
+    output_vectors[first + at] = pack_vector(values[v]);
+  }
+}
+
+// The same rows for all members, so that none misses a barrier.
+void main() {
+  for (uint row = first_row(); row < problem.rows; row += row_stride()) normalize(row);
+}
+$else
 $if input_dtype == f16
 ${declare_bits(weight)}
 ${declare_bits(bias)}
@@ -50,3 +103,4 @@ void main() {
     store_real(first + k, y);
   }
 }
+$end

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// exp(x - m) / sum of exp(x - m), with m the greatest element of the row; in f32, by lib/exponential.glsl. A workgroup
-// owns a row. The greatest is found among integers that are ordered as floats are, above which NaN stands.
+// exp(x - m) / sum of exp(x - m), where m is the greatest element of the row; in f32, by lib/exponential.glsl. The
+// greatest element is found among integers that have the order of the floats, where NaN is above all others.
+//
+//   reduce shared, subgroup   a workgroup passes three times over its row
+//   reduce held, team         a workgroup, or a subgroup, reads its row once (lib/held_row.glsl)
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
@@ -27,9 +30,82 @@ int key_of(float x) { return is_nan(x) ? kLargestInt : ordered(floatBitsToInt(x)
 // Elements that are smaller than the greatest by more than 87 count for nothing.
 float weight_of(float x, float greatest) {
   precise const float difference = x - greatest;
-  return difference >= -87.0 ? exponential(difference) : 0.0;
+  return mix(0.0, exponential(difference), difference >= -87.0);
 }
 
+$if reduce in (held, team)
+$include "lib/held_row.glsl"
+
+$if output_dtype == f16
+// Of a real from 0 to 1, rounded half to even: f32_to_f16() without sign, infinities and NaN.
+uint unit_to_f16(float x) {
+  const uint bits = floatBitsToUint(x);
+  const uint rounded = (bits + 0x0fffu + (bits >> 13 & 1u) - 0x38000000u) >> 13;
+  precise const float shifted = x + 0.5;
+  const uint subnormal = floatBitsToUint(shifted) - 0x3f000000u;
+  return mix(rounded, subnormal, bits < 0x38800000u);
+}
+
+uvec4 pack_units(float x[kPerVector]) {
+  uvec4 words;
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) words[i] = unit_to_f16(x[2u * i]) | unit_to_f16(x[2u * i + 1u]) << 16;
+  return words;
+}
+const uvec4 kUndefined = uvec4(0x7e007e00u);
+const uvec4 kNothing = uvec4(0xfc00fc00u);  // -infinity, which counts for nothing
+$else
+uvec4 pack_units(float x[kPerVector]) { return pack_vector(x); }
+const uvec4 kUndefined = uvec4(kNan);
+const uvec4 kNothing = uvec4(0xff800000u);
+$end
+
+void normalize(uint row) {
+  const uint of_row = problem.columns / kPerVector, first = row * of_row;
+  float values[${vectors}][kPerVector];
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) {
+    const uint at = v * members() + place();
+    uvec4 words = kNothing;
+    if (at < of_row) words = input_vectors[first + at];
+    unpack_vector(words, values[v]);
+  }
+
+  int least = kLargestInt, greatest_key = kLeastKey;
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) {
+    [[unroll]] for (uint i = 0u; i < kPerVector; ++i) {
+$if input_dtype == f32
+      values[v][i] = flush_subnormal(values[v][i]);
+$end
+      const int key = ordered(floatBitsToInt(values[v][i]));
+      least = min(least, key);
+      greatest_key = max(greatest_key, key);
+    }
+  }
+  // A NaN with a sign is below -infinity.
+  const int key = workgroup_max(least < kLeastKey ? kLargestInt : greatest_key);
+  const bool is_undefined = key == kLeastKey || key >= kInfinityKey;
+  const float greatest = intBitsToFloat(ordered(key));
+
+  float sum = 0.0;
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) {
+    [[unroll]] for (uint i = 0u; i < kPerVector; ++i) {
+      values[v][i] = weight_of(values[v][i], greatest);
+      sum += values[v][i];
+    }
+  }
+  const float factor = reciprocal(workgroup_sum(sum));
+
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) {
+    const uint at = v * members() + place();
+    [[unroll]] for (uint i = 0u; i < kPerVector; ++i) values[v][i] *= factor;
+    if (at < of_row) output_vectors[first + at] = is_undefined ? kUndefined : pack_units(values[v]);
+  }
+}
+
+// The same rows for all members, so that none misses a barrier.
+void main() {
+  for (uint row = first_row(); row < problem.rows; row += row_stride()) normalize(row);
+}
+$else
 void main() {
   const uint row = workgroup_index();   // the same for all members, so that none misses a barrier
   if (row >= problem.rows) return;
@@ -50,3 +126,4 @@ void main() {
     store_real(i, is_undefined ? uintBitsToFloat(kNan) : y);
   }
 }
+$end

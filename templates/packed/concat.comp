@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Up to four tensors one behind the other along problem.axis, each requantized by lib/q8ta.glsl: docs/q8ta.md says why
-// bytes of equal parameters do not change. An invocation makes a tile. Where all of it is one input's, and begins where
-// a tile of that input begins, it is loaded as words; else byte by byte. An input that is left out has a length of 0.
+// Joins up to four int8 tensors along problem.axis, each requantized by lib/q8ta.glsl. docs/q8ta.md says why values do
+// not change if the scales and zero points are equal. An invocation computes a tile. If the tile belongs to one input,
+// and begins where a tile of that input begins, it is loaded as 32-bit words; else byte by byte. An omitted input has a
+// length of 0.
 $require input_layout == output_layout
 #version 450
 ${extensions()}

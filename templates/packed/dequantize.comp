@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Bytes in any layout to reals, one scale and zero point for all: lib/q8ta.glsl has the formula. An invocation makes a
-// tile, turned while it is still bytes.
+// Dequantizes int8 in any layout to floating-point values, per tensor (lib/q8ta.glsl has the formula). An invocation
+// computes a tile, and transposes it while it is still int8.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

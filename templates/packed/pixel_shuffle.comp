@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output[n, c, h, w] = f(input[n, (c * r + h % r) * r + w % r, h / r, w / r]) with r = problem.upscale and f by table.
-// An invocation gathers a tile of the output byte by byte: neighbours in the output have neighbours in the input, so
-// words are read again from the cache, not from memory.
+// output[n, c, h, w] = f(input[n, (c * r + h % r) * r + w % r, h / r, w / r]), where r is problem.upscale and f a
+// lookup table. An invocation gathers a tile of the output byte by byte. Neighbours in the output have neighbours in
+// the input, so repeated reads of a 32-bit word come from the cache, not from memory.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

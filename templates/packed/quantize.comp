@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reals to bytes in any layout, one scale and zero point for all: lib/q8ta.glsl has the formula. An invocation makes a
-// tile; where the two sides pack different dimensions, it is turned while it is still reals, which costs nothing.
+// Quantizes floating-point values to int8 in any layout, per tensor, with the reciprocal of the scale. lib/q8ta.glsl
+// has the formula.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
@@ -15,28 +15,4 @@ $include "lib/q8ta.glsl"
 
 uint quantized(vec4 x) { return quantized(x, problem.inverse_scale, problem.zero_point); }
 
-uvec4 quantized_layer(uvec4 at) {
-  const uint kInputRows = ${across(input_layout, output_layout)}u;
-$for row in range(4)
-  const vec4 row_${row} = input_reals(moved_inside(at, kInputRows, ${row}u));
-$end
-$if packed(input_layout) == packed(output_layout)
-  return uvec4(quantized(row_0), quantized(row_1), quantized(row_2), quantized(row_3));
-$else
-  const mat4 columns = transpose(mat4(row_0, row_1, row_2, row_3));
-  return uvec4(quantized(columns[0]), quantized(columns[1]), quantized(columns[2]), quantized(columns[3]));
-$end
-}
-
-void main() {
-  const uvec4 at = tile_of_invocation();
-  if (is_outside(at)) return;
-$if third(output_layout, input_layout) == 3
-  store_tile(at, quantized_layer(at), problem.padding);
-$else
-$for layer in range(4)
-  const uvec4 layer_${layer} = quantized_layer(moved_inside(at, kLayers, ${layer}u));
-$end
-  store_tile(at, layer_0, layer_1, layer_2, layer_3, problem.padding);
-$end
-}
+$include "lib/packed_quantize.glsl"

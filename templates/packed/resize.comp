@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Bytes of the nearest pixels: docs/resize.md. An invocation gathers a tile of the output, channels by whole words
-// where they are what is packed, else byte by byte. Padding of the layout becomes 0.
+// Resizes an int8 image by nearest pixels (docs/resize.md). An invocation gathers a tile of the output: whole 32-bit
+// words if channels are packed, else byte by byte. Padding of the layout becomes 0.
 $require input_layout == output_layout
 #version 450
 ${extensions()}

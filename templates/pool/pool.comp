@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The greatest element or the mean under each place of a window: docs/pool.md says what that is, to the bit.
+// The greatest element or the mean under each output position of an int8 pool. docs/pool.md is the bit-exact
+// definition.
 //
 //   plain     a team makes a piece: four outputs side by side along the dimension that the output packs. A member takes
 //             every team-th tap of their windows, and what the members have is joined in shared memory
-//   sliding   an invocation makes what lies under windows at four places side by side along the width: a piece, or of
+//   sliding   an invocation computes four neighbouring output positions along the width: a piece, or of
 //             packed channels four. A column of the input is read once for all of them that it lies under
 //
 // Coordinates along width and height count from where the padding begins, unless they are the input's own.
@@ -61,7 +62,7 @@ uint lanes_at(uvec4 at) {
   return min(4u, problem.output_sides[kLanes] - at[kLanes]);
 }
 
-// ---- what lies under a window ---------------------------------------------------------------------------------------
+// ---- the taps of a window -------------------------------------------------------------------------------------------
 
 const uint kDilationDividers = 6u;
 $include "lib/window_taps.glsl"
@@ -81,7 +82,7 @@ int joined(int a, int b) { return ${takes_mean} ? a + b : max(a, b); }
 // What to begin with that so many taps will be joined to: sums are of differences from the zero point.
 int before_taps(uint count) { return ${takes_mean} ? -int(count) * problem.input_zero_point : -128; }
 
-// ---- what becomes of it ---------------------------------------------------------------------------------------------
+// ---- from a sum to an output ----------------------------------------------------------------------------------------
 
 $include "lib/window_divisor.glsl"
 
@@ -187,7 +188,7 @@ $else
 $end
 }
 
-// Neighbours of a subgroup read what lies together: channels, or else the width of an image.
+// Neighbours in a subgroup read adjacent elements: channels, or else the width of an image.
 $if packed(input_layout) == 2
 const uint kPieceStep = 1u, kMemberStep = ${workgroup} / ${team};
 $else

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The greatest element or the mean under each place of a window over a real image: docs/pool.md says what that is, to
-// the bit. An invocation makes one element of the output, and takes the window's taps in turn, row by row. Image and
-// channel are one number: at.z.
+// The greatest element or the mean under each output position of a floating-point pool. docs/pool.md is the bit-exact
+// definition. An invocation computes one output element, and goes through the window's taps row by row. Image and
+// channel are one number, at.z.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

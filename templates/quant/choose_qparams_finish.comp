@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Second of two passes: a workgroup joins the extremes of one block's slices and makes its scale and zero point.
+// The second of two kernels: a workgroup joins the ranges of one block's slices and computes its scale and zero point.
 #version 450
 ${local_size(workgroup)}
 ${declare(partial)}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// First of two passes over blocks too long for one workgroup: each block is cut into `slices`, a workgroup finds the
-// extremes of one slice, and choose_qparams_finish.comp joins them. partial[2 * (block * slices + slice)] is the pair.
+// The first of two kernels, for blocks too long for one workgroup: finds the range of each slice. Each block is cut
+// into `slices`. A workgroup finds the least and greatest element of one slice, and choose_qparams_finish.comp joins
+// them. partial[2 * (block * slices + slice)] is the pair.
 #version 450
 ${extensions()}
 $if reduce == subgroup

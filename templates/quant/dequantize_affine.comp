@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Integer -> real, one scale and zero point per block: lib/affine.glsl has the formula.
+// Dequantizes integers with one scale and zero point per block (lib/affine.glsl has the formula).
 //
 //   buffer -> buffer, vec 4    the output is dense: four elements a step, in whole words; the last few one by one
 //   buffer -> buffer, vec 1    the output has any strides, the input is dense

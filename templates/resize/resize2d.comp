@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The nearest pixel of a real image, or four in proportion: docs/resize.md has each rounding. An invocation makes one
-// pixel of one channel. Image and channel are one number: neither changes.
+// Resizes a floating-point image, by the nearest pixel or by bilinear interpolation: docs/resize.md defines each
+// rounding. An invocation computes one pixel of one channel. Image and channel are one index, because neither changes.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The words of a weight form from its plain elements, an invocation each: lib/weight_form.glsl says where elements lie.
+// Packs plain elements into a weight form, one 32-bit word per invocation. lib/weight_form.glsl has the order of
+// elements.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

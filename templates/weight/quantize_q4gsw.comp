@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The words of an int4 weight form from real rows: lib/affine.glsl has the formula, with a zero point of 0; a scale of
-// zero makes zeros. An invocation makes a word.
+// Quantizes floating-point rows into an int4 weight form (lib/affine.glsl has the formula, with a zero point of 0). A
+// scale of zero gives zeros. An invocation computes a 32-bit word.
 //
 //   vec 1    any form, any shape: element by element, as lib/weight_form.glsl finds them
 //   vec 8    weight_q4_rows, whose word is eight neighbours of one group: two loads, one scale

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What bench/ times, without timing it: that no operator is forgotten, in all rows or in the short list.
+// Tests the rows of bench/ without timing them: every operator is in them, and in the short list.
 #include "bench/operator_rows.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "common/files.h"
-#include "runtime/operators/shipped.h"
+#include "runtime/engine/operators/shipped.h"
 #include "tests/support/source_folder.h"
 
 namespace qgen::bench {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/expected_text.h"
+
 namespace qgen {
 namespace {
 
@@ -45,29 +47,29 @@ TEST(Diagnostic, SaysWhatWasExpectedAHintAndNotes) {
   diagnostic.hint = "did you mean 'vec'?";
   diagnostic.notes.push_back({{"a.yaml", 1, 1}, "declared here"});
   diagnostic.notes.push_back({{}, "in all variants"});
-  EXPECT_EQ(to_text(diagnostic, kSources),
-            "b.yaml:2: error: unknown name 'vce'\n"
-            "  expected: one of vec, width\n"
-            "  hint: did you mean 'vec'?\n"
-            "a.yaml:1:1: note: declared here\n"
-            "  in all variants\n");
+  EXPECT_TEXT(to_text(diagnostic, kSources),
+              "b.yaml:2: error: unknown name 'vce'\n"
+              "  expected: one of vec, width\n"
+              "  hint: did you mean 'vec'?\n"
+              "a.yaml:1:1: note: declared here\n"
+              "  in all variants\n");
 }
 
 TEST(Diagnostics, ArePrintedInTheOrderOfPlacesAndOnce) {
   const Diagnostic first{{"a.yaml", 1}, "x"};
   const Diagnostic second{{"a.yaml", 2}, "a"};
   const Diagnostic third{{"b.yaml", 1}, "a"};
-  EXPECT_EQ(to_text(Diagnostics{third, second, first, second}, {}),
-            "a.yaml:1: error: x\na.yaml:2: error: a\nb.yaml:1: error: a\n");
+  EXPECT_TEXT(to_text(Diagnostics{third, second, first, second}, {}),
+              "a.yaml:1: error: x\na.yaml:2: error: a\nb.yaml:1: error: a\n");
 }
 
 TEST(Suggest, NamesTheNearestCandidate) {
   const std::vector<std::string> candidates = {"vec", "workgroup", "width", "wide"};
-  EXPECT_EQ(suggest("vce", candidates), "did you mean 'vec'?");
+  EXPECT_TEXT(suggest("vce", candidates), "did you mean 'vec'?");
   EXPECT_EQ(suggest("v", candidates), "");
-  EXPECT_EQ(suggest("wrokgruop", candidates), "did you mean 'workgroup'?");
-  EXPECT_EQ(suggest("wdth", candidates), "did you mean 'width'?");
-  EXPECT_EQ(suggest("widt", candidates), "did you mean 'wide'?") << "equally near: the first by name";
+  EXPECT_TEXT(suggest("wrokgruop", candidates), "did you mean 'workgroup'?");
+  EXPECT_TEXT(suggest("wdth", candidates), "did you mean 'width'?");
+  EXPECT_TEXT(suggest("widt", candidates), "did you mean 'wide'?") << "equally near: the first by name";
   EXPECT_EQ(suggest("height", candidates), "");
   EXPECT_EQ(suggest("x", {}), "");
 }
@@ -94,8 +96,8 @@ TEST(Diagnostic, LettersOfSeveralBytesAreOneColumn) {
 
 TEST(Diagnostic, ShowsNothingThatATerminalObeys) {
   const SourceTexts sources = {{"a\x1b.yaml", "b\x1b[2Jc vce"}};
-  EXPECT_EQ(to_text(Diagnostic{{"a\x1b.yaml", 1, 8, 3}, "no '\x1b'"}, sources),
-            "a\\x1b.yaml:1:8: error: no '\\x1b'\n    1 | b\\x1b[2Jc vce\n      |           ^~~\n");
+  EXPECT_TEXT(to_text(Diagnostic{{"a\x1b.yaml", 1, 8, 3}, "no '\x1b'"}, sources),
+              "a\\x1b.yaml:1:8: error: no '\\x1b'\n    1 | b\\x1b[2Jc vce\n      |           ^~~\n");
 }
 
 TEST(Diagnostics, AreBounded) {

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime/library/blob.h"
-#include "runtime/library/blob_format.h"
+#include "runtime/engine/library/blob.h"
+#include "runtime/engine/library/blob_format.h"
 
 namespace {
 

@@ -9,9 +9,9 @@
 
 #include "operators.h"
 #include "registry.h"
-#include "runtime/graph/compiled.h"
-#include "runtime/graph/constants.h"
-#include "runtime/library/blob_format.h"
+#include "runtime/engine/library/blob_format.h"
+#include "runtime/models/graph/compiled.h"
+#include "runtime/models/graph/constants.h"
 
 namespace {
 
@@ -53,7 +53,7 @@ void take(Bytes file) {
   }
 }
 
-// The last eight of the header's 32 bytes, as runtime/graph/compiled.h has them.
+// The last eight of the header's 32 bytes, as runtime/models/graph/compiled.h has them.
 std::vector<std::byte> with_checksum(Bytes file) {
   constexpr size_t kHeader = 32, kChecksum = 24;
   std::vector<std::byte> fitting(file.begin(), file.end());

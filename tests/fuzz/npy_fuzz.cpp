@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "runtime/tensor/npy.h"
+#include "runtime/engine/tensor/npy.h"
 
 namespace {
 

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "runtime/onnx/import.h"
+#include "runtime/models/onnx/import.h"
+#include "runtime/models/onnx/reader.h"
 
 namespace {
 

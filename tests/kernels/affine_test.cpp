@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// quantize_affine, dequantize_affine and choose_qparams_affine, each on every kernel, against docs/affine.md's
-// reference.
+// quantize_affine, quantize_linear, dequantize_affine and choose_qparams_affine, each on every kernel, against
+// docs/affine.md's references.
 //
 // Drivers take a third of a second to compile a pipeline: every specialization from and to every storage is tried by
 // the conformance cases, and by the tests below only where sizes could matter to them.
-#include "runtime/reference/affine.h"
+#include "runtime/workshop/reference/affine.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,9 +16,10 @@
 
 #include "choose_qparams_affine.h"
 #include "quantize_affine.h"
-#include "runtime/operators/affine/dequantize_to.h"
-#include "runtime/tensor/quant_params.h"
+#include "runtime/engine/operators/affine/dequantize_to.h"
+#include "runtime/engine/tensor/quant_params.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/quotients.h"
 #include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
 
@@ -32,6 +33,9 @@ using testing::tensor_of;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// By the reciprocal of the scale, and by the scale.
+constexpr const char* kQuantizers[] = {"quantize_affine", "quantize_linear"};
 
 struct Blocks {
   Shape shape, block;
@@ -76,10 +80,14 @@ Request choose_request(const Blocks& blocks, std::string_view mapping, uint32_t 
 
 class AffineTest : public testing::KernelTest {
  protected:
-  // All three, of one way to cut one shape.
-  void expect_all_three(const Blocks& blocks, const measure::VerifyOptions& options) {
+  void expect_quantized(const Request& request, const measure::VerifyOptions& options) {
+    for (const char* op : kQuantizers) expect_reference(op, request, options);
+  }
+
+  // All, of one way to cut one shape.
+  void expect_all(const Blocks& blocks, const measure::VerifyOptions& options) {
     SCOPED_TRACE(to_text(blocks.shape) + " in blocks of " + to_text(blocks.block));
-    expect_reference("quantize_affine", quantize_request(blocks, DType::i8, std::nullopt, 1), options);
+    expect_quantized(quantize_request(blocks, DType::i8, std::nullopt, 1), options);
     expect_reference("dequantize_affine", dequantize_request(blocks, DType::i8, 2), options);
     expect_reference("choose_qparams_affine", choose_request(blocks, "asymmetric", 3), options);
   }
@@ -107,15 +115,15 @@ const Blocks kGranularities[] = {
 // clang-format on
 
 TEST_F(AffineTest, EveryGranularity) {
-  for (const Blocks& blocks : kGranularities) expect_all_three(blocks, kEveryVariant);
+  for (const Blocks& blocks : kGranularities) expect_all(blocks, kEveryVariant);
 }
 
 // Sizes about the elements that a workgroup takes: 64 to 1024, by one or by four.
 TEST_F(AffineTest, EverySpecialization) {
   for (const int64_t side : {63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097}) {
-    expect_all_three({{side}, {side}}, kEverythingAsAsked);
-    expect_all_three({{3, side}, {3, 1}}, kEverythingAsAsked);
-    expect_all_three({{side, 3}, {side, 1}}, kEverythingAsAsked);
+    expect_all({{side}, {side}}, kEverythingAsAsked);
+    expect_all({{3, side}, {3, 1}}, kEverythingAsAsked);
+    expect_all({{side, 3}, {side, 1}}, kEverythingAsAsked);
   }
 }
 
@@ -133,7 +141,7 @@ TEST_F(AffineTest, WordsOfTheSameBlocks) {
       {{5, 12, 6, 6}, {5, 1, 6, 6}},                   // words of one block each, a period apart
   };
   // clang-format on
-  for (const Blocks& blocks : rows) expect_all_three(blocks, kEverythingAsAsked);
+  for (const Blocks& blocks : rows) expect_all(blocks, kEverythingAsAsked);
 }
 
 std::vector<int64_t> divisors_of(int64_t side) {
@@ -150,7 +158,7 @@ TEST_F(AffineTest, EverySmallShape) {
     const Shape sides = {shape / 16 + 1, shape / 4 % 4 + 1, shape % 4 + 1};
     for (const int64_t a : divisors_of(sides[0])) {
       for (const int64_t b : divisors_of(sides[1])) {
-        for (const int64_t c : divisors_of(sides[2])) expect_all_three({sides, {a, b, c}}, kEveryVariantAsAsked);
+        for (const int64_t c : divisors_of(sides[2])) expect_all({sides, {a, b, c}}, kEveryVariantAsAsked);
       }
     }
   }
@@ -161,8 +169,8 @@ TEST_F(AffineTest, EverySmallShapeInEveryTexture) {
   constexpr int64_t kSides[] = {1, 3, 5};
   for (int64_t shape = 0; shape < 3 * 3 * 3; ++shape) {
     const Shape sides = {2, kSides[shape / 9], kSides[shape / 3 % 3], kSides[shape % 3]};
-    expect_all_three({sides, {1, sides[1], 1, sides[3]}}, kEveryVariant);
-    expect_all_three({sides, {2, 1, sides[2], 1}}, kEveryVariant);
+    expect_all({sides, {1, sides[1], 1, sides[3]}}, kEveryVariant);
+    expect_all({sides, {2, 1, sides[2], 1}}, kEveryVariant);
   }
 }
 
@@ -172,16 +180,16 @@ TEST_F(AffineTest, EveryRank) {
     const Shape shape(sides.end() - static_cast<ptrdiff_t>(rank), sides.end());
     Shape alternating = shape;
     for (size_t d = 0; d < rank; d += 2) alternating[d] = 1;
-    expect_all_three({shape, shape}, kEveryVariant);
-    expect_all_three({shape, alternating}, kEveryVariant);
-    expect_all_three({shape, Shape(rank, 1)}, kEveryVariant);
+    expect_all({shape, shape}, kEveryVariant);
+    expect_all({shape, alternating}, kEveryVariant);
+    expect_all({shape, Shape(rank, 1)}, kEveryVariant);
   }
 }
 
 TEST_F(AffineTest, EmptyTensors) {
   const Blocks rows[] = {{{0}, {0}},       {{0}, {1}},       {{3, 0}, {1, 1}},
                          {{3, 0}, {1, 0}}, {{0, 4}, {1, 4}}, {{2, 0, 3}, {2, 0, 3}}};
-  for (const Blocks& blocks : rows) expect_all_three(blocks, kEveryVariant);
+  for (const Blocks& blocks : rows) expect_all(blocks, kEveryVariant);
 }
 
 // More workgroups than a grid has along x, so that the dispatcher folds it.
@@ -205,7 +213,7 @@ constexpr DType kIntegerTypes[] = {DType::i8, DType::u8, DType::i16, DType::i32}
 TEST_F(AffineTest, EveryIntegerType) {
   for (const DType dtype : kIntegerTypes) {
     const Blocks blocks{{5, 4, 6}, {1, 4, 3}};
-    expect_reference("quantize_affine", quantize_request(blocks, dtype, std::nullopt, 4), kEveryVariant);
+    expect_quantized(quantize_request(blocks, dtype, std::nullopt, 4), kEveryVariant);
     expect_reference("dequantize_affine", dequantize_request(blocks, dtype, 5), kEveryVariant);
   }
 }
@@ -213,7 +221,7 @@ TEST_F(AffineTest, EveryIntegerType) {
 TEST_F(AffineTest, NarrowRanges) {
   const IntegerRange ranges[] = {{-8, 7}, {-4, 3}, {-1, 0}, {0, 0}, {5, 100}, {-100, -5}};
   for (const IntegerRange& range : ranges) {
-    expect_reference("quantize_affine", quantize_request({{6, 10}, {1, 5}}, DType::i8, range, 6), kEveryVariant);
+    expect_quantized(quantize_request({{6, 10}, {1, 5}}, DType::i8, range, 6), kEveryVariant);
     for (const char* mapping : {"asymmetric", "symmetric", "symmetric_no_clipping_err"}) {
       Request choose = choose_request({{6, 10}, {1, 5}}, mapping, 7);
       choose.attributes["quant_min"] = range.min;
@@ -234,8 +242,30 @@ TEST_F(AffineTest, Ties) {
   request.inputs["scale"] = tensor_of(DType::f32, {}, {0.5});
   for (const double zero_point : {0.0, 1.0, -7.0}) {
     request.inputs["zero_point"] = tensor_of(DType::i32, {}, {zero_point});
-    expect_reference("quantize_affine", request, kEveryVariant);
+    expect_quantized(request, kEveryVariant);
   }
+}
+
+TEST_F(AffineTest, QuotientsAreNoProducts) {
+  Random random(17);
+  size_t count = 0;
+  for (int i = 0; i < 24; ++i) {
+    const auto scale = i == 0 ? 5.0f / 255 : static_cast<float>(random.real(0.001, 3));
+    const std::vector<double> reals = testing::quotients_apart(scale);
+    if (reals.empty()) continue;
+    count += reals.size();
+    Request request;
+    request.inputs["input"] = tensor_of(DType::f32, {std::ssize(reals)}, reals);
+    request.inputs["scale"] = tensor_of(DType::f32, {}, {scale});
+    expect_quantized(request, kEverythingAsAsked);
+  }
+  EXPECT_GT(count, 100U);
+}
+
+// ONNX's own example: -2.5 / (5 / 255) is -127.49999, and -2.5 * 51 is -127.5.
+TEST_F(AffineTest, OnnxDividesByTheScale) {
+  EXPECT_EQ(reference::quantize(-2.5f, 5.0f / 255, 153, {0, 255}), 25);
+  EXPECT_EQ(reference::quantize_linear(-2.5f, 5.0f / 255, 153, {0, 255}), 26);
 }
 
 constexpr double kLargest = 0x1.fffffep127, kLargestHalf = 65504;
@@ -260,7 +290,7 @@ TEST_F(AffineTest, SpecialValuesAndScales) {
     request.inputs["zero_point"] = tensor_of(DType::i32, {}, {zero_point});
     for (const DType dtype : {DType::i8, DType::i32}) {
       request.attributes["output_dtype"] = std::string(name(dtype));
-      expect_reference("quantize_affine", request, kEveryVariant);
+      expect_quantized(request, kEveryVariant);
     }
   }
 }
@@ -276,7 +306,7 @@ TEST_F(AffineTest, SpecialValuesUnderOneScale) {
     request.inputs["scale"] = tensor_of(DType::f32, {}, {scale});
     for (const double zero_point : {3.0, 2097153.0}) {
       request.inputs["zero_point"] = tensor_of(DType::i32, {}, {zero_point});
-      expect_reference("quantize_affine", request, kEverythingAsAsked);
+      expect_quantized(request, kEverythingAsAsked);
     }
   }
 }
@@ -304,7 +334,7 @@ TEST_F(AffineTest, EveryHalf) {
   for (const double scale : {0.0313, 1.0, 6e-8, 300.0}) {
     request.inputs["scale"] = tensor_of(DType::f32, {}, {scale});
     request.attributes["output_dtype"] = "int16";
-    expect_reference("quantize_affine", request, kEveryVariant);
+    expect_quantized(request, kEveryVariant);
   }
 }
 
@@ -335,15 +365,15 @@ TEST_F(AffineTest, ReciprocalsAreExact) {
   }
   request.inputs["scale"] = scale;
   request.attributes["output_dtype"] = "int32";
-  expect_reference("quantize_affine", request, kEveryVariantAsAsked);
+  expect_quantized(request, kEveryVariantAsAsked);
 }
 
 TEST_F(AffineTest, ZeroPointMayBeSharedOrAbsent) {
   Request request = quantize_request({{4, 6}, {1, 3}}, DType::u8, std::nullopt, 9);
   request.inputs["zero_point"] = tensor_of(DType::i32, {1}, {17});
-  expect_reference("quantize_affine", request, kEveryVariant);
+  expect_quantized(request, kEveryVariant);
   request.inputs.erase("zero_point");
-  expect_reference("quantize_affine", request, kEveryVariant);
+  expect_quantized(request, kEveryVariant);
   Request back = dequantize_request({{4, 6}, {1, 3}}, DType::u8, 10);
   back.inputs.erase("zero_point");
   expect_reference("dequantize_affine", back, kEveryVariant);
@@ -364,7 +394,7 @@ TEST_F(AffineTest, ZeroPointsAndBoundsAtTheEndsOfInt32) {
     request.attributes["output_dtype"] = std::string("int32");
     request.attributes["quant_min"] = int64_t{-2147483648};
     request.attributes["quant_max"] = int64_t{100};
-    expect_reference("quantize_affine", request, kEveryVariant);
+    expect_quantized(request, kEveryVariant);
     Request back;
     back.inputs["input"] = tensor_of(DType::i8, {8}, {-128, -7, -1, 0, 1, 7, 100, 127});
     back.inputs["scale"] = request.inputs["scale"];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What may stand behind the result of a linear layer or a convolution in int8: docs/linear.md.
+// The optional parts of the int8 epilogue, a lookup table and a residual: docs/linear.md.
 #pragma once
 
 #include <cmath>
 
-#include "runtime/calls/registry.h"
-#include "runtime/operators/byte_table.h"
+#include "runtime/engine/calls/registry.h"
+#include "runtime/engine/operators/byte_table.h"
 #include "tests/support/tensors.h"
 
 namespace qgen::testing {

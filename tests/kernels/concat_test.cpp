@@ -8,6 +8,7 @@
 #include "q8ta_concat.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/kernels/packed_bytes.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
@@ -170,13 +171,15 @@ TEST_F(ConcatTest, RefusalsOfElements) {
     return call ? "accepted" : to_text(call.error());
   };
   EXPECT_EQ(said({.input_1 = a, .input_2 = b}, {}), "accepted");
-  EXPECT_EQ(said({.input_1 = a, .input_2 = b}, {.axis = -1}),
-            "input_2 has shape [2, 5, 4], and input_1 [2, 3, 4]: they differ beside axis 2");
-  EXPECT_EQ(said({.input_1 = a, .input_2 = b}, {.axis = -4}),
-            "axis is -4, and input_1 of shape [2, 3, 4] has 3 dimensions");
-  EXPECT_EQ(said({.input_1 = a, .input_2 = b, .input_4 = b}, {}), "input_4 is given, and input_3 is not");
+  EXPECT_TEXT(said({.input_1 = a, .input_2 = b}, {.axis = -1}),
+              "input_2 has shape [2, 5, 4], and input_1 has [2, 3, 4]: they may differ only along axis 2");
+  EXPECT_TEXT(said({.input_1 = a, .input_2 = b}, {.axis = -4}),
+              "axis is -4, and input_1 of shape [2, 3, 4] has 3 dimensions");
+  EXPECT_TEXT(said({.input_1 = a, .input_2 = b, .input_4 = b}, {}), "input_4 is given, but input_3 is not");
   const TensorDesc of_bytes{DType::i8, {2, 5, 4}};
-  EXPECT_EQ(said({.input_1 = a, .input_2 = of_bytes}, {}), "input_2 is i8, and input_1 f16: all are of one dtype");
+  EXPECT_TEXT(said({.input_1 = a, .input_2 = of_bytes}, {}),
+              "input_2 is i8, and input_1 is f16: all inputs must "
+              "have the same dtype");
 }
 
 // ---- bytes ----------------------------------------------------------------------------------------------------------
@@ -191,18 +194,18 @@ TEST_F(ConcatTest, Refusals) {
   EXPECT_EQ(said({.input_1 = a, .input_2 = b}, ones), "accepted");
   Q8taConcatAttributes other = ones;
   other.axis = 2;
-  EXPECT_EQ(said({.input_1 = a, .input_2 = b}, other),
-            "input_2 has shape [2, 5, 4], and input_1 [2, 3, 4]: they differ beside axis 2");
+  EXPECT_TEXT(said({.input_1 = a, .input_2 = b}, other),
+              "input_2 has shape [2, 5, 4], and input_1 has [2, 3, 4]: they may differ only along axis 2");
   other.axis = 3;
-  EXPECT_EQ(said({.input_1 = a, .input_2 = b}, other), "axis is 3, and input_1 of shape [2, 3, 4] has 3 dimensions");
-  EXPECT_EQ(said({.input_1 = a, .input_2 = b, .input_3 = b}, ones), "input_3 is given, and input_3_scale is not");
+  EXPECT_TEXT(said({.input_1 = a, .input_2 = b}, other), "axis is 3, and input_1 of shape [2, 3, 4] has 3 dimensions");
+  EXPECT_TEXT(said({.input_1 = a, .input_2 = b, .input_3 = b}, ones), "input_3 is given, but input_3_scale is not");
   other = ones;
   other.input_4_scale = 1;
-  EXPECT_EQ(said({.input_1 = a, .input_2 = b, .input_4 = b}, other), "input_4 is given, and input_3 is not");
+  EXPECT_TEXT(said({.input_1 = a, .input_2 = b, .input_4 = b}, other), "input_4 is given, but input_3 is not");
   const TensorDesc packed{DType::i8, {2, 5, 4}, Storage::buffer, Layout::packed_4c};
-  EXPECT_EQ(said({.input_1 = a, .input_2 = packed}, ones),
-            "input_2 is packed_4c and output strided, which are not one layout\n  hint: q8ta_clone puts a tensor into "
-            "another layout");
+  EXPECT_TEXT(said({.input_1 = a, .input_2 = packed}, ones),
+              "input_2 is packed_4c and output is strided: they must have the same layout\n"
+              "  hint: q8ta_clone converts a tensor to another layout");
 }
 
 }  // namespace

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Integers that come out otherwise where a product and a sum are contracted (tests/support/contraction.h), on every
-// kernel. Each test first holds its own formula to the reference, and counts how many outputs contraction would change.
+// Data for which fusing a product and a sum changes the integer result (tests/support/contraction.h), on every kernel.
+// Each test first compares its formula with the reference, and counts the outputs that fusing would change.
 #include "tests/support/contraction.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/calls/attributes.h"
-#include "runtime/reference/affine.h"
-#include "runtime/reference/linear.h"
+#include "runtime/engine/calls/attributes.h"
+#include "runtime/workshop/reference/affine.h"
+#include "runtime/workshop/reference/linear.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
 

@@ -7,10 +7,11 @@
 #include <numeric>
 
 #include "operators.h"
-#include "runtime/calls/attributes.h"
-#include "runtime/operators/linear/int8_epilogue.h"
+#include "runtime/engine/calls/attributes.h"
+#include "runtime/engine/operators/linear/int8_epilogue.h"
 #include "tests/kernels/behind_the_result.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
@@ -726,43 +727,43 @@ TEST(ConvRefusals, OfAWeightOfReals) {
   const ConvCase c{{1, 4, 5, 5}, {4, 4, 3, 3}};
   Request dtypes = with_real_weight(forward(c));
   dtypes.inputs["weight"] = zeros(DType::f16, c.weight);
-  EXPECT_EQ(refusal_of("conv2d", dtypes), "input is f32 and the weight f16, and no kernel takes both");
+  EXPECT_TEXT(refusal_of("conv2d", dtypes), "input is f32 and the weight is f16, and no kernel accepts both");
   Request bias = with_real_weight(transposed(c));
   bias.inputs["bias"] = zeros(DType::f32, {3});
-  EXPECT_EQ(refusal_of("conv2d_transposed", bias), "bias has 3 elements, and the output 4 channels");
-  EXPECT_EQ(refusal_of("conv2d", with_real_weight(forward({{1, 4, 5, 5}, {5, 2, 3, 3}, {1}, {0}, {1}, 2}))),
-            "5 output channels do not fall into 2 groups");
-  EXPECT_EQ(refusal_of("conv2d_transposed", with_real_weight(transposed({{1, 4, 1, 1}, {4, 4, 1, 1}, {1}, {1}}))),
-            "the output has a side of -1: 1 pixels reach 1, of which padding takes 2");
+  EXPECT_TEXT(refusal_of("conv2d_transposed", bias), "bias has 3 elements, and the output has 4 channels");
+  EXPECT_TEXT(refusal_of("conv2d", with_real_weight(forward({{1, 4, 5, 5}, {5, 2, 3, 3}, {1}, {0}, {1}, 2}))),
+              "5 output channels cannot be divided into 2 groups");
+  EXPECT_TEXT(refusal_of("conv2d_transposed", with_real_weight(transposed({{1, 4, 1, 1}, {4, 4, 1, 1}, {1}, {1}}))),
+              "the output would have -1 pixels along a dimension: 1 input pixels make 1, and padding removes 2");
 }
 
 // A zero point of the weight was fetched and never looked at. Here there is none to give.
 TEST(ConvRefusals, A7_WeightsHaveNoZeroPoint) {
   Request request = forward({{1, 4, 5, 5}, {4, 4, 3, 3}});
   request.inputs["weight_zero_point"] = zeros(DType::i32, {4});
-  EXPECT_EQ(refusal_of("q8ta_conv2d", request), "'q8ta_conv2d' has no input 'weight_zero_point'");
+  EXPECT_TEXT(refusal_of("q8ta_conv2d", request), "'q8ta_conv2d' has no input 'weight_zero_point'");
 }
 
 TEST(ConvRefusals, SayWhatIsWrong) {
   const auto forward_refusal = [](const ConvCase& c) { return refusal_of("q8ta_conv2d", forward(c)); };
   const auto transposed_refusal = [](const ConvCase& c) { return refusal_of("q8ta_conv2d_transposed", transposed(c)); };
-  EXPECT_EQ(forward_refusal({{1, 4, 5, 5}, {4, 3, 3, 3}}),
-            "input has 4 channels, and a weight [4, 3, 3, 3] in 1 groups reads 3");
-  EXPECT_EQ(forward_refusal({{1, 4, 5, 5}, {5, 2, 3, 3}, {1}, {0}, {1}, 2}),
-            "5 output channels do not fall into 2 groups");
-  EXPECT_EQ(forward_refusal({{1, 4, 5}, {4, 4, 3, 3}}), "input has shape [1, 4, 5] and the weight [4, 4, 3, 3]");
-  EXPECT_EQ(forward_refusal({{1, 4, 2, 2}, {4, 4, 3, 3}}),
-            "a window that reaches over 3 elements has no place in the input's height of 2, padded to 2");
-  EXPECT_EQ(forward_refusal({{1, 4, 5, 5}, {4, 4, 3, 3}, {0}}), "stride is 0, and can be 1 to 1073741824");
-  EXPECT_EQ(forward_refusal({{1, 65536, 2, 2}, {1, 65536, 2, 2}}), "K is 262144, and sums are exact up to 131072");
-  EXPECT_EQ(refusal_of("conv2d_q8ta_q8csw", of_reals({{1, 65536, 2, 2}, {1, 65536, 2, 2}})),
-            "K is 262144, and sums are exact up to 131072");
-  EXPECT_EQ(refusal_of("conv2d_q8csw", of_real_sums({{1, 4, 5, 5}, {5, 2, 3, 3}, {1}, {0}, {1}, 2})),
-            "5 output channels do not fall into 2 groups");
-  EXPECT_EQ(transposed_refusal({{1, 4, 2, 2}, {4, 4, 3, 3}, {1}, {0}, {1}, 1, "none", true, {1}}),
-            "output_padding is 1, and is smaller than the stride or the dilation, 1 and 1");
-  EXPECT_EQ(transposed_refusal({{1, 4, 1, 1}, {4, 4, 1, 1}, {1}, {1}}),
-            "the output has a side of -1: 1 pixels reach 1, of which padding takes 2");
+  EXPECT_TEXT(forward_refusal({{1, 4, 5, 5}, {4, 3, 3, 3}}),
+              "input has 4 channels, and a weight [4, 3, 3, 3] with 1 groups reads 3");
+  EXPECT_TEXT(forward_refusal({{1, 4, 5, 5}, {5, 2, 3, 3}, {1}, {0}, {1}, 2}),
+              "5 output channels cannot be divided into 2 groups");
+  EXPECT_TEXT(forward_refusal({{1, 4, 5}, {4, 4, 3, 3}}), "input has shape [1, 4, 5] and the weight has [4, 4, 3, 3]");
+  EXPECT_TEXT(forward_refusal({{1, 4, 2, 2}, {4, 4, 3, 3}}),
+              "a window that extends over 3 elements does not fit into the input's height of 2, padded to 2");
+  EXPECT_TEXT(forward_refusal({{1, 4, 5, 5}, {4, 4, 3, 3}, {0}}), "stride is 0, and can be 1 to 1073741824");
+  EXPECT_TEXT(forward_refusal({{1, 65536, 2, 2}, {1, 65536, 2, 2}}), "K is 262144, and sums are exact up to 131072");
+  EXPECT_TEXT(refusal_of("conv2d_q8ta_q8csw", of_reals({{1, 65536, 2, 2}, {1, 65536, 2, 2}})),
+              "K is 262144, and sums are exact up to 131072");
+  EXPECT_TEXT(refusal_of("conv2d_q8csw", of_real_sums({{1, 4, 5, 5}, {5, 2, 3, 3}, {1}, {0}, {1}, 2})),
+              "5 output channels cannot be divided into 2 groups");
+  EXPECT_TEXT(transposed_refusal({{1, 4, 2, 2}, {4, 4, 3, 3}, {1}, {0}, {1}, 1, "none", true, {1}}),
+              "output_padding is 1, and must be smaller than the stride or the dilation, 1 and 1");
+  EXPECT_TEXT(transposed_refusal({{1, 4, 1, 1}, {4, 4, 1, 1}, {1}, {1}}),
+              "the output would have -1 pixels along a dimension: 1 input pixels make 1, and padding removes 2");
 }
 
 }  // namespace

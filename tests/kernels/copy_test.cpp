@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// copy_words, which others are measured against: it would look fast if it left words out.
+// copy_words copies every word. It is the baseline of other kernels, and would look fast if it skipped some.
 #include "copy_words.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"

@@ -8,9 +8,10 @@
 #include "operators.h"
 #include "q8ta_binary.h"
 #include "q8ta_unary.h"
-#include "runtime/library/signature_info.h"
+#include "runtime/engine/library/signature_info.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/kernels/packed_bytes.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
@@ -93,10 +94,32 @@ TEST_F(ElementwiseTest, UnaryOfEveryInteger) {
   const HostTensor input = testing::tensor_of(DType::i8, {256}, all);
   const Params kParams[] = {{0.04, 5}, {1, -128}, {0x1p-125, 127}, {0x1p119, 0}, {1.0 / 3, -1}};
   for (const SignatureInfo& op : generated::q8ta_unary::signatures) {
+    if (op.name == "q8ta_table") continue;
     for (const Params& from : kParams) {
       for (const Params& to : kParams) expect_reference(op.name, unary_request(input, from, to), kEveryVariantAsAsked);
     }
   }
+}
+
+// Answers that are no function's: each differs from its neighbours.
+TEST_F(ElementwiseTest, TablesOfEveryInteger) {
+  std::vector<double> all(256);
+  std::iota(all.begin(), all.end(), -128.0);
+  std::vector<int64_t> table;
+  for (int64_t i = 0; i < 256; ++i) table.push_back(i * 91 % 256 - 128);
+  Request request{.inputs = {{"input", testing::tensor_of(DType::i8, {256}, all)}}, .attributes = {{"table", table}}};
+  expect_reference("q8ta_table", request, kEveryVariantAsAsked);
+  request.inputs["input"] = bytes_of({2, 5, 3, 7}, 1);
+  expect_reference("q8ta_table", request, kEveryVariant);
+}
+
+TEST_F(ElementwiseTest, TablesThatAreNone) {
+  const TensorDesc input{DType::i8, {4}};
+  const auto said = [&](std::vector<int64_t> table) {
+    return to_text(q8ta_table_call({.input = input}, {.table = std::move(table)}).error());
+  };
+  EXPECT_EQ(said({1, 2}), "table has 2 answers, and there are 256 bytes");
+  EXPECT_EQ(said(std::vector<int64_t>(256, 128)), "table has 128, and answers are -128 to 127");
 }
 
 TEST_F(ElementwiseTest, UnaryOfEmptyTensors) {
@@ -334,39 +357,39 @@ TEST_F(ElementwiseTest, WritesEveryByteOfItsLayout) {
 TEST(ElementwiseCalls, SayWhatTheyCannotDo) {
   const auto refusal = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
   const TensorDesc four{DType::i8, {2, 3, 4, 5}};
-  EXPECT_EQ(refusal(q8ta_relu_call({.input = TensorDesc{DType::u8, {4}}}, {.input_scale = 1, .output_scale = 1})),
-            "input is u8, and can be i8");
-  EXPECT_EQ(refusal(q8ta_relu_call({.input = four}, {.input_scale = 1, .output_scale = -1})),
-            "output_scale is -1, and can be 2^-125 to 2^119");
+  EXPECT_TEXT(refusal(q8ta_relu_call({.input = TensorDesc{DType::u8, {4}}}, {.input_scale = 1, .output_scale = 1})),
+              "input is u8, and can be i8");
+  EXPECT_TEXT(refusal(q8ta_relu_call({.input = four}, {.input_scale = 1, .output_scale = -1})),
+              "output_scale is -1, and can be 2^-125 to 2^119");
   const auto sum = [&](const TensorDesc& input, const TensorDesc& other, const Q8taAddPlaces& places = {}) {
     return refusal(q8ta_add_call({.input = input, .other = other},
                                  {.input_scale = 1, .other_scale = 1, .output_scale = 1}, places));
   };
-  EXPECT_EQ(
-      sum(four, {DType::i8, {4, 4, 5}}),
-      "shapes [2, 3, 4, 5] and [4, 4, 5] do not go together: 3 meets 4\n  hint: sides are equal, or one of them is 1");
-  EXPECT_EQ(sum(four, {DType::i8, {4, 5}, Storage::buffer, Layout::packed_4c}, {.output = in(Layout::packed_4w)}),
-            "input is strided, other packed_4c and output packed_4w, which do not pack one dimension\n"
-            "  hint: q8ta_clone puts a tensor into another layout");
+  EXPECT_TEXT(sum(four, {DType::i8, {4, 4, 5}}),
+              "shapes [2, 3, 4, 5] and [4, 4, 5] cannot be broadcast: a dimension is 3 in one and 4 in the other\n"
+              "  hint: the dimensions must be equal, or one of them 1");
+  EXPECT_TEXT(sum(four, {DType::i8, {4, 5}, Storage::buffer, Layout::packed_4c}, {.output = in(Layout::packed_4w)}),
+              "input is strided, other is packed_4c and output is packed_4w: all must pack the same dimension\n"
+              "  hint: q8ta_clone converts a tensor to another layout");
   const auto scaled = [&](double alpha) {
     return refusal(q8ta_add_call({.input = four, .other = four},
                                  {.input_scale = 1, .other_scale = 1, .output_scale = 1, .alpha = alpha}));
   };
-  EXPECT_EQ(scaled(INFINITY), "alpha is inf, and must be a finite number");
-  EXPECT_EQ(scaled(0x1p120),
-            "alpha is 1.329227995784916e+36, and alpha * other_scale is 1.329228e+36\n"
-            "  hint: its magnitude can be up to 2^119");
-  EXPECT_EQ(refusal(q8ta_mul_call({.input = four, .other = four},
-                                  {.input_scale = 0x1p60, .other_scale = 0x1p60, .output_scale = 1})),
-            "input_scale * other_scale is 1.329228e+36, and can be up to 2^111");
+  EXPECT_TEXT(scaled(INFINITY), "alpha is inf, and must be a finite number");
+  EXPECT_TEXT(scaled(0x1p120),
+              "alpha is 1.329227995784916e+36, and alpha * other_scale is 1.329228e+36\n"
+              "  hint: its magnitude can be up to 2^119");
+  EXPECT_TEXT(refusal(q8ta_mul_call({.input = four, .other = four},
+                                    {.input_scale = 0x1p60, .other_scale = 0x1p60, .output_scale = 1})),
+              "input_scale * other_scale is 1.329228e+36, and can be up to 2^111");
   const auto shuffled = [&](const TensorDesc& input, int64_t factor = 2) {
     return refusal(
         q8ta_pixel_shuffle_call({.input = input}, {.input_scale = 1, .output_scale = 1, .upscale_factor = factor}));
   };
-  EXPECT_EQ(shuffled(four),
-            "input of shape [2, 3, 4, 5] has 3 channels, which upscale_factor 2 does not divide into 4 each");
-  EXPECT_EQ(shuffled({DType::i8, {4, 4}}), "input has shape [4, 4]\n  hint: it is [..., C, H, W]");
-  EXPECT_EQ(shuffled(four, 0), "upscale_factor is 0, and can be 1 to 32768");
+  EXPECT_TEXT(shuffled(four),
+              "input of shape [2, 3, 4, 5] has 3 channels, and an upscale_factor of 2 needs a multiple of 4");
+  EXPECT_TEXT(shuffled({DType::i8, {4, 4}}), "input has shape [4, 4]\n  hint: it is [..., C, H, W]");
+  EXPECT_TEXT(shuffled(four, 0), "upscale_factor is 0, and can be 1 to 32768");
 }
 
 }  // namespace

@@ -7,8 +7,9 @@
 #include <limits>
 
 #include "operators.h"
-#include "runtime/tensor/quant_params.h"
+#include "runtime/engine/tensor/quant_params.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
 
@@ -484,50 +485,53 @@ TEST_F(FusedTest, Refusals) {
   EXPECT_EQ(within(-128, 127), "accepted");
   EXPECT_EQ(relu({.input = q, .input_scale = scale, .input_zero_point = zero_point, .output_scale = scale}),
             "accepted");
-  EXPECT_EQ(relu({.input = TensorDesc{DType::u32, {4}}, .input_scale = scale}),
-            "input is u32, and can be f32, f16, i8, u8, i16, i32");
-  EXPECT_EQ(relu({.input = q}), "input is i8, and has no scale\n  hint: give input_scale");
-  EXPECT_EQ(relu({.input = x, .input_scale = scale}),
-            "input is f32, and has a scale\n  hint: integers are quantized, and reals are not");
-  EXPECT_EQ(relu({.input = x}, {.output_dtype = DType::i8}),
-            "output is i8, and has no scale\n  hint: give output_scale");
-  EXPECT_EQ(relu({.input = q, .input_scale = TensorDesc{DType::f32, {4}}}),
-            "parameters of shape [4] do not fit data of shape [4, 6]: their ranks are 1 and 2\n  hint: give it the "
-            "data's rank: "
-            "[4, 1] for dimension 0");
-  EXPECT_EQ(
+  EXPECT_TEXT(relu({.input = TensorDesc{DType::u32, {4}}, .input_scale = scale}),
+              "input is u32, and can be f32, f16, i8, u8, i16, i32");
+  EXPECT_TEXT(relu({.input = q}), "input is i8, and has no scale\n  hint: give input_scale");
+  EXPECT_TEXT(relu({.input = x, .input_scale = scale}),
+              "input is f32, and has a scale\n"
+              "  hint: integer operands have a scale, floating-point ones have none");
+  EXPECT_TEXT(relu({.input = x}, {.output_dtype = DType::i8}),
+              "output is i8, and has no scale\n  hint: give output_scale");
+  EXPECT_TEXT(relu({.input = q, .input_scale = TensorDesc{DType::f32, {4}}}),
+              "parameters of shape [4] do not fit data of shape [4, 6]: their ranks are 1 and 2\n  hint: give it the "
+              "data's rank: "
+              "[4, 1] for dimension 0");
+  EXPECT_TEXT(
       relu({.input = q, .input_scale = TensorDesc{DType::f32, {4, 4}}}),
       "parameters of shape [4, 4] do not fit data of shape [4, 6]: dimension 1 has 6 elements and 4 parameters, which "
       "does not divide it");
-  EXPECT_EQ(
-      relu({.input = q,
-            .input_scale = TensorDesc{DType::f32, {4, 1}},
-            .input_zero_point = TensorDesc{DType::i32, {1, 6}}}),
-      "input_zero_point has shape [1, 6], and input_scale [4, 1]\n  hint: a zero point is one number, or one a scale");
-  EXPECT_EQ(relu({.input = q, .input_scale = TensorDesc{DType::f16, {}}}), "input_scale is f16, and can be f32");
-  EXPECT_EQ(said(fused_clip_call({.input = x}, {.low = 2, .high = 1})), "low is 2, and high 1");
+  EXPECT_TEXT(relu({.input = q,
+                    .input_scale = TensorDesc{DType::f32, {4, 1}},
+                    .input_zero_point = TensorDesc{DType::i32, {1, 6}}}),
+              "input_zero_point has shape [1, 6], and input_scale has [4, 1]\n"
+              "  hint: give one zero point, or one per scale");
+  EXPECT_TEXT(relu({.input = q, .input_scale = TensorDesc{DType::f16, {}}}), "input_scale is f16, and can be f32");
+  EXPECT_TEXT(said(fused_clip_call({.input = x}, {.low = 2, .high = 1})), "low is 2, which is above high, 1");
   EXPECT_EQ(within(5, 4), "quant_min 5 is above quant_max 4");
-  EXPECT_EQ(within(-129, 4), "quant_min -129 and quant_max 4 exceed the range of i8, -128 to 127");
-  EXPECT_EQ(relu({.input = x}, {.output_dtype = DType::f16}),
-            "operands are f32 and f16, and no kernel takes both\n  hint: convert one of them");
-  EXPECT_EQ(add({.input = q,
-                 .input_scale = scale,
-                 .input_zero_point = zero_point,
-                 .other = TensorDesc{DType::u16, {4, 6}},
-                 .other_scale = scale}),
-            "other is u16, and can be f32, f16, i8, u8, i16, i32");
-  EXPECT_EQ(add({.input = q, .input_scale = scale, .input_zero_point = zero_point, .other = x},
-                {.output_dtype = DType::bf16}),
-            "output_dtype is 'bf16', and must be one of f32, f16, i8, u8, i16, i32");
-  EXPECT_EQ(add({.input = x, .other = TensorDesc{DType::f32, {4, 5}}}),
-            "shapes [4, 6] and [4, 5] do not go together: 6 meets 5\n  hint: sides are equal, or one of them is 1");
+  EXPECT_TEXT(within(-129, 4), "quant_min -129 and quant_max 4 exceed the range of i8, -128 to 127");
+  EXPECT_TEXT(relu({.input = x}, {.output_dtype = DType::f16}),
+              "some operands are f32 and others f16, and no kernel accepts both\n"
+              "  hint: convert one of them");
+  EXPECT_TEXT(add({.input = q,
+                   .input_scale = scale,
+                   .input_zero_point = zero_point,
+                   .other = TensorDesc{DType::u16, {4, 6}},
+                   .other_scale = scale}),
+              "other is u16, and can be f32, f16, i8, u8, i16, i32");
+  EXPECT_TEXT(add({.input = q, .input_scale = scale, .input_zero_point = zero_point, .other = x},
+                  {.output_dtype = DType::bf16}),
+              "output_dtype is 'bf16', and must be one of f32, f16, i8, u8, i16, i32");
+  EXPECT_TEXT(add({.input = x, .other = TensorDesc{DType::f32, {4, 5}}}),
+              "shapes [4, 6] and [4, 5] cannot be broadcast: a dimension is 6 in one and 5 in the other\n"
+              "  hint: the dimensions must be equal, or one of them 1");
   const auto requantized = [&](const TensorDesc& input, DType output_dtype) {
     return said(
         requantize_call({.input = input, .input_scale = scale, .output_scale = scale}, {.output_dtype = output_dtype}));
   };
   EXPECT_EQ(requantized(q, DType::u8), "accepted");
-  EXPECT_EQ(requantized(x, DType::i8), "input is f32, and can be i8, u8, i16, i32");
-  EXPECT_EQ(requantized(q, DType::f32), "output_dtype is 'f32', and must be one of i8, u8, i16, i32");
+  EXPECT_TEXT(requantized(x, DType::i8), "input is f32, and can be i8, u8, i16, i32");
+  EXPECT_TEXT(requantized(q, DType::f32), "output_dtype is 'f32', and must be one of i8, u8, i16, i32");
 }
 
 }  // namespace

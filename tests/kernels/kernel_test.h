@@ -10,34 +10,94 @@
 //   }
 //
 // Each run has guard words behind what it writes, writes over poison, and is repeated over another
-// (runtime/measure/trial.h). A failure names the kernel and the way in which it failed, and leaves the inputs as a
+// (runtime/workshop/measure/trial.h). A failure names the kernel and the way in which it failed, and leaves the inputs as a
 // conformance case, with the line that runs it again:
 //
 //   quantize_affine.f32.i8.buffer.buffer.vec4/workgroup64.items1 (plain buffers): output: element [3] is 4, expected 5
 //   again: qgen-run --cases /tmp/qgen-failures/AffineTest.Ties --all-kernels --kernel '...'
 //
-// Sanitizers look at the code that runs the kernels, which is the same for all of a recipe: with them a request goes to
-// the best kernel of each variant and of each recipe.
+// A run looks at a sample of them (runtime/workshop/measure/kernel_sample.h), which the environment says:
+//
+//   QGEN_TEST_SHARE   of the kernels that bring no new trait, 0 to 1: 1 is all kernels; unset: 0.0005
+//   QGEN_TEST_SEED    what the sample is drawn by; unset: 0
+//   QGEN_TEST_SHARD   "2/8": the second of eight processes that divide the sample; unset: "1/1"
+//   QGEN_TEST_FAMILIES   all kernels of these families, with commas between them, and no others
+//
+// Sanitizers look at the code that runs the kernels, which is the same for all of a recipe. With them a request goes to
+// the best kernel, and with a share of 1 to the best of each variant and of each recipe.
 //
 // expect_outputs() is for calls that no request can say, such as views with strides: it takes the call and what it
-// should give. New operators join by a row in runtime/reference/references.cpp.
+// should give. New operators join by a row in runtime/workshop/reference/references.cpp.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
+#include "common/log.h"
+#include "common/number.h"
 #include "common/sanitizers.h"
 #include "registry.h"
-#include "runtime/measure/verify.h"
-#include "runtime/operators/shipped.h"
-#include "runtime/reference/references.h"
-#include "runtime/runner/case_file.h"
+#include "runtime/engine/operators/shipped.h"
+#include "runtime/workshop/measure/verify.h"
+#include "runtime/workshop/reference/references.h"
+#include "runtime/workshop/runner/case_file.h"
 #include "tests/support/device_test.h"
 
 namespace qgen::testing {
 
-// One Executor for the whole program: a pipeline is compiled once.
+// The sample that the environment asks for. A value that it cannot read ends the program, since another sample would
+// pass for the one that was asked for.
+inline measure::SampleOptions sample_options() {
+  const auto text_of = [](const char* name, const char* otherwise) {
+    const char* value = std::getenv(name);
+    return std::string(value && *value ? value : otherwise);
+  };
+  const auto number_of = [](const char* name, const std::string& text, const auto& range) {
+    const auto number = range.read(text);
+    if (number) return *number;
+    print_log("{}: '{}' is not {}\n", name, text, range.to_text());
+    std::exit(2);
+  };
+  const std::string share = text_of("QGEN_TEST_SHARE", "0.0005"), seed = text_of("QGEN_TEST_SEED", "0");
+  const std::string shard = text_of("QGEN_TEST_SHARD", "1/1"), families = text_of("QGEN_TEST_FAMILIES", "");
+  const size_t slash = std::min(shard.find('/'), shard.size());
+  measure::SampleOptions options;
+  options.share = number_of("QGEN_TEST_SHARE", share, NumberRange<double>{0, 1});
+  options.seed = number_of("QGEN_TEST_SEED", seed, NumberRange<uint64_t>{0, UINT64_MAX});
+  options.shards =
+      number_of("QGEN_TEST_SHARD", shard.substr(std::min(slash + 1, shard.size())), NumberRange<uint32_t>{1, 10000});
+  options.shard = number_of("QGEN_TEST_SHARD", shard.substr(0, slash), NumberRange<uint32_t>{1, options.shards}) - 1;
+  std::istringstream of_families(families);
+  for (std::string family; std::getline(of_families, family, ',');) options.families.insert(family);
+  return options;
+}
+
+// What of a test's kernels the sample took, and the sample. It is drawn for the whole program.
+struct SampledRuns {
+  measure::KernelSample sample{sample_options()};
+  size_t taken = 0, left_out = 0;  // of the test that runs
+  size_t all_taken = 0, all_left_out = 0;
+
+  ~SampledRuns() {
+    const measure::SampleOptions& options = sample.options();
+    fmt::print(
+        "sample: {} of {} runs of kernels, {} traits; QGEN_TEST_SHARE={} QGEN_TEST_SEED={} QGEN_TEST_SHARD={}/{}\n",
+        all_taken, all_taken + all_left_out, sample.traits(), options.share, options.seed, options.shard + 1,
+        options.shards);
+  }
+};
+inline SampledRuns& sampled_runs() {
+  static SampledRuns runs;
+  return runs;
+}
+
+// One Executor for each test: what llvmpipe compiled for a test is freed when it ends, or a run of all would take
+// gigabytes. Mesa's cache on disk has it for the next test.
 class SharedExecutor : public ::testing::Environment {
  public:
   const Expected<Executor>& get(const Device& device) {
@@ -49,7 +109,8 @@ class SharedExecutor : public ::testing::Environment {
   const DeviceProfile& profile() const { return profile_; }
   Executor& executor() { return **executor_; }
   const KernelLibrary& library() const { return **library_; }
-  void TearDown() override { executor_.reset(); }
+  void forget() { executor_.reset(); }
+  void TearDown() override { forget(); }
 
  private:
   static constexpr uint32_t kGuardBytes = 256;
@@ -90,6 +151,14 @@ class KernelTest : public DeviceTest {
     if (HasFatalFailure()) return;
     const auto& made = shared_executor_environment.get(device());
     ASSERT_TRUE(made) << to_text(made.error());
+    sampled_runs().taken = sampled_runs().left_out = 0;
+  }
+
+  void TearDown() override {
+    DeviceTest::TearDown();
+    shared_executor_environment.forget();
+    const SampledRuns& runs = sampled_runs();
+    if (runs.taken == 0 && runs.left_out > 0) GTEST_SKIP() << "all of its kernels are left to other shards or samples";
   }
 
   static Context context() {
@@ -106,10 +175,11 @@ class KernelTest : public DeviceTest {
     const auto compute = reference::find(op);
     ASSERT_TRUE(entry && compute) << "operator or reference '" << op << "' is missing";
     Context on_device = context();
-    const auto judge = [&](const measure::Way&, const Request& complete) {
+    const auto judge = [&](const measure::RequestFormats&, const Request& complete) {
       return std::vector{*measure::expectation_by_reference(*entry, complete)};
     };
     const measure::Verdict verdict = measure::verify(on_device, *entry, request, judge, sampled(options));
+    count(verdict);
     report(verdict, verdict.findings.empty() ? "" : saved_case(*entry, request, compute));
   }
 
@@ -119,14 +189,24 @@ class KernelTest : public DeviceTest {
     measure::Verdict verdict;
     const measure::Expectation expected = measure::expectation_of(*prepared.call.problem.op, std::move(outputs));
     measure::verify(on_device, prepared, {&expected, 1}, sampled(kEverything), "as given", verdict);
-    EXPECT_GT(verdict.runs, 0u) << explain(select(prepared.call.problem, on_device.profile, on_device.library));
+    count(verdict);
+    EXPECT_GT(verdict.runs + verdict.left_out, 0u)
+        << explain(select(prepared.call.problem, on_device.profile, on_device.library));
     report(verdict, "");
   }
 
  private:
   static measure::VerifyOptions sampled(measure::VerifyOptions options) {
-    if (QGEN_ADDRESS_SANITIZED || QGEN_THREAD_SANITIZED) options.all_specializations = options.all_step_kernels = false;
+    const bool is_sanitized = QGEN_ADDRESS_SANITIZED || QGEN_THREAD_SANITIZED;
+    if (is_sanitized) options.all_specializations = options.all_step_kernels = false;
+    if (is_sanitized && sampled_runs().sample.options().share < 1) options.all_kernels = false;
+    options.sample = &sampled_runs().sample;
     return options;
+  }
+  static void count(const measure::Verdict& verdict) {
+    SampledRuns& runs = sampled_runs();
+    runs.taken += verdict.runs, runs.all_taken += verdict.runs;
+    runs.left_out += verdict.left_out, runs.all_left_out += verdict.left_out;
   }
 
   static void report(const measure::Verdict& verdict, const std::string& saved) {

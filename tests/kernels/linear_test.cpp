@@ -7,12 +7,13 @@
 
 #include "operators.h"
 #include "q8ta_linear.h"
-#include "runtime/measure/trial.h"
-#include "runtime/operators/linear/int8_epilogue.h"
-#include "runtime/selector/select.h"
+#include "runtime/engine/operators/linear/int8_epilogue.h"
+#include "runtime/engine/selector/select.h"
+#include "runtime/workshop/measure/trial.h"
 #include "tests/kernels/behind_the_result.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/kernels/packed_bytes.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
 
@@ -318,23 +319,23 @@ TEST_F(LinearTest, Refusals) {
       {said(x, scales, {}, {.input_scale = 1, .output_scale = 1, .output_zero_point = -129}),
        "output_zero_point is -129, and can be -128 to 127"},
       {said(x, scales, {}, ones, {.output = Place{Storage::buffer, Layout::packed_4h4w}}),
-       "output is packed_4h4w and input strided, and a linear layer keeps the layout\n"
-       "  hint: q8ta_clone puts a tensor into another layout"},
+       "output is packed_4h4w and input is strided: a linear layer does not change the layout\n"
+       "  hint: q8ta_clone converts a tensor to another layout"},
   };
-  for (const Row& row : kRows) EXPECT_EQ(row.said, row.expected);
+  for (const Row& row : kRows) EXPECT_TEXT(row.said, row.expected);
   const auto deep = q8ta_linear_call({.input = TensorDesc{DType::i8, {1, 140000}},
                                       .weight = TensorDesc{DType::i8, {4, 140000}},
                                       .weight_scales = scales},
                                      ones);
-  EXPECT_EQ(to_text(deep.error()),
-            "K is 140000, and sums are exact up to 131072\n  hint: split K, and add the results");
+  EXPECT_TEXT(to_text(deep.error()),
+              "K is 140000, and sums are exact up to 131072\n  hint: split K, and add the results");
   const auto deep_real = q8ta_linear_dequantize_call({.input = TensorDesc{DType::i8, {1, 140000}},
                                                       .weight = TensorDesc{DType::i8, {4, 140000}},
                                                       .weight_scales = scales},
                                                      {.input_scale = 1});
   EXPECT_EQ(to_text(deep_real.error()), to_text(deep.error()));
   const auto real = linear_q8ta_q8csw_call({.input = x, .weight = weight, .weight_scales = scales}, {.input_scale = 1});
-  EXPECT_EQ(to_text(real.error()), "input is i8, and can be f32, f16");
+  EXPECT_TEXT(to_text(real.error()), "input is i8, and can be f32, f16");
 }
 
 // Rows and columns of blocks that hold no output get its zero point, in each matrix of a batch.
@@ -376,18 +377,18 @@ TEST_F(LinearTest, RefusesWhatDoesNotFitBehindTheResult) {
   const TensorDesc table{DType::i8, {256}}, residual{DType::i8, {3, 4}};
   EXPECT_EQ(said(table, {}, looked_up), "accepted");
   EXPECT_EQ(said({}, residual, added), "accepted");
-  EXPECT_EQ(said(table, {}, ones), "table_input_scale is needed with a table");
-  EXPECT_EQ(said({}, {}, looked_up), "table_input_scale is given, and no table");
-  EXPECT_EQ(said({}, residual, ones), "result_scale is needed with a residual");
-  EXPECT_EQ(said({}, {}, added), "result_scale is given, and no residual");
-  EXPECT_EQ(said(TensorDesc{DType::i8, {255}}, {}, looked_up),
-            "table has shape [255], and has an element for each of 256 results");
-  EXPECT_EQ(said({}, TensorDesc{DType::i8, {4, 3}}, added), "residual has shape [4, 3], and the output [3, 4]");
-  EXPECT_EQ(said({}, TensorDesc{DType::i8, {3, 4}, Storage::buffer, Layout::packed_4w}, added),
-            "residual is packed_4w and output strided, and they lie alike\n"
-            "  hint: q8ta_clone puts a tensor into another layout");
+  EXPECT_TEXT(said(table, {}, ones), "table_input_scale is needed with a table");
+  EXPECT_TEXT(said({}, {}, looked_up), "table_input_scale is given without a table");
+  EXPECT_TEXT(said({}, residual, ones), "result_scale is needed with a residual");
+  EXPECT_TEXT(said({}, {}, added), "result_scale is given without a residual");
+  EXPECT_TEXT(said(TensorDesc{DType::i8, {255}}, {}, looked_up),
+              "table has shape [255], and needs [256]: an element for each int8 value");
+  EXPECT_TEXT(said({}, TensorDesc{DType::i8, {4, 3}}, added), "residual has shape [4, 3], and the output has [3, 4]");
+  EXPECT_TEXT(said({}, TensorDesc{DType::i8, {3, 4}, Storage::buffer, Layout::packed_4w}, added),
+              "residual is packed_4w and output is strided: they must have the same layout\n"
+              "  hint: q8ta_clone converts a tensor to another layout");
   added.output_scale = 1e37;
-  EXPECT_EQ(said({}, residual, added), "output_scale is 1e+37, and can be 2^-125 to 2^119 with a residual");
+  EXPECT_TEXT(said({}, residual, added), "output_scale is 1e+37, and can be 2^-125 to 2^119 with a residual");
 }
 
 // A layout that no recipe's kernel takes is told with those that they do.
@@ -401,16 +402,17 @@ TEST_F(LinearTest, SaysWhichLayoutsThereAre) {
   };
   const auto refused = call_of(Layout::packed_4c);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(to_text(refused.error()), "input is packed_4c in a buffer, and can be strided, packed_4w, packed_4h4w");
+  EXPECT_TEXT(to_text(refused.error()), "input is packed_4c in a buffer, and can be strided, packed_4w, packed_4h4w");
 
   // The selector says the same of a Problem that somebody made without asking.
   auto call = call_of(Layout::strided);
   ASSERT_TRUE(call) << to_text(call.error());
   call->problem.operands[static_cast<size_t>(generated::q8ta_linear::Operand::input)].layout = Layout::packed_4c;
   const Context on_device = context();
-  EXPECT_EQ(
+  EXPECT_TEXT(
       select(call->problem, on_device.profile, on_device.library).hint,
-      "no kernel takes input as i8 buffer packed_4c; there are i8 buffer packed_4h4w, i8 buffer packed_4w, i8 buffer");
+      "no kernel accepts input as i8 buffer packed_4c; possible are i8 buffer packed_4h4w, i8 buffer packed_4w, i8 "
+      "buffer");
 }
 
 }  // namespace

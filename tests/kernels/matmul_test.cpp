@@ -6,6 +6,7 @@
 
 #include "operators.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
@@ -173,27 +174,32 @@ TEST_F(MatmulTest, Refusals) {
   };
   EXPECT_EQ(said({DType::f32, {8, 4}}, false), "accepted");
   EXPECT_EQ(said({DType::f32, {4, 8}}, true), "accepted");
-  EXPECT_EQ(said({DType::f32, {4, 8}}, false),
-            "other has shape [4, 8]\n  hint: without transpose_other it is [..., K, N], and K of input is 8");
-  EXPECT_EQ(said({DType::f32, {8, 4}}, true),
-            "other has shape [8, 4]\n  hint: with transpose_other it is [..., N, K], and K of input is 8");
-  EXPECT_EQ(said({DType::f32, {5, 4}}, false),
-            "other has shape [5, 4]\n  hint: it is [..., K, N] or [..., N, K], and K of input is 8");
-  EXPECT_EQ(said({DType::f32, {8}}, false),
-            "other has shape [8]\n  hint: it is [..., K, N] or [..., N, K], and K of input is 8");
-  EXPECT_EQ(said({DType::f32, {3, 8, 4}}, false),
-            "shapes [2] and [3] do not go together: 2 meets 3\n  hint: sides are equal, or one of them is 1");
-  EXPECT_EQ(said({DType::f16, {8, 4}}, false),
-            "input is f32 and other f16, and no kernel takes both\n  hint: convert one of them");
-  EXPECT_EQ(said({DType::i8, {8, 4}}, false), "other is i8, and can be f32, f16");
+  EXPECT_TEXT(said({DType::f32, {4, 8}}, false),
+              "other has shape [4, 8]\n"
+              "  hint: without transpose_other it must be [..., K, N], and K of input is 8");
+  EXPECT_TEXT(said({DType::f32, {8, 4}}, true),
+              "other has shape [8, 4]\n"
+              "  hint: with transpose_other it must be [..., N, K], and K of input is 8");
+  EXPECT_TEXT(said({DType::f32, {5, 4}}, false),
+              "other has shape [5, 4]\n  hint: it is [..., K, N] or [..., N, K], and K of input is 8");
+  EXPECT_TEXT(said({DType::f32, {8}}, false),
+              "other has shape [8]\n  hint: it is [..., K, N] or [..., N, K], and K of input is 8");
+  EXPECT_TEXT(said({DType::f32, {3, 8, 4}}, false),
+              "shapes [2] and [3] cannot be broadcast: a dimension is 2 in one and 3 in the other\n"
+              "  hint: the dimensions must be equal, or one of them 1");
+  EXPECT_TEXT(said({DType::f16, {8, 4}}, false),
+              "input is f32 and other is f16, and no kernel accepts both\n"
+              "  hint: convert one of them");
+  EXPECT_TEXT(said({DType::i8, {8, 4}}, false), "other is i8, and can be f32, f16");
   const auto large =
       matmul_call({.input = TensorDesc{DType::f32, {70'000, 1}}, .other = TensorDesc{DType::f32, {1, 70'000}}}, {});
   ASSERT_FALSE(large);
-  EXPECT_EQ(to_text(large.error()),
-            "output of shape [70000, 70000] takes 4900000000 elements as strided, and kernels count to 4294967295\n"
-            "  hint: split the tensor");
-  EXPECT_EQ(said({DType::f32, {8, 4}}, false, TensorDesc{DType::f32, {5}}),
-            "bias has shape [5]\n  hint: it is [N], and N of other is 4");
+  EXPECT_TEXT(to_text(large.error()),
+              "output of shape [70000, 70000] takes 4900000000 elements as strided, and kernels count at most "
+              "4294967295\n"
+              "  hint: split the tensor");
+  EXPECT_TEXT(said({DType::f32, {8, 4}}, false, TensorDesc{DType::f32, {5}}),
+              "bias has shape [5]\n  hint: it is [N], and N of other is 4");
 }
 
 }  // namespace

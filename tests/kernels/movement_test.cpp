@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// permute, slice, expand and pad on every kernel, to the bit.
+// permute, slice, expand, pad, gather and gather_elements on every kernel, to the bit.
 #include "operators.h"
 #include "strided_copy.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
@@ -121,19 +122,58 @@ TEST(MovementCalls, SayWhatTheyCannotDo) {
   using namespace generated::operators;
   const auto said = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
   const TensorDesc x{DType::f32, {2, 3, 4}};
-  EXPECT_EQ(said(permute_call({.input = x}, {.permutation = List{0, 1}})),
-            "permutation has 2 numbers, and the input of shape [2, 3, 4] has 3 dimensions");
-  EXPECT_EQ(said(permute_call({.input = x}, {.permutation = List{0, 1, 1}})),
-            "permutation is [0, 1, 1], and has each dimension once");
-  EXPECT_EQ(said(slice_call({.input = x}, {.starts = List{0, 0, 0}, .ends = List{1, 1, 1}, .steps = List{1, 0, 1}})),
-            "steps is [1, 0, 1], and a step of 0 leads nowhere");
-  EXPECT_EQ(
-      said(expand_call({.input = x}, {.sizes = List{2, 5, 4}})),
-      "shapes [2, 3, 4] and [2, 5, 4] do not go together: 3 meets 5\n  hint: sides are equal, or one of them is 1");
-  EXPECT_EQ(said(pad_call({.input = x}, {.before = List{0, 0, -3}, .after = List{0, 0, -2}})),
-            "dimension 2 has 4 elements, and padding of -3 and -2 cuts more off");
-  EXPECT_EQ(said(pad_call({.input = x}, {.before = List{0, 3, 0}, .after = List{0, 0, 0}, .mode = PadMode::reflect})),
-            "dimension 1 has 3 elements, padded by 3 and 0, which mode reflect has no elements for");
+  EXPECT_TEXT(said(permute_call({.input = x}, {.permutation = List{0, 1}})),
+              "permutation has 2 numbers, and the input of shape [2, 3, 4] has 3 dimensions");
+  EXPECT_TEXT(said(permute_call({.input = x}, {.permutation = List{0, 1, 1}})),
+              "permutation is [0, 1, 1], and must have each dimension once");
+  EXPECT_TEXT(said(slice_call({.input = x}, {.starts = List{0, 0, 0}, .ends = List{1, 1, 1}, .steps = List{1, 0, 1}})),
+              "steps is [1, 0, 1], and no step can be 0");
+  EXPECT_TEXT(said(expand_call({.input = x}, {.sizes = List{2, 5, 4}})),
+              "shapes [2, 3, 4] and [2, 5, 4] cannot be broadcast: a dimension is 3 in one and 5 in the other\n"
+              "  hint: the dimensions must be equal, or one of them 1");
+  EXPECT_TEXT(said(pad_call({.input = x}, {.before = List{0, 0, -3}, .after = List{0, 0, -2}})),
+              "dimension 2 has 4 elements, and padding of -3 and -2 removes more");
+  EXPECT_TEXT(said(pad_call({.input = x}, {.before = List{0, 3, 0}, .after = List{0, 0, 0}, .mode = PadMode::reflect})),
+              "dimension 1 has 3 elements, too few for padding of 3 and 0 in mode reflect");
+}
+
+HostTensor indices_of(const Shape& shape, int64_t side) {
+  return Random(5).integers(DType::i32, shape, static_cast<int>(-side), static_cast<int>(side) - 1);
+}
+
+TEST_F(MovementTest, Gather) {
+  for (const DType dtype : kDTypes) {
+    for (int64_t axis = -3; axis < 3; ++axis) {
+      const int64_t side = Shape{3, 5, 7}[static_cast<size_t>(axis < 0 ? axis + 3 : axis)];
+      for (const Shape& shape : {Shape{}, {1}, {4}, {2, 3}, {0}}) {
+        expect_reference("gather",
+                         {.inputs = {{"input", numbers_of(dtype, {3, 5, 7})}, {"indices", indices_of(shape, side)}},
+                          .attributes = {{"axis", axis}}});
+      }
+      Shape shape{2, 4, 6};
+      shape[static_cast<size_t>(axis < 0 ? axis + 3 : axis)] = 9;
+      expect_reference("gather_elements",
+                       {.inputs = {{"input", numbers_of(dtype, {3, 5, 7})}, {"indices", indices_of(shape, side)}},
+                        .attributes = {{"axis", axis}}});
+    }
+  }
+}
+
+TEST_F(MovementTest, GatherOutsideOfTheInput) {
+  for (const char* op : {"gather", "gather_elements"})
+    expect_reference(op, {.inputs = {{"input", numbers_of(DType::f32, {5})},
+                                     {"indices", testing::tensor_of(DType::i32, {6}, {0, 4, 5, -5, -6, 2147483647})}}});
+}
+
+TEST(GatherCalls, SayWhatTheyCannotDo) {
+  using namespace generated::operators;
+  const auto said = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
+  const TensorDesc x{DType::f32, {2, 3}}, indices{DType::i32, {3, 3}};
+  EXPECT_TEXT(said(gather_call({.input = x, .indices = indices}, {.axis = 2})),
+              "axis is 2, and input of shape [2, 3] has 2 dimensions");
+  EXPECT_TEXT(said(gather_elements_call({.input = x, .indices = indices}, {.axis = 1})),
+              "indices has shape [3, 3], and input [2, 3]: they must have as many dimensions, and indices no larger "
+              "ones, except along axis 1");
 }
 
 }  // namespace

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What tests of packed tensors compare where padding matters too: the bytes of a whole tensor.
+// Compares all bytes of packed tensors, padding included.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
-#include "runtime/measure/ways.h"
-#include "runtime/tensor/packed_layout.h"
+#include "runtime/engine/tensor/packed_layout.h"
+#include "runtime/workshop/measure/request_formats.h"
 #include "vocabulary/layouts.h"
 
 namespace qgen::testing {

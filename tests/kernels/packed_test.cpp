@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// q8ta_clone, q8ta_quantize and q8ta_dequantize on every kernel: all pairs of layouts, at the shapes where tiles end.
+// q8ta_clone, q8ta_quantize, q8ta_quantize_linear and q8ta_dequantize on every kernel: all pairs of layouts, at the
+// shapes where tiles end.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,6 +13,8 @@
 #include "q8ta_quantize.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/kernels/packed_bytes.h"
+#include "tests/support/expected_text.h"
+#include "tests/support/quotients.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
@@ -49,6 +52,11 @@ Place in(Layout layout) { return {Storage::buffer, layout}; }
 
 class PackedTest : public testing::KernelTest {
  protected:
+  // By the reciprocal of the scale, and by the scale.
+  void expect_quantized(const Request& request) {
+    for (const char* op : {"q8ta_quantize", "q8ta_quantize_linear"}) expect_reference(op, request, kEveryVariant);
+  }
+
   void expect_clone(DType dtype, const Shape& shape, const measure::VerifyOptions& options) {
     SCOPED_TRACE(to_text(shape));
     expect_reference("q8ta_clone", {.inputs = {{"input", bytes_of(dtype, shape, 1)}}}, options);
@@ -108,8 +116,7 @@ Request dequantize_request(HostTensor input, double scale, int64_t zero_point) {
 TEST_F(PackedTest, QuantizeAndDequantizeBetweenAllLayouts) {
   for (const Shape& shape : kFewShapes) {
     SCOPED_TRACE(to_text(shape));
-    expect_reference("q8ta_quantize", quantize_request(Random(3).reals(DType::f32, shape, -9, 9), 0.05, -7),
-                     kEveryVariant);
+    expect_quantized(quantize_request(Random(3).reals(DType::f32, shape, -9, 9), 0.05, -7));
     expect_reference("q8ta_dequantize", dequantize_request(bytes_of(DType::i8, shape, 4), 0.05, -7), kEveryVariant);
   }
 }
@@ -121,8 +128,7 @@ TEST_F(PackedTest, QuantizeAndDequantizeOfEverySmallShape) {
       for (const int64_t w : kSides) {
         const Shape shape = {2, c, h, w};
         SCOPED_TRACE(to_text(shape));
-        expect_reference("q8ta_quantize", quantize_request(Random(3).reals(DType::f32, shape, -9, 9), 0.05, 3),
-                         kEveryVariant);
+        expect_quantized(quantize_request(Random(3).reals(DType::f32, shape, -9, 9), 0.05, 3));
         expect_reference("q8ta_dequantize", dequantize_request(bytes_of(DType::i8, shape, 4), 0.05, 3), kEveryVariant);
       }
     }
@@ -131,7 +137,7 @@ TEST_F(PackedTest, QuantizeAndDequantizeOfEverySmallShape) {
 
 TEST_F(PackedTest, QuantizeOfEmptyTensors) {
   for (const Shape& shape : {Shape{0}, {2, 0, 3, 7}, {2, 5, 3, 0}}) {
-    expect_reference("q8ta_quantize", quantize_request(zeros(DType::f32, shape), 0.05, 3), kEveryVariant);
+    expect_quantized(quantize_request(zeros(DType::f32, shape), 0.05, 3));
     expect_reference("q8ta_dequantize", dequantize_request(zeros(DType::i8, shape), 0.05, 3), kEveryVariant);
   }
 }
@@ -145,8 +151,18 @@ TEST_F(PackedTest, QuantizeOfSpecialValues) {
                               1e-30, 65504, 0x1p-24, 126.49999,    0.49999997, 1e20,   300,      -300,   7});
   for (const double scale : {1.0, 0.5, 1.0 / 3, 0x1p-125, 0x1p119, 1e-30}) {
     for (const int64_t zero_point : {-128, -1, 0, 127}) {
-      expect_reference("q8ta_quantize", quantize_request(input, scale, zero_point), kEveryVariant);
+      expect_quantized(quantize_request(input, scale, zero_point));
     }
+  }
+}
+
+// Four neighbours of which none, one or all are next to a half.
+TEST_F(PackedTest, QuotientsAreNoProducts) {
+  for (const float scale : {5.0f / 255, 0.037f, 1.7f}) {
+    std::vector<double> reals = testing::quotients_apart(scale);
+    ASSERT_FALSE(reals.empty()) << scale;
+    for (size_t i = 0; i < 40; i += 3) reals.insert(reals.begin() + static_cast<std::ptrdiff_t>(i % reals.size()), 1.0);
+    expect_quantized(quantize_request(testing::tensor_of(DType::f32, {std::ssize(reals)}, reals), scale, 5));
   }
 }
 
@@ -253,32 +269,35 @@ TEST(PackedCalls, SayWhatTheyCannotDo) {
   const auto cloned = [&](const TensorDesc& input, const Place& output) {
     return refusal(q8ta_clone_call({.input = input}, {.output = output}));
   };
-  EXPECT_EQ(cloned(reals, in(Layout::packed_4c)), "input is f32, and can be i8, u8");
-  EXPECT_EQ(cloned(bytes, in(Layout::width_packed)),
-            "output is width_packed in a buffer, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, "
-            "packed_4c1w");
-  EXPECT_EQ(cloned(bytes, in(Layout::weight_q8_rows)),
-            "output is weight_q8_rows in a buffer, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, "
-            "packed_4c1w");
-  EXPECT_EQ(cloned({DType::i8, {int64_t{1} << 31}}, in(Layout::packed_4c)),
-            "output of shape [2147483648] takes 8589934592 elements as packed_4c, and kernels count to 4294967295\n"
-            "  hint: split the tensor");
+  EXPECT_TEXT(cloned(reals, in(Layout::packed_4c)), "input is f32, and can be i8, u8");
+  EXPECT_TEXT(cloned(bytes, in(Layout::width_packed)),
+              "output is width_packed in a buffer, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, "
+              "packed_4c1w");
+  EXPECT_TEXT(
+      cloned(bytes, in(Layout::weight_q8_rows)),
+      "output is weight_q8_rows in a buffer, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, "
+      "packed_4c1w");
+  EXPECT_TEXT(cloned({DType::i8, {int64_t{1} << 31}}, in(Layout::packed_4c)),
+              "output of shape [2147483648] takes 8589934592 elements as packed_4c, and kernels count at most "
+              "4294967295\n"
+              "  hint: split the tensor");
   const auto quantized = [&](const ViewedDesc& input, const Q8taQuantizeAttributes& attributes) {
     return refusal(q8ta_quantize_call({.input = input}, attributes, {.output = in(Layout::packed_4c)}));
   };
-  EXPECT_EQ(quantized(bytes, {.output_scale = 1}), "input is i8, and can be f32, f16");
-  EXPECT_EQ(quantized(reals, {.output_scale = 0}), "output_scale is 0, and can be 2^-125 to 2^119");
-  EXPECT_EQ(quantized(reals, {.output_scale = std::nan("")}), "output_scale is nan, and must be a finite number");
-  EXPECT_EQ(quantized(reals, {.output_scale = 1, .output_zero_point = 128}),
-            "output_zero_point is 128, and can be -128 to 127");
-  EXPECT_EQ(quantized({{DType::f32, {2, 3, 1, 1, 8}}, {{2, 3, 1, 1, 4}, {24, 4, 4, 4, 1}, 0}}, {.output_scale = 1}),
-            "the view of input has no one stride for the dimensions before its last three: 24 where 12 would go on\n"
-            "  hint: give it a dense copy");
-  EXPECT_EQ(refusal(q8ta_dequantize_call({.input = bytes}, {.input_scale = 1, .output_dtype = DType::i32})),
-            "output_dtype is 'i32', and must be one of f32, f16");
-  EXPECT_EQ(refusal(q8ta_dequantize_call({.input = TensorDesc{DType::i8, {1, 2, 3, 4, 5}}}, {.input_scale = 1},
-                                         {.output = Place{Storage::texture3d, Layout::channels_packed}})),
-            "output of shape [1, 2, 3, 4, 5] has rank 5, and a texture holds rank 4\n  hint: put it into a buffer");
+  EXPECT_TEXT(quantized(bytes, {.output_scale = 1}), "input is i8, and can be f32, f16");
+  EXPECT_TEXT(quantized(reals, {.output_scale = 0}), "output_scale is 0, and can be 2^-125 to 2^119");
+  EXPECT_TEXT(quantized(reals, {.output_scale = std::nan("")}), "output_scale is nan, and must be a finite number");
+  EXPECT_TEXT(quantized(reals, {.output_scale = 1, .output_zero_point = 128}),
+              "output_zero_point is 128, and can be -128 to 127");
+  EXPECT_TEXT(quantized({{DType::f32, {2, 3, 1, 1, 8}}, {{2, 3, 1, 1, 4}, {24, 4, 4, 4, 1}, 0}}, {.output_scale = 1}),
+              "the view of input needs a common stride for the dimensions before its last three: one is 24, and "
+              "should be 12\n"
+              "  hint: copy the view into a dense tensor");
+  EXPECT_TEXT(refusal(q8ta_dequantize_call({.input = bytes}, {.input_scale = 1, .output_dtype = DType::i32})),
+              "output_dtype is 'i32', and must be one of f32, f16");
+  EXPECT_TEXT(refusal(q8ta_dequantize_call({.input = TensorDesc{DType::i8, {1, 2, 3, 4, 5}}}, {.input_scale = 1},
+                                           {.output = Place{Storage::texture3d, Layout::channels_packed}})),
+              "output of shape [1, 2, 3, 4, 5] has rank 5, and a texture holds rank 4\n  hint: put it into a buffer");
 }
 
 }  // namespace

@@ -10,7 +10,8 @@
 #include "q8ta_pool2d.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/kernels/packed_bytes.h"
-#include "tests/runtime/operators/h200.h"
+#include "tests/runtime/engine/operators/h200.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
@@ -98,12 +99,14 @@ bool has_elements(const Side& side, bool ceil_mode) {
   const int64_t reach = side.dilation * (side.taps - 1) + 1, padded = side.side + side.before + side.after;
   if (reach > padded) return false;
   for (int64_t begin = 0, end = reach;; begin += side.stride, end += side.stride) {
-    const bool is_last = end - side.stride < padded && begin < side.side + side.before;  // with ceil_mode
-    if (begin > 0 && end > padded && !(ceil_mode && is_last)) return true;
+    const bool is_last = end >= padded;
+    const bool begins_behind = begin >= side.side + side.before;
+    if (begin > 0 && (ceil_mode ? is_last && begins_behind : end > padded)) return true;
     bool has_element = false;
     for (int64_t tap = begin; tap < end; tap += side.dilation)
       has_element |= tap >= side.before && tap < side.side + side.before;
     if (!has_element) return false;
+    if (ceil_mode && is_last) return true;
   }
 }
 
@@ -404,40 +407,42 @@ TEST(PoolCalls, SayWhatTheyCannotDo) {
     return refusal(q8ta_max_pool2d_call({.input = TensorDesc{DType::i8, shape, Storage::buffer, layout}}, attributes));
   };
   const Shape image = {1, 2, 4, 5};
-  EXPECT_EQ(greatest({4, 5}, {}), "input has shape [4, 5]\n  hint: it is [N, C, H, W] or [N, C, W]");
-  EXPECT_EQ(greatest(image, {.kernel_size = List{1, 2, 3}}),
-            "kernel_size has 3 numbers, and an image has one or [height, width]");
-  EXPECT_EQ(greatest(image, {.kernel_size = List{5}}),
-            "a window that reaches over 5 elements has no place in the input's height of 4, padded to 4\n"
-            "  hint: pad the input, or take a smaller window");
-  EXPECT_EQ(
+  EXPECT_TEXT(greatest({4, 5}, {}), "input has shape [4, 5]\n  hint: it is [N, C, H, W] or [N, C, W]");
+  EXPECT_TEXT(greatest(image, {.kernel_size = List{1, 2, 3}}),
+              "kernel_size has 3 numbers, and an image has one or [height, width]");
+  EXPECT_TEXT(greatest(image, {.kernel_size = List{5}}),
+              "a window that extends over 5 elements does not fit into the input's height of 4, padded to 4\n"
+              "  hint: pad the input, or use a smaller window");
+  EXPECT_TEXT(
       greatest(image, {.kernel_size = List{2}, .padding = List{2}}),
-      "a place of the window lies over no element of the input's width of 5, padded by 2 and 2: taps are 2, 1 apart, "
-      "and the stride is 2\n  hint: pad less");
-  EXPECT_EQ(
+      "an output position has no tap in the input's width of 5, padded by 2 and 2: the window has 2 taps, 1 apart, "
+      "and the stride is 2\n"
+      "  hint: pad less");
+  EXPECT_TEXT(
       greatest(image, {.kernel_size = List{2}, .padding = List{0, 0, 0, 4}}),
-      "a place of the window lies over no element of the input's width of 5, padded by 0 and 4: taps are 2, 1 apart, "
-      "and the stride is 2\n  hint: pad less");
-  EXPECT_EQ(
+      "an output position has no tap in the input's width of 5, padded by 0 and 4: the window has 2 taps, 1 apart, "
+      "and the stride is 2\n"
+      "  hint: pad less");
+  EXPECT_TEXT(
       greatest({1, 1, 1, 1}, {.kernel_size = List{2}, .padding = List{1}, .dilation = List{2}}),
-      "a place of the window lies over no element of the input's width of 1, padded by 1 and 1: taps are 2, 2 apart, "
-      "and the stride is 2\n  hint: pad less");
+      "an output position has no tap in the input's width of 1, padded by 1 and 1: the window has 2 taps, 2 apart, "
+      "and the stride is 2\n"
+      "  hint: pad less");
 
-  EXPECT_EQ(greatest({1, 2, 0, 5}, {}), "images of shape [1, 2, 0, 5] are empty");
-  EXPECT_EQ(greatest({1, 1, 4096, 4096}, {}), "kernel_size is 4096 x 4096, and its product can be up to 8388608");
-  EXPECT_EQ(greatest({1, 1, 64, 64}, {.kernel_size = List{1}, .stride = List{1}, .padding = List{1 << 29}}),
-            "the input's height is 64, padded to 1073741888, and can be up to 1073741824\n  hint: split the image");
-  EXPECT_EQ(greatest({1, 2, 5}, {}, Layout::packed_4c),
-            "input of shape [1, 2, 5] is packed_4c, and rows [N, C, W] lie in plain buffers\n"
-            "  hint: give it as an image [N, C, 1, W]");
+  EXPECT_TEXT(greatest({1, 2, 0, 5}, {}), "images of shape [1, 2, 0, 5] have no pixels");
+  EXPECT_TEXT(greatest({1, 1, 4096, 4096}, {}), "kernel_size is 4096 x 4096, and its product can be up to 8388608");
+  EXPECT_TEXT(greatest({1, 1, 64, 64}, {.kernel_size = List{1}, .stride = List{1}, .padding = List{1 << 29}}),
+              "the input's height is 64, padded to 1073741888, and can be up to 1073741824\n  hint: split the image");
+  EXPECT_TEXT(greatest({1, 2, 5}, {}, Layout::packed_4c),
+              "input of shape [1, 2, 5] is packed_4c, and rows [N, C, W] must be in plain buffers\n"
+              "  hint: give it as an image [N, C, 1, W]");
   const auto mean = [&](const Q8taAvgPool2dAttributes& attributes) {
     return refusal(q8ta_avg_pool2d_call({.input = TensorDesc{DType::i8, {1, 2, 4, 5}}}, attributes));
   };
-  EXPECT_EQ(mean({.divisor_override = 0, .input_scale = 1, .output_scale = 1}),
-            "divisor_override is 0, and can be 1 to 8388608");
-  EXPECT_EQ(
-      mean({.divisor_override = 1, .input_scale = 0x1p119, .output_scale = 1}),
-      "divisor_override is 1, and with an input_scale of 6.64614e+35 it can leave more of 20 taps than an f32 holds");
+  EXPECT_TEXT(mean({.divisor_override = 0, .input_scale = 1, .output_scale = 1}),
+              "divisor_override is 0, and can be 1 to 8388608");
+  EXPECT_TEXT(mean({.divisor_override = 1, .input_scale = 0x1p119, .output_scale = 1}),
+              "divisor_override is 1: with an input_scale of 6.64614e+35, the mean of 20 taps could exceed f32");
 }
 
 }  // namespace

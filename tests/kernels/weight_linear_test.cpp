@@ -7,8 +7,9 @@
 #include <limits>
 
 #include "operators.h"
-#include "runtime/tensor/quant_params.h"
+#include "runtime/engine/tensor/quant_params.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
@@ -312,18 +313,21 @@ TEST_F(WeightLinearTest, Refusals) {
       {q4({DType::f32, {3, 64}, Storage::texture3d, Layout::width_packed}, weight, scales, {}),
        "input is width_packed in a texture3d, and can be strided"},
       {q4(x, weight, {DType::f32, {8, 3}}, {}),
-       "weight_scales has shape [8, 3], and the weight [8, 64]\n  hint: scales are [8], or [8, G] where G divides 64"},
-      {q8({DType::f32, {8, 2}}), "weight_scales has shape [8, 2], and the weight [8, 64]\n  hint: scales are [8]"},
+       "weight_scales has shape [8, 3], and the weight has [8, 64]\n"
+       "  hint: scales must be [8], or [8, G] with a G that divides 64"},
+      {q8({DType::f32, {8, 2}}),
+       "weight_scales has shape [8, 2], and the weight has [8, 64]\n"
+       "  hint: scales must be [8]"},
       {q4(x, weight, {DType::f16, {8}}, {}), "weight_scales is f16, and can be f32"},
       {q4(x, weight, scales, TensorDesc{DType::f32, {7}}),
        "bias has shape [7]\n  hint: it is [N], and N of weight is 8"},
       {q4(x, eight, scales, {}),
-       "the weight [8, 64] cannot be had as weight_q4_rows\n  hint: its integers must be from -8 to 7, and the form "
-       "fit max_form_bytes"},
+       "the weight [8, 64] cannot be packed as weight_q4_rows\n"
+       "  hint: its integers must be from -8 to 7, and the form fit max_form_bytes"},
       {dq({5, 4}), "quant_min 5 is above quant_max 4"},
       {dq({0, 255}), "quant_max is 255, and can be -128 to 127"},
   };
-  for (const Row& row : kRows) EXPECT_EQ(row.said, row.expected);
+  for (const Row& row : kRows) EXPECT_TEXT(row.said, row.expected);
 
   Context on_device = context();
   Request request = request_of("linear_q4gsw", {{3}, 8, 64, 32}, 15);
@@ -331,10 +335,9 @@ TEST_F(WeightLinearTest, Refusals) {
   const OperatorEntry& entry = *find_operator("linear_q4gsw");
   const auto prepared = prepare(on_device, entry, *complete(entry, request));
   ASSERT_FALSE(prepared);
-  EXPECT_EQ(
-      to_text(prepared.error()),
-      "group_size is 16, and weight_scales [8, 2] cut the weight [8, 64] into 2 groups a row\n  hint: group_size times "
-      "the scales of a row is K");
+  EXPECT_TEXT(to_text(prepared.error()),
+              "group_size is 16, but weight_scales [8, 2] divide each row of the weight [8, 64] into 2 groups\n"
+              "  hint: group_size times the number of scales of a row must be K");
 }
 
 // The typed functions: the same kernels, without a request.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// packed_4h4c is a row of the table that no shipped spec names. Named in a spec, the shipped template moves tensors
-// into it and out of it, from and to every layout, itself included.
+// A new layout needs only a row of the table: packed_4h4c, which no shipped spec names. If a spec names it, the shipped
+// template converts tensors between it and every layout, itself included.
 #include <algorithm>
 
 #include "clone_with_new_layout.h"
-#include "runtime/calls/call.h"
-#include "runtime/operators/packed_walk.h"
+#include "runtime/engine/calls/call.h"
+#include "runtime/engine/operators/packed_walk.h"
 #include "tests/support/device_test.h"
 #include "tests/support/tensors.h"
 

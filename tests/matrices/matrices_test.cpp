@@ -10,10 +10,11 @@
 #include "late_matrix_product.h"
 #include "matrix_product.h"
 #include "registry.h"
-#include "runtime/dispatch/executor.h"
-#include "runtime/selector/fit.h"
-#include "runtime/selector/select.h"
+#include "runtime/engine/dispatch/executor.h"
+#include "runtime/engine/selector/fit.h"
+#include "runtime/engine/selector/select.h"
 #include "tests/support/device_test.h"
+#include "tests/support/expected_text.h"
 
 namespace qgen {
 namespace {
@@ -60,7 +61,7 @@ TEST(Matrices, RecordsAreOneChoiceInIds) {
 TEST(Matrices, ModulesNeedTheShapeOfTheirVariant) {
   for (const KernelInfo& kernel : product::op.kernels) {
     const product::Parameters& parameters = product::parameters(kernel);
-    const auto shapes = product::op.interface_of(kernel).cooperative_matrices[0];
+    const auto shapes = product::op.interface_of(kernel).cooperative_matrices_of(0);
     const auto wanted = shape_of(static_cast<uint16_t>(parameters.shape_m), static_cast<uint16_t>(parameters.shape_n),
                                  static_cast<uint16_t>(parameters.shape_k));
     ASSERT_EQ(shapes.size(), 1U) << kernel.id;
@@ -74,8 +75,8 @@ TEST(Matrices, ShapesFollowTheConstants) {
     const uint32_t* values = late::op.specialization(row);
     const auto wanted =
         shape_of(static_cast<uint16_t>(values[0]), static_cast<uint16_t>(values[1]), static_cast<uint16_t>(values[2]));
-    ASSERT_EQ(interface.cooperative_matrices[row].size(), 1U);
-    EXPECT_EQ(interface.cooperative_matrices[row][0], wanted) << selector::specialization_id(late::op, row);
+    ASSERT_EQ(interface.cooperative_matrices_of(row).size(), 1U);
+    EXPECT_EQ(interface.cooperative_matrices_of(row)[0], wanted) << selector::specialization_id(late::op, row);
   }
 }
 
@@ -84,9 +85,9 @@ TEST(Matrices, SharedMemoryFollowsTheConstants) {
   const auto& interface = product::op.interface_of(kernel);
   for (size_t row = 0; row < product::op.specialization_count(); ++row) {
     const uint32_t* values = product::op.specialization(row);
-    EXPECT_EQ(interface.shared_bytes[row], 16 * 32 * 2 * (values[0] + values[1]))
+    EXPECT_EQ(interface.shared_bytes_of(row), 16 * 32 * 2 * (values[0] + values[1]))
         << selector::specialization_id(product::op, row);
-    EXPECT_EQ(interface.workgroup[row][0], values[2]);
+    EXPECT_EQ(interface.workgroup_of(row)[0], values[2]);
   }
 }
 
@@ -97,7 +98,7 @@ TEST(Matrices, ADeviceWithoutTheShapeIsToldSo) {
   profile.cooperative_matrices = {shape_of(16, 16, 16), shape_of(16, 8, 32)};
   const Selection selection = select(problem({64, 64, 64}), profile, library());
   EXPECT_TRUE(selection.ranked.empty());
-  EXPECT_EQ(
+  EXPECT_TEXT(
       explain(selection),
       "no kernel fits matrix_product of a i8 buffer, b i8 buffer -> c i32 buffer (m = 64, n = 64, k = 64) on "
       "\"Example GPU 1\"\n"
@@ -118,8 +119,8 @@ TEST(Matrices, ADeviceWithOneOfTheShapesTakesThatRow) {
                                           "late_matrix_product.unroll2/m8n8k8.rows1columns2.workgroup32"));
   ASSERT_EQ(selection.rejected.size(), 6U);
   EXPECT_EQ(selection.rejected[0].id, "late_matrix_product.unroll1/m16n16k32.rows1columns2.workgroup8");
-  EXPECT_EQ(selection.rejected[0].reason,
-            "needs cooperative matrices 16 x 16 x 32 of i8 and i8 to i32 per subgroup, which the device lacks");
+  EXPECT_TEXT(selection.rejected[0].reason,
+              "needs cooperative matrices 16 x 16 x 32 of i8 and i8 to i32 per subgroup, which the device lacks");
 }
 
 TEST(Matrices, ADeviceWithTheShapeRunsIt) {
@@ -162,8 +163,8 @@ class MatricesOnDevice : public DeviceTest, public ::testing::WithParamInterface
   // A device may also take multiples of a shape that it lists; llvmpipe compiles those for a minute.
   static bool is_listed(const Choice& choice) {
     const Launch& launch = choice.launches.front();
-    const auto& rows = launch.op->interface_of(*launch.kernel).cooperative_matrices;
-    return std::ranges::count(device().profile().cooperative_matrices, rows[launch.specialization].front()) != 0;
+    const auto shapes = launch.op->interface_of(*launch.kernel).cooperative_matrices_of(launch.specialization);
+    return std::ranges::count(device().profile().cooperative_matrices, shapes.front()) != 0;
   }
 };
 

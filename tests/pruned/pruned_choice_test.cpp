@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What --prune leaves of the shipped kernels runs whatever all of them ran: of problems that were measured and of
-// made-up ones of every operator, on every device of devices/, there is a choice where there was one.
+// The kernels that --prune keeps can run every problem that all shipped kernels can. Measured and random problems of
+// every operator are tried, on every device of devices/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 #include <set>
 
-#include "common/files.h"
 #include "registry.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/profiles/device_file.h"
-#include "runtime/selector/select.h"
-#include "runtime/tuning/tuning_file.h"
+#include "runtime/engine/library/signature_info.h"
+#include "runtime/engine/selector/select.h"
+#include "runtime/engine/tuning/tuning_file.h"
+#include "tests/support/shipped_devices.h"
 #include "tests/support/source_folder.h"
 #include "tests/support/tensors.h"
 #include "vocabulary/layouts.h"
@@ -28,12 +27,7 @@ namespace qgen {
 namespace {
 
 std::vector<DeviceProfile> devices() {
-  std::vector<DeviceProfile> devices;
-  const std::string folder = tests::source_folder() + "/devices/";
-  const std::vector<std::string> files = *list_files(folder);
-  for (const std::string& file : files) {
-    if (file.ends_with(".yaml")) devices.push_back(*profiles::load_device(folder + file));
-  }
+  std::vector<DeviceProfile> devices = tests::shipped_devices();
   // One that has what Vulkan asks for, and int8 in memory.
   DeviceProfile least;
   least.name = "least";

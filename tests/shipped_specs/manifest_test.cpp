@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The manifest that the build made and the library that it linked speak of the same modules.
+// The manifest of the build and the linked library have the same modules.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "common/files.h"
 #include "registry.h"
-#include "runtime/library/kernel_library.h"
+#include "runtime/engine/library/kernel_library.h"
 
 namespace qgen {
 namespace {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the shipped specs say under `verify` is how their kernels are judged: by a reference that there is, to the bit
-// or within a tolerance, which stands in the tables. Without this nobody would hold the one to the other.
+// The `verify` section of each shipped spec is used: its reference exists, and its tolerance is in the tables. Nothing
+// else compares the two.
 #include <gmock/gmock.h>
 
 #include <filesystem>
 
 #include "codegen/spec/parse_spec.h"
-#include "runtime/operators/shipped.h"
-#include "runtime/reference/references.h"
+#include "runtime/engine/operators/shipped.h"
+#include "runtime/workshop/reference/references.h"
 #include "tests/support/document.h"
 
 namespace qgen {

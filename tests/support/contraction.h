@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Where a definition rounds a product and then its sum with something, a compiler that contracts rounds once, as fma
-// does. The last bit of a real shows that with any data; an integer that is rounded from it hardly ever does: one of 25
-// million on the GPU where it was seen. So the data here are searched for: those whose integers differ.
+// Finds data for which fusing a product and a sum changes the rounded integer. Without fusing, both are rounded; a
+// compiler that fuses them (fma) rounds once. With any data the last bit of a float differs, but an integer rounded
+// from it hardly ever does: one of 25 million on the GPU where it was seen. So these data are searched for.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/tensor/tensor.h"
+#include "runtime/engine/tensor/tensor.h"
 
 namespace qgen::testing {
 

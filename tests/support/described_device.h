@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A device of devices/, for tests of what is chosen on devices that nobody here has.
+// A device of devices/, for tests of choices on devices that are not here.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include "runtime/profiles/device_file.h"
+#include "runtime/engine/profiles/device_file.h"
 #include "tests/support/source_folder.h"
 
 namespace qgen::tests {

@@ -8,7 +8,7 @@
 //   TEST_F(ExecutorTest, CopiesBack) { auto executor = Executor::create(device(), library, {}); ... }
 //
 // cmake/QgenTests.cmake chooses the driver by the loader's environment variables. With QGEN_VALIDATION=1 the device is
-// opened under VK_LAYER_KHRONOS_validation.
+// opened under VK_LAYER_KHRONOS_validation; QGEN_DEVICE_MASK takes features and limits from it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@
 #include <cstdlib>
 #include <optional>
 
-#include "runtime/device/device.h"
+#include "runtime/engine/device/device.h"
+#include "runtime/engine/profiles/mask_text.h"
 
 namespace qgen::testing {
 
@@ -29,13 +30,19 @@ inline bool validation_is_wanted() {
 class SharedDevice : public ::testing::Environment {
  public:
   const Expected<Device>& get() {
-    if (!device_)
-      device_.emplace(Device::open({}, {.validation = validation_is_wanted(), .robust_buffer_access = true}));
+    if (!device_) device_.emplace(open());
     return *device_;
   }
   void TearDown() override { device_.reset(); }
 
  private:
+  static Expected<Device> open() {
+    auto mask = profiles::read_mask({});
+    if (!mask) return mask.error();
+    return Device::open({},
+                        {.validation = validation_is_wanted(), .robust_buffer_access = true, .mask = *std::move(mask)});
+  }
+
   std::optional<Expected<Device>> device_;
 };
 // GoogleTest owns it.

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "runtime/graph/graph.h"
+#include "runtime/models/graph/graph.h"
 #include "tests/support/tensors.h"
 
 namespace qgen::testing {

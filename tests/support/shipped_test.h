@@ -6,7 +6,7 @@
 
 #include "operators.h"
 #include "registry.h"
-#include "runtime/graph/model.h"
+#include "runtime/models/graph/model.h"
 #include "tests/support/device_test.h"
 
 namespace qgen::testing {

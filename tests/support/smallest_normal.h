@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Factors whose products lie next to 2^-126, where devices differ: those that keep subnormals, those that flush before
-// they round and those that flush after.
+// Factors whose products are next to 2^-126, where devices differ: those that keep subnormals, those that flush before
+// rounding, and those that flush after it.
 #pragma once
 
 #include <cmath>

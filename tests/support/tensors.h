@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <random>
 
-#include "runtime/tensor/tensor.h"
+#include "runtime/engine/tensor/tensor.h"
 
 namespace qgen::testing {
 

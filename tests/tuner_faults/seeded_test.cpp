@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The tuner among kernels that are wrong, crash and hang. It runs workers, which open the device: this process must
+// The tuner with kernels that are wrong, crash and hang. It runs workers, which open the device: this process must
 // not.
 #include "seeded.h"
 
@@ -19,9 +19,13 @@
 #include "judged.h"
 #include "operators.h"
 #include "registry.h"
-#include "runtime/device/vulkan_api.h"
-#include "runtime/tuner/tuner.h"
-#include "runtime/tuner/worker.h"
+#include "runtime/engine/device/vulkan_api.h"
+#include "runtime/engine/profiles/device_file.h"
+#include "runtime/engine/selector/select.h"
+#include "runtime/engine/tuning/known_times.h"
+#include "runtime/workshop/tuner/tuner.h"
+#include "runtime/workshop/tuner/worker.h"
+#include "tests/support/expected_text.h"
 #include "widened.h"
 
 qgen::Expected<qgen::Call> seeded_tests::operators::infer(const SeededInputs<qgen::Described>& inputs) {
@@ -63,11 +67,15 @@ using ::testing::UnorderedElementsAreArray;
 
 constexpr int64_t kDeadly = 4097;  // elements whose reference ends the process
 
+// In a worker: what references add to the right values.
+int32_t reference_error = 0;
+
 std::optional<reference::Answer> widened(const HostTensor& input) {
   const auto bytes = input.as<int8_t>();
-  const std::vector<int32_t> wide(bytes.begin(), bytes.end());
+  std::vector<int32_t> wide(bytes.begin(), bytes.end());
+  for (int32_t& x : wide) x += reference_error;
   reference::Answer made;
-  made.outputs.emplace("output", make_tensor(DType::i32, input.shape, std::span(wide)));
+  made.outputs.emplace("output", make_tensor(DType::i32, input.shape, std::span<const int32_t>(wide)));
   return made;
 }
 
@@ -76,7 +84,7 @@ std::optional<reference::Answer> answer(std::string_view name, const Request& re
   if (name != "seeded" && name != "judged") return std::nullopt;
   if (element_count(request.inputs.at("input").shape) == kDeadly) ::_exit(9);
   HostTensor output = request.inputs.at("input");
-  for (int32_t& x : output.as<int32_t>()) x = static_cast<int32_t>(3 * static_cast<uint32_t>(x) + 1);
+  for (int32_t& x : output.as<int32_t>()) x = static_cast<int32_t>(3 * static_cast<uint32_t>(x) + 1) + reference_error;
   reference::Answer made;
   made.outputs.emplace("output", std::move(output));
   return made;
@@ -118,7 +126,7 @@ PFN_vkVoidFunction watched_instance_function(VkInstance instance, const char* na
 // Of devices that this process opens.
 void watch_submissions() {
   if (!vulkan::load_loader()) return;  // opening a device says why
-  instance_function = std::exchange(vkGetInstanceProcAddr, watched_instance_function);
+  instance_function = std::exchange(vulkan::loader().vkGetInstanceProcAddr, watched_instance_function);
 }
 
 class FaultsTest : public ::testing::Test {
@@ -154,7 +162,9 @@ class FaultsTest : public ::testing::Test {
   }
   std::vector<std::string> quarantined() {
     std::vector<std::string> kernels;
-    const auto bad = store_->quarantined(store_->devices()->front().key);
+    const auto devices = store_->devices();
+    if (devices->empty()) return kernels;  // nothing was measured, so nothing is known of any device
+    const auto bad = store_->quarantined(devices->front().key);
     for (const tuning::Quarantined& one : *bad) kernels.push_back(one.kernel);
     return kernels;
   }
@@ -211,14 +221,69 @@ TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
   for (const Dropped& one : report->dropped) dropped[one.kernel] = one.reason;
   EXPECT_THAT(dropped["seeded.none/workgroup32"], HasSubstr("compiling it: it died of signal 11"));
   EXPECT_THAT(dropped["seeded.none/workgroup64"], HasSubstr("VK_ERROR_DEVICE_LOST"));
-  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup32"], HasSubstr("running it: it was silent for 2 s"));
-  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup64"], HasSubstr("timing it: it was silent for 2 s"));
+  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup32"], HasSubstr("running it: it did not answer for 2 s"));
+  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup64"], HasSubstr("timing it: it did not answer for 2 s"));
   EXPECT_THAT(dropped["seeded.none_in_steps/workgroup128"],
               AllOf(HasSubstr("timing it: "), HasSubstr("VK_ERROR_DEVICE_LOST")));
   EXPECT_EQ(dropped.size(), 20u * 3u + 5u);
   std::vector<std::string> ids;
   for (const auto& [id, reason] : dropped) ids.push_back(id);
   EXPECT_THAT(quarantined(), UnorderedElementsAreArray(ids));
+}
+
+// The judge may be wrong: kernels of two templates that agree are believed then, and those of one are left aside. It is
+// told, and nobody is quarantined for it.
+TEST_F(FaultsTest, SuspectsTheReferenceThatNoKernelAgreesWith) {
+  const auto tuned_by_a_wrong_one = [&](const runner::Task& task) {
+    Tuner tuner(*store_, {.worker = {.work =
+                                         [] {
+                                           reference_error = 1;
+                                           return run_worker(kLibrary, {});
+                                         }},
+                          .search = {.strategy = Strategy::exhaustive}});
+    return tuner.tune(task, {.budget_s = 600});
+  };
+  const auto of_two = tuned_by_a_wrong_one({"judged", {.shapes = {"input=512:i32"}}});
+  ASSERT_TRUE(of_two) << to_text(of_two.error());
+  ASSERT_FALSE(of_two->suspicions.empty());
+  EXPECT_THAT(of_two->suspicions.front(), HasSubstr("output: element [0] is "));
+  EXPECT_THAT(of_two->suspicions.front(), HasSubstr("and all give the same results as"));
+  EXPECT_FALSE(of_two->found.ranked.empty());
+  EXPECT_THAT(of_two->dropped, IsEmpty());
+  EXPECT_THAT(quarantined(), IsEmpty());
+
+  const auto of_one = tuned_by_a_wrong_one({"widened", {.shapes = {"input=512:i8"}}});
+  ASSERT_TRUE(of_one) << to_text(of_one.error());
+  EXPECT_FALSE(of_one->suspicions.empty());
+  EXPECT_THAT(of_one->found.ranked, IsEmpty());
+  EXPECT_EQ(of_one->dropped.size(), 2u);
+  EXPECT_THAT(quarantined(), IsEmpty());
+}
+
+// What is announced is what programs choose from then on, whatever a round before the final measured.
+TEST_F(FaultsTest, ProgramsChooseWhatWasAnnounced) {
+  const auto library = KernelLibrary::open(kLibrary.kernels);
+  ASSERT_TRUE(library);
+  for (const int run : {0, 1, 2}) {
+    Tuner tuner(*store_, {.worker = {.work = [] { return run_worker(kLibrary, {}); }}, .is_anew = run == 2});
+    const auto report = tuner.tune({"judged", {.shapes = {"input=4096:i32"}}}, {.budget_s = 600});
+    ASSERT_TRUE(report) << to_text(report.error());
+    ASSERT_FALSE(report->found.ranked.empty());
+    EXPECT_TRUE(report->found.ranked.front().is_final);
+    ASSERT_TRUE(report->untuned);
+    EXPECT_EQ(report->untuned->round, report->found.ranked.front().round);
+    const auto stored = store_->devices();
+    const auto device = profiles::read_device(stored->front().profile, "the store");
+    const auto book = tuning::known_times(*library, store_->path());
+    ASSERT_TRUE(book) << to_text(book.error());
+    const auto problem = problem_of(report->problem, *library);
+    ASSERT_TRUE(problem);
+    const auto times = book->of(*problem, *device);
+    EXPECT_EQ(times->size(), report->found.ranked.size());
+    const Selection selection = select(*problem, *device, *library, {.times = times.get()});
+    EXPECT_EQ(selection.ranked.front().id, report->found.ranked.front().id) << run;
+    EXPECT_EQ(selection.ranked.front().time_us, report->found.ranked.front().us.median) << run;
+  }
 }
 
 // Each batch of a stage begins anew and comes to its end.
@@ -330,10 +395,8 @@ TEST_F(FaultsTest, AsksTheReferenceWhereTwoDoNotAgree) {
 // What a device cannot hold of one problem is no fault of kernels, which other problems need.
 TEST_F(FaultsTest, QuarantinesNothingForATooLargeOutput) {
   const auto large = tuned_without_reference({"widened", {.shapes = {"input=33562624:i8"}}}, 0);
-  ASSERT_TRUE(large) << to_text(large.error());
-  if (!large->found.ranked.empty()) GTEST_SKIP() << "this device binds 128 MiB and more at once";
-  EXPECT_EQ(large->dropped.size(), 2u);
-  EXPECT_THAT(large->dropped, Each(Field(&Dropped::reason, HasSubstr("at once"))));
+  if (large) GTEST_SKIP() << "this device binds more than 128 MiB at once";
+  EXPECT_THAT(to_text(large.error()), HasSubstr("at once"));
   EXPECT_THAT(quarantined(), IsEmpty());
   const auto small = tuned_without_reference({"widened", {.shapes = {"input=1000:i8"}}}, 0);
   ASSERT_TRUE(small) << to_text(small.error());
@@ -349,8 +412,8 @@ TEST_F(FaultsTest, SaysWhatOnlyRelativesWereAsked) {
 
   const auto unlike = tuned_without_reference({"seeded", {.shapes = {"input=8192:i32"}}}, 0);
   ASSERT_TRUE(unlike) << to_text(unlike.error());
-  EXPECT_EQ(why_nothing(*unlike), "no kernel is left");
-  EXPECT_THAT(unlike->dropped, Contains(Field(&Dropped::reason, HasSubstr("of which none is proven right"))));
+  EXPECT_TEXT(why_nothing(*unlike), "no kernel is left");
+  EXPECT_THAT(unlike->dropped, Contains(Field(&Dropped::reason, HasSubstr("none of which is verified"))));
   EXPECT_THAT(quarantined(), Not(Contains(AnyOf(HasSubstr(".none"), HasSubstr("wrong_past_4096"))))) << "either";
 }
 
@@ -358,18 +421,17 @@ TEST_F(FaultsTest, SaysWhatOnlyRelativesWereAsked) {
 TEST_F(FaultsTest, SaysWhyNothingWasMeasured) {
   const auto hurried = tuned({}, Strategy::automatic, {.budget_s = 1e-6});
   ASSERT_TRUE(hurried) << to_text(hurried.error());
-  EXPECT_THAT(why_nothing(*hurried),
-              HasSubstr("nothing was measured: of the 0.0 s that this problem may take, opening"));
+  EXPECT_THAT(why_nothing(*hurried), HasSubstr("nothing was measured: this problem may take 0.0 s, and making"));
   EXPECT_TRUE(hurried->dropped.empty());
 
   const auto dead = tuned([](std::string_view stage, std::string_view id) {
     if (stage == "verify" && is_right(id)) ::_exit(0);
   });
   ASSERT_TRUE(dead) << to_text(dead.error());
-  EXPECT_EQ(why_nothing(*dead), "no kernel is left");
+  EXPECT_TEXT(why_nothing(*dead), "no kernel is left");
   const auto again = tuned();
   ASSERT_TRUE(again) << to_text(again.error());
-  EXPECT_EQ(why_nothing(*again), "no kernel is left");
+  EXPECT_TEXT(why_nothing(*again), "no kernel is left");
   ASSERT_EQ(again->dropped.size(), 22u * 3u);
   EXPECT_THAT(again->dropped.front().reason, HasSubstr("(quarantined "));
 }
@@ -385,7 +447,7 @@ TEST_F(FaultsTest, SaysWhatCannotBeTuned) {
   EXPECT_TRUE(tuner.tune(kTask, {.budget_s = 1e-6})) << "one bad problem is no end of the others";
   Tuner dead(*store_, {.worker = {.work = [] { return 7; }}});
   EXPECT_THAT(to_text(dead.tune(kTask, {.budget_s = 10}).error()),
-              HasSubstr("the worker could not begin: it ended with code 7"));
+              HasSubstr("the worker could not start: it ended with code 7"));
 }
 
 }  // namespace

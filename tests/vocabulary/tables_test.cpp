@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the tables say of each row, and of a value that no row has.
+// The entries of each row of the tables, and of a value without a row.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Whether what scripts/setup made works on this machine.
+// Checks that the installation of scripts/setup works on this machine.
 //
 //   check                      compiles, optimises, validates and reflects one shader per feature that qgen relies on
 //   check --device             finds a Vulkan device

@@ -214,5 +214,27 @@ TEST(Compile, versions_name_both_libraries) {
   EXPECT_THAT(versions(), testing::HasSubstr(", SPIRV-Tools v20"));
 }
 
+// SPIR-V's version is its second word.
+TEST(Compile, MakesModulesForTheVersionOfVulkan) {
+  for (const auto optimization : {Optimization::none, Optimization::size, Optimization::performance}) {
+    const auto version = [&](Target target) { return (*compile(tests::kReduce, {optimization, target}))[1]; };
+    EXPECT_EQ(version(Target::vulkan1_1), 0x00010300u);
+    EXPECT_EQ(version(Target::vulkan1_2), 0x00010500u);
+    EXPECT_EQ(version(Target::vulkan1_3), 0x00010600u);
+  }
+  const auto module = compile(tests::kReduce, {Optimization::performance, Target::vulkan1_1});
+  EXPECT_EQ(strip(*module)[1], 0x00010300u);
+}
+
+TEST(Compile, RefusesWhatTheVersionOfVulkanLacks) {
+  constexpr std::string_view kSharedBlock =
+      "#version 450\n#extension GL_EXT_shared_memory_block : require\n"
+      "shared Block { uint words[64]; };\nvoid main() { words[0] = 1u; }\n";
+  EXPECT_TRUE(compile(kSharedBlock, {Optimization::none, Target::vulkan1_2}));
+  const auto refused = compile(kSharedBlock, {Optimization::none, Target::vulkan1_1});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(to_text(refused.error()), testing::HasSubstr("requires at least SPIR-V 1.4"));
+}
+
 }  // namespace
 }  // namespace qgen::compile

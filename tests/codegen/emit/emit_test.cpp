@@ -19,15 +19,16 @@
 #include "codegen/emit/tuning.h"
 #include "codegen/spec/parse_spec.h"
 #include "common/files.h"
-#include "runtime/library/blob_format.h"
-#include "runtime/library/kernel_library.h"
-#include "runtime/library/signature_info.h"
-#include "runtime/library/tuning_info.h"
+#include "runtime/engine/library/blob_format.h"
+#include "runtime/engine/library/kernel_library.h"
+#include "runtime/engine/library/signature_info.h"
+#include "runtime/engine/library/tuning_info.h"
 #include "tests/codegen/emit/golden/cpp/operators.h"
 #include "tests/codegen/emit/golden/cpp/registry.h"
 #include "tests/codegen/emit/golden/cpp/row_sum.h"
 #include "tests/codegen/emit/golden/cpp/row_sum_partial.h"
 #include "tests/codegen/emit/golden/cpp/scale.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/source_folder.h"
 #include "vocabulary/features.h"
 
@@ -74,6 +75,9 @@ applies_when:
   - is_exact or device.is_cpu
   - rounding == nearest or not fused
 require_device: [workgroup <= device.max_workgroup_invocations]
+rarely_best:
+  - {when: workgroup == 64 and unroll == 2, on: [hopper, ada], because: "never the \"best\" in 100 problems"}
+  - {when: vec == 1 and device.is_integrated, on: [storage_buffer_8bit], because: slow}
 grid: [groups, 1, 1]
 cost: device.launch_us + move * moved / device.bytes_per_us + wait_us + choose(is_exact and bytes(kept) == 2, groups * 0.0, 0)
 verify: {tolerance: {abs: 0.25, rel: 1e-6, f16: {rel: 2^-11}, computed: numel * 2^-23, why: it rounds}}
@@ -110,11 +114,10 @@ attributes:
   scale:   {type: real, range: [2^-125, 2], default: 0.5, unit: volts}
   mode:    {words: [exact, fast], default: "(exact, if there is time)"}
 operators:
-  row_sum:  {}
+  row_sum:  {with: [mode]}
   half_sum:
     summary: the sum of each row of halves
     operands: {input: {dtype: [f16]}}
-    without: [mode]
     aliases: {sum_half: without a scale}
 parameters:
   dtype: [f32, f16]
@@ -245,13 +248,13 @@ TEST_F(Emit, EveryFileIsAsExpected) {
 
 TEST_F(Emit, TimesOfOtherKernelsAreLeftOut) {
   const CheckedTuning tuning = checked().front();
-  EXPECT_EQ(to_text(tuning),
-            "tuning of Example \"GPU\" 1: 4 times, 0.6 kB of tables; 1 time left out, of kernels that have changed "
-            "since; 4 times left out, of kernels that there are not");
-  std::vector<std::vector<KernelPlace>> kernels;
+  EXPECT_TEXT(to_text(tuning),
+              "tuning of Example \"GPU\" 1: 4 times, 0.6 kB of tables; 1 time left out, of kernels that have changed "
+              "since; 4 times left out, of kernels that do not exist");
+  std::vector<std::vector<KernelIndex>> kernels;
   for (const CheckedRow& row : tuning.rows) kernels.push_back(row.kernels);
-  EXPECT_THAT(kernels, ElementsAre(ElementsAre(KernelPlace{1, 0}, KernelPlace{1, 1}), ElementsAre(KernelPlace{2, 1}),
-                                   ElementsAre(KernelPlace{2, 2}), ElementsAre(KernelPlace{2, 1})));
+  EXPECT_THAT(kernels, ElementsAre(ElementsAre(KernelIndex{1, 0}, KernelIndex{1, 1}), ElementsAre(KernelIndex{2, 1}),
+                                   ElementsAre(KernelIndex{2, 2}), ElementsAre(KernelIndex{2, 1})));
 }
 
 TEST(EmittedTables, HoldTimesByProblem) {
@@ -361,13 +364,12 @@ const BadKernel kBadKernels[] = {
      "  hint: use declare()\n"
      "  in variant scale.f16.buffer.fast.vec4.fused\n"},
     {"bytes that are said to be no other's", [](Kernel& k) { k.interface.bindings[0].is_aliased = false; },
-     "specs/scale.yaml: error: operand 'input' is declared as if its bytes were no other's, and the spec has something "
-     "in place\n"
+     "specs/scale.yaml: error: operand 'input' is declared 'restrict', and the spec has an 'in_place'\n"
      "  hint: use declare()\n"
      "  in variant scale.f16.buffer.fast.vec4.fused\n"},
     {"a workgroup that is not the axis of that name", [](Kernel& k) { k.resources[2].workgroup = {64, 1, 1}; },
-     "specs/scale.yaml:21:3: error: 'workgroup' is 128, and the module has workgroups of 64x1x1\n"
-     "  expected: that many invocations in a workgroup, or on one of its sides\n"
+     "specs/scale.yaml:21:3: error: 'workgroup' is 128, but the module has workgroups of 64x1x1\n"
+     "  expected: that many invocations in a workgroup, or in one of its dimensions\n"
      "  hint: declare it in the template: ${local_size(workgroup)}\n"
      "  in variant scale.f16.buffer.fast.vec4.fused\n"},
     {"an unknown constant", [](Kernel& k) { k.interface.specialization[1] = {"tiles", 5, 1}; },
@@ -384,7 +386,7 @@ TEST_F(Emit, ModulesThatDoNotFitAreRefused) {
     for (Kernel& kernel : families[2].kernels) bad.spoil(kernel);  // one report, although all share the fault
     const auto files = emit(families, {}, {});
     ASSERT_FALSE(files) << bad.name;
-    EXPECT_EQ(to_text(files.error(), {}), bad.expected) << bad.name;
+    EXPECT_TEXT(to_text(files.error(), {}), bad.expected) << bad.name;
   }
 }
 
@@ -463,6 +465,22 @@ TEST(GeneratedCode, EvaluatesTheSpecsExpressions) {
   EXPECT_EQ(op.first_failing_device(s.scope()), 0);
 }
 
+TEST(GeneratedCode, TellsWhatIsRarelyTheBest) {
+  const OperatorInfo& op = generated::scale::op;
+  ASSERT_EQ(op.rarely_best.size(), 2u);
+  EXPECT_EQ(op.rarely_best[0].when, "workgroup == 64 and unroll == 2");
+  EXPECT_THAT(op.rarely_best[0].on, ElementsAre("hopper", "ada"));
+  EXPECT_EQ(op.rarely_best[0].because, "never the \"best\" in 100 problems");
+  EXPECT_THAT(op.rarely_best[1].on, ElementsAre("storage_buffer_8bit"));
+  ScaleScope s;
+  EXPECT_EQ(op.rarely_best_when(s.scope()), 0u);
+  s.specialization[0] = 64;
+  EXPECT_EQ(op.rarely_best_when(s.scope()), 1u);
+  s.parameters.vec = 1;
+  s.device.is_integrated = true;
+  EXPECT_EQ(op.rarely_best_when(s.scope()), 3u);
+}
+
 TEST(GeneratedCode, ProblemsDecideConstants) {
   const OperatorInfo& op = generated::scale::op;
   ScaleScope s;
@@ -473,162 +491,18 @@ TEST(GeneratedCode, ProblemsDecideConstants) {
   EXPECT_THAT(specialization_values(generated::row_sum_partial::op, 0, nullptr), IsEmpty());
 }
 
-// In one loop, and each by itself, to the bit; kernels of equal terms are known as such.
-TEST(GeneratedCode, CostsManyKernelsAtATime) {
+TEST(GeneratedCode, CostsEachKernel) {
   const OperatorInfo& op = generated::scale::op;
-  ASSERT_NE(op.staged_cost, nullptr);
   ScaleScope s;
   s.device.bytes_per_us = 7e3;
-  std::set<std::string> classes;
-  std::vector<std::byte> all;
-  std::vector<double> expected;
-  for (const KernelInfo& kernel : op.kernels) {
-    for (size_t row = 0; row < op.specialization_count(); ++row) {
-      const SelectionScope of_kernel{nullptr, kernel.parameters, op.specialization(row), &s.device};
-      const size_t begin = all.size();
-      all.resize(begin + op.staged_cost->terms_bytes);
-      op.staged_cost->terms(of_kernel, all.data() + begin);
-      classes.insert(std::string(reinterpret_cast<const char*>(all.data() + begin), op.staged_cost->terms_bytes));
-      const double moved = 1021.0 * 2 * (generated::scale::parameters(kernel).dtype == DType::f16 ? 2 : 4);
-      expected.push_back(s.device.launch_us + 1.5 * moved / s.device.bytes_per_us + 0.25);
-    }
-  }
   s.problem.numel = 1021;
-  std::vector<Real> costs(expected.size());
-  EXPECT_TRUE(op.staged_cost->shared.empty()) << "its kernels are few";
-  op.staged_cost->costs({&s.problem, nullptr, nullptr, &s.device}, {all.data(), costs.size(), nullptr, nullptr},
-                        costs.data());
-  size_t i = 0;
   for (const KernelInfo& kernel : op.kernels) {
-    for (size_t row = 0; row < op.specialization_count(); ++row, ++i) {
+    const double moved = 1021.0 * 2 * (generated::scale::parameters(kernel).dtype == DType::f16 ? 2 : 4);
+    for (size_t row = 0; row < op.specialization_count(); ++row) {
       const SelectionScope scope{&s.problem, kernel.parameters, op.specialization(row), &s.device};
-      EXPECT_EQ(costs[i].value, expected[i]) << kernel.id;
-      EXPECT_EQ(op.cost(scope).value, expected[i]) << kernel.id;
+      EXPECT_EQ(op.cost(scope).value, s.device.launch_us + 1.5 * moved / s.device.bytes_per_us + 0.25) << kernel.id;
     }
   }
-  EXPECT_LT(classes.size(), expected.size());
-  EXPECT_EQ(generated::row_sum_partial::op.staged_cost, nullptr) << "its cost reads no specialization constant";
-}
-
-// What divides, and reads few sizes of a kernel, is computed once for those that have them alike, where there are many
-// kernels. Times of kernels are left in the loop.
-TEST(GeneratedCode, CostsOfManyKernelsShareDivisions) {
-  const auto emitted = [](std::string_view workgroups) {
-    const spec::Spec spec = parsed(fmt::format(R"yaml(
-operator: tiled
-summary: tiles
-template: tiled.comp
-operands:
-  output: {{access: write, dtype: f32}}
-problem: {{m: u32, n: u32, k: u32}}
-specialization: {{rows: [8, 16, 32, 64], columns: [8, 16, 32, 64], workgroup: {}}}
-define:
-  row_tiles: ceil_div(m, rows)
-  tiles:     row_tiles * ceil_div(n, columns)
-  tile_us:   k * (rows * columns / device.f32_ops_per_us)
-grid: [tiles, 1, 1]
-cost: device.launch_us + tiles * tile_us + ceil_div(tiles, device.compute_units) * k / (workgroup + 0.5)
-)yaml",
-                                               workgroups),
-                                   "specs/tiled.yaml");
-    Kernel kernel;
-    kernel.variant = {"tiled", {}};
-    kernel.interface.bindings = {buffer(0, "OutputBuffer", Access::write)};
-    for (const auto& row : specialization_rows(spec)) kernel.resources.push_back({{row[2], 1, 1}, 0, {}});
-    const Family family{&spec, "specs/tiled.yaml", {kernel}};
-    const auto files = emit(std::span(&family, 1), {}, {});
-    if (!files) return to_text(files.error(), {});
-    const auto table = std::ranges::find(*files, "cpp/tiled.cpp", &File::path);
-    const std::string& text = table->text;
-    return text.substr(text.find("// The cost in"), text.find("// What modules bind") - text.find("// The cost in"));
-  };
-  EXPECT_THAT(emitted("[64]"), testing::Not(HasSubstr("Shared")));
-  EXPECT_EQ("\n" + emitted("[64, 128]"),
-            R"text(
-// The cost in three steps: what it reads of a kernel, whatever the problem; what kernels share; and of many by both.
-struct CostTerms {
-  Real term1;
-  Real term2;
-  Integer rows;
-  Integer columns;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
-  const auto specialization = specialization_of(scope);
-  const auto& device = *scope.device;
-  return {.term1 = Integer(specialization.rows) * Integer(specialization.columns) / Real(device.f32_ops_per_us),
-      .term2 = Integer(specialization.workgroup) + Real(0.5), .rows = specialization.rows,
-      .columns = specialization.columns};
-}
-
-struct Shared1 {
-  // Of kernels that are alike in these.
-  static constexpr uint16_t kTerms[] = {offsetof(CostTerms, rows), offsetof(CostTerms, columns)};
-  Integer tiles;
-  Integer shared_term1;
-};
-void find_shared1(const SelectionScope& scope, std::span<const CostTerms> kernels, Shared1* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  for (const CostTerms& kernel : kernels) {
-    const Integer row_tiles = ceil_div(Integer(problem.m), Integer(kernel.rows));
-    const Integer tiles = row_tiles * ceil_div(Integer(problem.n), Integer(kernel.columns));
-    *to++ = {.tiles = tiles, .shared_term1 = ceil_div(tiles, Integer(device.compute_units)) * Integer(problem.k)};
-  }
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, const uint32_t* places,
-    const Shared1* shared1, Real* to) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  for (const CostTerms& kernel : kernels) {
-    const Shared1& alike1 = shared1[*places++];
-    const Real tile_us = Integer(problem.k) * kernel.term1;
-    *to++ = Real(device.launch_us) + alike1.tiles * tile_us + alike1.shared_term1 / kernel.term2;
-  }
-}
-
-)text");
-}
-
-// Words are no numbers to keep of a kernel: where a cost compares them with those of problems, it is computed kernel by
-// kernel. With words that stand there it is not.
-TEST(GeneratedCode, CostsThatCompareWordsOfKernelsAndProblemsHaveOneStep) {
-  const auto emitted = [](std::string_view compared) {
-    const spec::Spec spec = parsed(fmt::format(R"yaml(
-operator: pick
-summary: as wanted or as it comes
-template: pick.comp
-operands:
-  input:  {{access: read,  dtype: f32}}
-  output: {{access: write, dtype: f32}}
-problem:
-  numel:  u32
-  wanted: {{words: [exact, fast]}}
-parameters:     {{mode: [exact, fast]}}
-specialization: {{workgroup: [64, 128]}}
-grid: ["ceil_div(numel, workgroup)", 1, 1]
-cost: "choose({}, 1.0, 2.0) * workgroup"
-)yaml",
-                                               compared),
-                                   "specs/pick.yaml");
-    Kernel kernel;
-    kernel.variant = {"pick.exact", {Word{"exact"}}};
-    kernel.interface.bindings = {buffer(0, "InputBuffer", Access::read), buffer(1, "OutputBuffer", Access::write)};
-    kernel.interface.specialization = {{"workgroup", 0, 64}};
-    kernel.resources = {{{64, 1, 1}, 0, {}}, {{128, 1, 1}, 0, {}}};
-    const Family family{&spec, "specs/pick.yaml", {kernel}};
-    const auto files = emit(std::span(&family, 1), {}, {});
-    if (!files) return to_text(files.error(), {});
-    const auto table = std::ranges::find(*files, "cpp/pick.cpp", &File::path);
-    return table != files->end() ? table->text : "no table";
-  };
-  const auto one_step = HasSubstr(
-      "choose(((problem.wanted == words::Wanted::exact && parameters.mode == Mode::exact)\n"
-      "      || (problem.wanted == words::Wanted::fast && parameters.mode == Mode::fast)), Real(1.0), Real(2.0))\n"
-      "      * Integer(specialization.workgroup);");
-  EXPECT_THAT(emitted("wanted == mode"), testing::AllOf(one_step, testing::Not(HasSubstr("cost_terms"))));
-  EXPECT_THAT(emitted("wanted == exact"), HasSubstr("table::cost<cost_terms, costs>"));
-  EXPECT_THAT(emitted("mode == exact"), HasSubstr("table::cost<cost_terms, costs>"));
 }
 
 TEST(GeneratedCode, NamesHaveValues) {
@@ -646,12 +520,12 @@ TEST(GeneratedCode, NamesHaveValues) {
                                  "unroll=2", "numel=1024", "alpha=2", "rounding=nearest", "device.subgroup_size=32",
                                  "device.max_workgroup_invocations=128", "device.max_workgroup_size_x=128",
                                  "device.shared_memory_bytes=16384", "device.max_storage_buffer_bytes=134217728",
-                                 "device.max_image_extent=256", "device.compute_units=1", "device.is_cpu=0",
-                                 "device.is_integrated=0", "device.bytes_per_us=10000", "device.f32_ops_per_us=100000",
-                                 "device.int8_ops_per_us=100000", "device.launch_us=7", "device.barrier_us=1",
-                                 "device.f16_ops_per_us=100000", "device.int8_matrix_ops_per_us=100000",
-                                 "device.f16_matrix_ops_per_us=100000", "device.cache_bytes=1048576",
-                                 "device.cache_bytes_per_us=20000"));
+                                 "device.max_image_extent=256", "device.is_cpu=0", "device.is_integrated=0",
+                                 "device.compute_units=1", "device.bytes_per_us=10000", "device.cache_bytes=1048576",
+                                 "device.cache_bytes_per_us=20000", "device.f32_ops_per_us=100000",
+                                 "device.f16_ops_per_us=100000", "device.int8_ops_per_us=100000",
+                                 "device.int8_matrix_ops_per_us=100000", "device.f16_matrix_ops_per_us=100000",
+                                 "device.launch_us=7", "device.barrier_us=1"));
   EXPECT_THAT(op.conditions[0].names, ElementsAre(3, 7));
   EXPECT_THAT(op.device_conditions[0].names, ElementsAre(5, 11));
 }
@@ -667,7 +541,7 @@ TEST(GeneratedCode, TablesDescribeTheKernels) {
   EXPECT_EQ(op.interface_of(kernel).needs, 0u);
   EXPECT_EQ(op.specialization_count(), 4u);
   EXPECT_EQ(op.specialization(1)[1], 2u);
-  EXPECT_EQ(op.interface_of(kernel).workgroup[2][0], 128u);
+  EXPECT_EQ(op.interface_of(kernel).workgroup_of(2)[0], 128u);
   const OperandForm output = op.form(kernel.parameters, 2);
   EXPECT_EQ(output.dtype, DType::f32);
   EXPECT_EQ(output.layouts, 1u);
@@ -721,8 +595,8 @@ TEST(GeneratedCode, TypedFunctionsCheckAndInfer) {
   EXPECT_EQ(call->operands[1]->shape, (Shape{3, 2}));  // the scale, which infer() below writes there
   const auto refused = half_sum_call({.input = rows});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(to_text(refused.error()), "input is f32, and can be f16");
-  EXPECT_EQ(to_text(row_sum_call({.input = rows}, {.scale = 3}).error()), "scale is 3, and can be 2^-125 to 2");
+  EXPECT_TEXT(to_text(refused.error()), "input is f32, and can be f16");
+  EXPECT_TEXT(to_text(row_sum_call({.input = rows}, {.scale = 3}).error()), "scale is 3, and can be 2^-125 to 2");
   EXPECT_EQ(entries().size(), 2u);
   EXPECT_EQ(entries()[1].name, "row_sum");
 }

@@ -190,7 +190,7 @@ op.yaml:1:26: error: unknown name 'numle'
   hint: did you mean 'numel'?
 )"},
     {R"(f32 == f16)", std::nullopt, R"(
-op.yaml:1:5: error: the word 'f32' stands where there is nothing to compare it with
+op.yaml:1:5: error: the word 'f32' is not compared with anything
     1 |   - f32 == f16
       |     ^~~
 )"},
@@ -262,7 +262,7 @@ op.yaml:1:5: error: '<' takes numbers, and this is a word
       |     ^~~~~~~
 )"},
     {R"(f32)", std::nullopt, R"(
-op.yaml:1:5: error: the word 'f32' stands where there is nothing to compare it with
+op.yaml:1:5: error: the word 'f32' is not compared with anything
     1 |   - f32
       |     ^~~
 )"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Files that are no plain files, and names that nobody expects: each is used as it is meant, or refused in a sentence
-// with exit code 2, and what stood there before still stands.
+// Special files and unusual names: each is used as intended, or refused in a sentence with exit code 2. Existing files
+// stay unchanged.
 #include "tests/codegen/program/run_qgen.h"
 #include "tests/support/source_folder.h"
 
@@ -42,7 +42,7 @@ TEST_F(HostileFiles, ALinkThatLeadsNowhereRemovesNoOutputs) {
 
 TEST_F(HostileFiles, ALinkToAFolderIsToldAndNotLeftOut) {
   fs::create_symlink("..", here() / "specs/more");
-  expect_refused("specs/more is a symbolic link to a folder, which is not followed");
+  expect_refused("specs/more is a symbolic link to a folder, and qgen does not follow it");
 }
 
 // Editors mark a file that is being edited by a link to nowhere beside it.
@@ -74,9 +74,9 @@ TEST_F(HostileFiles, APipeIsNotWaitedFor) {
 
 TEST_F(HostileFiles, NamesWithControlCharactersAreToldEscaped) {
   write_text(here() / "specs/a\x1b[2J\nb/copy2.yaml", kCopySpec);
-  expect_refused("the name of specs/a\\x1b[2J\\nb/copy2.yaml holds the control character \\x1b");
+  expect_refused("the name of specs/a\\x1b[2J\\nb/copy2.yaml contains the control character \\x1b");
   const Answer answer = qgen({"no\x1b[2Jsuch.yaml", "-o", "out"});
-  EXPECT_THAT(answer.err, HasSubstr("the name of no\\x1b[2Jsuch.yaml holds the control character \\x1b"));
+  EXPECT_THAT(answer.err, HasSubstr("the name of no\\x1b[2Jsuch.yaml contains the control character \\x1b"));
 }
 
 TEST_F(HostileFiles, ErrorsStayReadable) {
@@ -179,7 +179,8 @@ TEST_F(HostileFiles, MacrosAreNamesToo) {
   replace_in(here() / "templates/copy.comp", "// y = x", "// y = x ${e_o_f} ${major.I}");
   made({"specs", "-o", "out", "--namespace", "mine"});
   const std::string compile = std::string(QGEN_CXX_COMPILER) + " -std=gnu++20 -fsyntax-only -Wall -Werror -I" +
-                              source_folder() + " -include cstdio -include climits -include cerrno -include cassert ";
+                              source_folder() + "/include -I" + source_folder() +
+                              " -include cstdio -include climits -include cerrno -include cassert ";
   for (const char* file : {"copy.cpp", "total.cpp", "registry.cpp"}) {
     EXPECT_EQ(std::system((compile + (here() / "out/cpp" / file).string()).c_str()), 0) << file;
   }

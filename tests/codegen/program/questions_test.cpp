@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What qgen answers without writing anything, and what it refuses with which exit code.
+// The options of qgen that only print, and the exit codes of refusals.
 #include "tests/codegen/program/run_qgen.h"
+#include "tests/support/expected_text.h"
 
 namespace qgen::tests {
 namespace {
@@ -12,16 +13,18 @@ using testing::StartsWith;
 
 TEST_F(Program, HelpNamesEveryFlagAndTheExitCodes) {
   const std::string help = made({"--help"}).out;
-  for (const char* flag : {"--help",     "--version",   "-o,--output",       "--templates",       "-j,--jobs",
-                           "--opt",      "--filter",    "--max-variants",    "--namespace",       "--cache",
-                           "--no-cache", "--depfile",   "--compile-seconds", "--compile-memory",  "--stats-json",
-                           "--check",    "--list",      "--explain",         "--why-not",         "--stop-after",
-                           "--emit",     "--tuning",    "--prune",           "--keep-unmeasured", "--schema",
-                           "-q,--quiet", "-v,--verbose"}) {
+  for (const char* flag : {"--help",     "--version",  "-o,--output",       "--templates",       "-j,--jobs",
+                           "--opt",      "--filter",   "--max-variants",    "--namespace",       "--cache",
+                           "--no-cache", "--depfile",  "--compile-seconds", "--compile-memory",  "--stats-json",
+                           "--check",    "--list",     "--explain",         "--why-not",         "--stop-after",
+                           "--emit",     "--tuning",   "--prune",           "--keep-unmeasured", "--schema",
+                           "--target",   "-q,--quiet", "-v,--verbose"}) {
     EXPECT_THAT(help, HasSubstr(std::string(flag) + " ")) << flag;
   }
   EXPECT_THAT(help,
               HasSubstr("Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine is"));
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
   EXPECT_THAT(made({"--version"}).out, StartsWith("qgen "));
 }
 
@@ -54,11 +57,11 @@ TEST_F(Program, ExplainsAVariant) {
 }
 
 TEST_F(Program, SaysWhyThereIsNoVariant) {
-  EXPECT_EQ(made({"specs", "--why-not", "copy(dtype=i32, vec=2)"}).out,
-            "dtype=i32 vec=2\n  removed by specs/copy.yaml:14:16: require dtype == f32 or vec == 1\n");
-  EXPECT_EQ(made({"specs", "--why-not", "copy(vec=2)"}).out,
-            "dtype=f32 vec=2\n  exists as copy.f32.vec2\n"
-            "dtype=i32 vec=2\n  removed by specs/copy.yaml:14:16: require dtype == f32 or vec == 1\n");
+  EXPECT_TEXT(made({"specs", "--why-not", "copy(dtype=i32, vec=2)"}).out,
+              "dtype=i32 vec=2\n  removed by specs/copy.yaml:14:16: require dtype == f32 or vec == 1\n");
+  EXPECT_TEXT(made({"specs", "--why-not", "copy(vec=2)"}).out,
+              "dtype=f32 vec=2\n  exists as copy.f32.vec2\n"
+              "dtype=i32 vec=2\n  removed by specs/copy.yaml:14:16: require dtype == f32 or vec == 1\n");
   EXPECT_EQ(made({"specs", "--why-not", "total(method=serial)"}).out, "method=serial\n  exists as total.serial\n");
 }
 
@@ -118,8 +121,9 @@ const Refusal kRefusals[] = {
     {"unknown_room", {"specs", "--stop-after", "link"}, 2, "link not in {"},
     {"unknown_language", {"specs", "-o", "out", "--emit", "cuda"}, 2, "cuda not in {"},
     {"unknown_optimisation", {"specs", "-o", "out", "--opt", "fast"}, 2, "fast not in {"},
+    {"unknown_target", {"specs", "-o", "out", "--target", "vulkan1.0"}, 2, "vulkan1.0 not in {"},
     {"threads_are_no_number", {"specs", "-o", "out", "-j", "many"}, 2, "many"},
-    {"negative_threads", {"specs", "-o", "out", "-j", "-1"}, 2, "-1 not in range"},
+    {"negative_threads", {"specs", "-o", "out", "-j", "-1"}, 2, "--jobs: '-1' is not a whole number from 0 to 1024"},
     {"missing_spec", {"nowhere.yaml", "-o", "out"}, 2, "cannot read nowhere.yaml: No such file or directory"},
     {"missing_templates", {"specs", "-o", "out", "--templates", "none"}, 2, "cannot read none: No such file"},
     {"folder_without_specs", {"templates", "-o", "out"}, 2, "no *.yaml file in the folder 'templates'"},
@@ -167,9 +171,9 @@ TEST_F(Program, FaultsOfSpecsAndTemplatesAreLocated) {
 
 TEST_F(Program, ATemplateThatNoSpecNamesIsAnErrorOfAWholeTree) {
   write_text(here() / "templates/forgotten.comp", kCopyTemplate);
-  EXPECT_EQ(qgen({"specs", "-o", "out", "-q"}).err,
-            "templates/forgotten.comp: error: no spec names this template\n"
-            "  hint: name it as `template: forgotten.comp`, move it below lib/, or delete it\n1 error\n");
+  EXPECT_TEXT(qgen({"specs", "-o", "out", "-q"}).err,
+              "templates/forgotten.comp: error: no spec names this template\n"
+              "  hint: name it as `template: forgotten.comp`, move it below lib/, or delete it\n1 error\n");
   made({"specs/copy.yaml", "specs/reduce/total.yaml", "-o", "out"});
 }
 
@@ -191,7 +195,17 @@ TEST_F(Program, TheFirstTemplateFolderThatHasAFileWins) {
 TEST_F(Program, AFullStandardOutputIsTheMachinesFault) {
   const Answer answer = qgen({"specs", "--list"}, {.out = "/dev/full"});
   EXPECT_EQ(answer.code, 3);
-  EXPECT_EQ(answer.err, "qgen: error: cannot write to standard output: No space left on device\n");
+  EXPECT_TEXT(answer.err, "qgen: error: cannot write to standard output: No space left on device\n");
+}
+
+TEST_F(Program, ALostLogChangesNothing) {
+  for (const char* streams : {"2>&-", "2>/dev/full"}) {
+    const fs::path out = here() / "listed";
+    const std::string command = "cd " + here().string() + " && exec " + program() + " specs -o out --list >listed ";
+    ASSERT_EQ(std::system((command + streams).c_str()), 0);
+    EXPECT_EQ(read_text(out), kIds);
+    EXPECT_EQ(WEXITSTATUS(std::system((command + "--why " + streams).c_str())), 2);
+  }
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What no run may do: leave a folder or a cache from which the next run makes other bytes.
+// Killed, parallel and interrupted runs never leave a folder or cache from which the next run makes other bytes.
 #include <unistd.h>
 
 #include <random>

@@ -167,7 +167,7 @@ const Misfit kMisfits[] = {
     {"  numel: u32", "  - sizes\n  - 4sizes", "/problem/1: has another pattern"},
     {"operator: copy", "fragment: copy", "/summary: is no property"},
     {"template:", "use: copied\ntemplate:", "/use: is of another type"},
-    {"[f32, i32]", "f32", "/parameters/dtype: is of another type"},
+    {"[f32, i32]", "f32", "/parameters/dtype: has another pattern"},
     {"[64, 128]", "[]", "/specialization/workgroup: has too few items"},
     {"[numel % vec == 0]", "{numel: 0}", "/applies_when: is of another type"},
     {"operator: copy", "operator: [copy]", "/operator: is of another type"},

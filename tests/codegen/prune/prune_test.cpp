@@ -10,10 +10,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/prune/ways.h"
+#include "codegen/prune/alternatives.h"
 #include "codegen/spec/parse_spec.h"
-#include "runtime/library/blob_format.h"
-#include "runtime/selector/force.h"
+#include "runtime/engine/library/blob_format.h"
+#include "runtime/engine/selector/force.h"
+#include "tests/support/expected_text.h"
 #include "vocabulary/features.h"
 
 namespace qgen::prune {
@@ -179,8 +180,9 @@ class Prune : public testing::Test {
   std::vector<emit::CheckedTuning> tunings_;
 };
 
-constexpr const char* kFew = "scale numel=8 width=8";
-constexpr const char* kMany = "scale numel=4096 width=4096";
+constexpr const char* kFew = "scale numel=8 width=8 input=f32:strided output=f32:strided";
+constexpr const char* kMany = "scale numel=4096 width=4096 input=f32:strided output=f32:strided";
+constexpr const char* kTotalProblem = "total numel=1024 input=f32:strided output=f32:strided";
 
 // Each of the two forms of operands has one variant that takes all problems; it need not be the fast one.
 TEST_F(Prune, KeepsWhatServesEveryProblemAndNoMore) {
@@ -206,15 +208,15 @@ TEST_F(Prune, SharesVariantsAmongProblemsAndDevices) {
 }
 
 TEST_F(Prune, CountsTheStepsOfARecipe) {
-  measure("total numel=1024", "total.two_pass(part.first.vec4, part.last.vec1)", 5);
-  measure("total numel=1024", "total.two_pass(part.first.vec1, part.last.vec1)", 9);
+  measure(kTotalProblem, "total.two_pass(part.first.vec4, part.last.vec1)", 5);
+  measure(kTotalProblem, "total.two_pass(part.first.vec1, part.last.vec1)", 9);
   EXPECT_THAT(kept(0.03, "part"), ElementsAre("first.vec1", "first.vec4", "last.vec1"));
   EXPECT_THAT(kept(1.00, "part"), ElementsAre("first.vec1", "last.vec1"));
 }
 
 // The other operators are cut to what they run with, or left whole.
 TEST_F(Prune, KnowsOperatorsOfWhichNothingWasMeasured) {
-  measure("total numel=1024", "total.two_pass(part.first.vec1, part.last.vec1)", 5);
+  measure(kTotalProblem, "total.two_pass(part.first.vec1, part.last.vec1)", 5);
   const Pruned some = pruned(0.03);
   EXPECT_THAT(kept(some, "scale"), ElementsAre("f16.vec1.not_fast", "f32.vec1.not_fast"));
   EXPECT_THAT(some.unmeasured, ElementsAre("layer", "scale"));
@@ -227,10 +229,11 @@ TEST_F(Prune, KnowsOperatorsOfWhichNothingWasMeasured) {
 
 // One recipe takes what another did, where the weight can lie in its form; its family keeps a variant all the same.
 TEST_F(Prune, LetsAnotherRecipeServe) {
-  measure("total numel=1024", "total.two_pass(part.first.vec1, part.last.vec1)", 5);
+  measure(kTotalProblem, "total.two_pass(part.first.vec1, part.last.vec1)", 5);
   const Pruned some = pruned(0.03);
   EXPECT_THAT(kept(some, "fast"), ElementsAre("step16"));
-  measure("layer n=64 k=64", "layer.fast(fast.step64)", 5);
+  measure("layer n=64 k=64 input=i8:strided weight=i8:weight_q8_4k4n|weight_q8_rows output=i32:strided",
+          "layer.fast(fast.step64)", 5);
   EXPECT_THAT(kept(0.03, "fast"), ElementsAre("step64"));
 }
 
@@ -251,17 +254,19 @@ TEST_F(Prune, TellsWhatGoesAndWhatIsLost) {
   measure(kFew, "scale.f32.vec4.not_fast/workgroup64", 10);
   measure(kFew, "scale.f32.vec1.not_fast/workgroup64", 10.2);
   measure(kMany, "scale.f32.vec1.not_fast/workgroup64", 10);
-  EXPECT_EQ(to_text(pruned(0.03), families_, {.loss = 0.03}, false),
-            "pruned at 3 %: 6 of 19 variants stay, 6 of 19 modules, SPIR-V 0.01 MB of 0.03 MB\n"
-            "  fast: 1 of 2 variants stay, 1 of 2 modules, SPIR-V 0.00 MB of 0.00 MB\n"
-            "  part: 2 of 4 variants stay, 2 of 4 modules, SPIR-V 0.00 MB of 0.01 MB\n"
-            "  scale: 2 of 12 variants stay, 2 of 12 modules, SPIR-V 0.00 MB of 0.03 MB\n"
-            "  predicted loss on gpu0: 1.00 % on average of 2 problems, 2.00 % at most\n"
-            "  only what they run with, since no problem of theirs was measured: layer, total\n");
+  EXPECT_TEXT(to_text(pruned(0.03), families_, {.loss = 0.03}, false),
+              "pruned at 3 %: 6 of 19 variants stay, 6 of 19 modules, SPIR-V 0.01 MB of 0.03 MB\n"
+              "  fast: 1 of 2 variants stay, 1 of 2 modules, SPIR-V 0.00 MB of 0.00 MB\n"
+              "  part: 2 of 4 variants stay, 2 of 4 modules, SPIR-V 0.00 MB of 0.01 MB\n"
+              "  scale: 2 of 12 variants stay, 2 of 12 modules, SPIR-V 0.00 MB of 0.03 MB\n"
+              "  predicted loss on gpu0: 1.00 % on average of 2 problems, 2.00 % at most\n"
+              "  operators without a measured problem keep only variants without which they could not run: layer, "
+              "total\n");
   const Options options{.loss = 0.03, .keeps_unmeasured = true};
-  EXPECT_THAT(to_text(pruned(0.03, true), families_, options, true),
-              testing::AllOf(testing::HasSubstr("MB; without\n    scale.f16.vec1.fast\n"),
-                             testing::HasSubstr("  whole, since no problem of theirs was measured: layer, total\n")));
+  EXPECT_THAT(
+      to_text(pruned(0.03, true), families_, options, true),
+      testing::AllOf(testing::HasSubstr("MB; without\n    scale.f16.vec1.fast\n"),
+                     testing::HasSubstr("  operators without a measured problem keep all variants: layer, total\n")));
 }
 
 // ---- what stands in for what ----------------------------------------------------------------------------------------
@@ -322,13 +327,13 @@ TEST_F(Prune, ProvesWhatStandsIn) {
       });
     }
     std::vector<Demand> demands;
-    for (const WaysOfOperator& ways : ways_of_operators(families_)) {
-      demands.insert(demands.end(), ways.demands.begin(), ways.demands.end());
+    for (const OperatorDemands& of_operator : demands_of_operators(families_)) {
+      demands.insert(demands.end(), of_operator.demands.begin(), of_operator.demands.end());
     }
     const auto needs = [&](std::string_view id) {
       return std::ranges::any_of(demands, [&](const Demand& demand) {
         return std::ranges::all_of(demand, [&](const KernelSet& set) {
-          return std::ranges::any_of(set, [&](const emit::KernelPlace& place) {
+          return std::ranges::any_of(set, [&](const emit::KernelIndex& place) {
             return families_[place.family].kernels[place.kernel].variant.id == id;
           });
         });
@@ -339,13 +344,14 @@ TEST_F(Prune, ProvesWhatStandsIn) {
 }
 
 TEST_F(Prune, StepsTakeWhatTheySay) {
-  const auto operators = ways_of_operators(families_);
-  const auto total = std::ranges::find_if(
-      operators, [&](const WaysOfOperator& ways) { return families_[ways.family].spec->name.value == "total"; });
+  const auto operators = demands_of_operators(families_);
+  const auto total = std::ranges::find_if(operators, [&](const OperatorDemands& of_operator) {
+    return families_[of_operator.family].spec->name.value == "total";
+  });
   ASSERT_NE(total, operators.end());
   ASSERT_EQ(total->demands.size(), 1U);
   std::vector<std::string> ids;
-  for (const emit::KernelPlace& place : total->demands[0].at(0)) {
+  for (const emit::KernelIndex& place : total->demands[0].at(0)) {
     ids.push_back(families_[place.family].kernels[place.kernel].variant.id);
   }
   EXPECT_THAT(ids, ElementsAre("part.first.vec1", "part.last.vec1"));

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// tests/bad_templates/<name>: a spec, a template with one fault, everything that the author is told of it, and the same
-// template mended, which must compile in every variant.
+// Each folder of tests/bad_templates has a spec, a template with one fault, the expected messages, and the corrected
+// template, which must compile in every variant. With QGEN_UPDATE_EXPECTED set in the environment, expected.txt is
+// written instead; read the diff before committing it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
 
 #include "tests/codegen/render/run_template.h"
 #include "tests/support/source_folder.h"
@@ -43,7 +47,10 @@ tests::Run run_pair(const Pair& pair, const std::string& template_name) {
 class BadTemplates : public testing::TestWithParam<Pair> {};
 
 TEST_P(BadTemplates, say_exactly_this) {
-  EXPECT_EQ(run_pair(GetParam(), "bad.comp").errors, tests::read_file(GetParam().folder / "expected.txt"));
+  const std::filesystem::path expected = GetParam().folder / "expected.txt";
+  const std::string reported = run_pair(GetParam(), "bad.comp").errors;
+  if (std::getenv("QGEN_UPDATE_EXPECTED")) std::ofstream(expected, std::ios::binary) << reported;
+  EXPECT_EQ(reported, tests::read_file(expected));
 }
 
 TEST_P(BadTemplates, pass_when_mended) {

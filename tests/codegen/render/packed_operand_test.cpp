@@ -179,7 +179,7 @@ struct RefusalCase {
 
 const RefusalCase kRefusals[] = {
     {"${declare_packed(inptu)}", R"(
-templates/copy.comp:2:18: error: 'inptu' is no operand of 'copy'
+templates/copy.comp:2:18: error: 'inptu' is not an operand of 'copy'
     2 | ${declare_packed(inptu)}
       |                  ^~~~~
   expected: one of input, output, real
@@ -192,13 +192,13 @@ templates/copy.comp:2:18: error: 'declare_packed' reads problem field 'output_st
   expected: output_strides: u32[4]
 )"},
     {"${declare_packed(real)}", R"(
-templates/copy.comp:2:3: error: operand 'real' is no buffer of i8 or u8 in a layout of buffers
+templates/copy.comp:2:3: error: operand 'real' is not a buffer of i8 or u8 in a layout of buffers
     2 | ${declare_packed(real)}
       |   ^~~~~~~~~~~~~~~~~~~~
   in variant copy
 )"},
     {"${declare_packed(input, 2)}", R"(
-templates/copy.comp:2:3: error: rows of 'input' lie along width 0, height 1 or channels 2, not along what a word packs, and 2 is given
+templates/copy.comp:2:3: error: rows of 'input' are along width 0, height 1 or channels 2, but not along the packed dimension, and 2 is given
     2 | ${declare_packed(input, 2)}
       |   ^~~~~~~~~~~~~~~~~~~~~~~~
   in variant copy

@@ -19,7 +19,7 @@ const std::string kPath = "specs/README.md";
 std::vector<std::string> example_specs() {
   std::vector<std::string> specs;
   for (const tests::Example& example : tests::examples_of(tests::read_document(kPath))) {
-    for (const char* head : {"operator:", "kernel:", "fragment:"}) {
+    for (const char* head : {"operator:", "kernel:", "fragment:", "cost_of:"}) {
       if (example.text.starts_with(head)) specs.push_back(example.text);
     }
   }
@@ -33,7 +33,7 @@ std::string name_in(const std::string& yaml) {
 
 TEST(Readme, ItsExamplesAreSpecs) {
   const auto examples = example_specs();
-  ASSERT_EQ(examples.size(), 13U);
+  ASSERT_EQ(examples.size(), 17U);
   std::vector<SpecText> files = {{"rounding.yaml", "fragment: rounding\nproblem: {rounding: u32}\n"}};
   for (const std::string& yaml : examples) files.push_back({name_in(yaml) + ".yaml", yaml});
   const auto specs = parse_specs(files, UnusedFragments::are_errors);

@@ -7,7 +7,7 @@
 namespace qgen {
 namespace {
 
-std::string code(std::string_view line) {
+std::string code(const std::string& line) {
   TextWriter out;
   const auto indented = out.indent();
   out.code(line);
@@ -28,12 +28,17 @@ TEST(TextWriter, BreaksCodeOutsideOfBrackets) {
   EXPECT_EQ(code("g(c * d, t<u, v>) * " + kLong), "  g(c * d, t<u, v>)\n      * " + kLong + "\n");
 }
 
-// Neither inside a text nor behind `=` or `return`, where a line would say nothing.
-TEST(TextWriter, BreaksNoTextAndNoAssignment) {
+// Not behind `=` or `return`, where a line would say nothing.
+TEST(TextWriter, BreaksNoAssignment) {
   EXPECT_EQ(code("const Integer b = " + kLong + ";"), "  const Integer b = " + kLong + ";\n");
   EXPECT_EQ(code("return -" + kLong + kLong + ";"), "  return -" + kLong + kLong + ";\n");
   EXPECT_EQ(code("{\"a \\\" + b, c\", " + kLong + ", d}"), "  {\"a \\\" + b, c\", " + kLong + ",\n      d}\n");
-  EXPECT_EQ(code("{\"" + kLong + " + " + kLong + "\", d}"), "  {\"" + kLong + " + " + kLong + "\",\n      d}\n");
+}
+
+// C++ joins strings that stand one behind the other.
+TEST(TextWriter, MakesTwoStringsOfOneThatIsTooLong) {
+  EXPECT_EQ(code("{\"" + kLong + " + " + kLong + "\", d}"), "  {\"" + kLong + " + \"\n      \"" + kLong + "\", d}\n");
+  EXPECT_EQ(code("{\"" + kLong + kLong + "\", d}"), "  {\"" + kLong + kLong + "\",\n      d}\n") << "no blank in it";
 }
 
 }  // namespace

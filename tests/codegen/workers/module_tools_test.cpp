@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A tool says the same in a worker as here.
+// Each tool gives the same result in a worker as in the calling process.
 #include "codegen/workers/module_tools.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the reader does whoever uses it; device_file_test.cpp has the words of its faults.
+// The YAML reader, for all its users; device_file_test.cpp has the messages for faults in device files.
 #include "common/yaml/reader.h"
 
 #include <gtest/gtest.h>
@@ -21,8 +21,27 @@ TEST(YamlReader, AliasesCannotMakeASmallTextLarge) {
                  [&](const YAML::Node& list) { reader.items(list, "a list", [](const YAML::Node&) {}); });
   });
   ASSERT_FALSE(done);
-  EXPECT_NE(done.error().message.find("the text stands for more than 4000000 values"), std::string::npos)
+  EXPECT_NE(done.error().message.find("the text expands to more than 4000000 values"), std::string::npos)
       << done.error().message.substr(0, 300);
+}
+
+// YAML has words for them, and C++ reads some more; no range holds any.
+TEST(YamlReader, NumbersAreFinite) {
+  for (const std::string text : {"nan", ".nan", "NaN", "-nan", "inf", ".inf", "-inf", "1e999", "5 s", "0x5"}) {
+    Reader reader("text");
+    double number = 7;
+    int64_t integer = 7;
+    const Done done = reader.run("{a: " + text + ", b: " + text + "}", [&](const YAML::Node& root) {
+      reader.fields(root, "a map",
+                    {{"a", true, [&](const YAML::Node& node) { reader.number(node, "a", 0, 1e30, number); }},
+                     {"b", true, [&](const YAML::Node& node) { reader.integer(node, "b", 0, 10, integer); }}});
+    });
+    ASSERT_FALSE(done) << text;
+    EXPECT_NE(done.error().message.find("a number from 0 to 1e+30"), std::string::npos) << done.error().message;
+    EXPECT_NE(done.error().message.find("a whole number from 0 to 10"), std::string::npos) << done.error().message;
+    EXPECT_EQ(number, 7);
+    EXPECT_EQ(integer, 7);
+  }
 }
 
 TEST(YamlReader, ScalarTextReadsBackTheSame) {

@@ -6,8 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "examples/picture/answers.h"
-#include "runtime/model/judge.h"
-#include "runtime/onnx/import.h"
+#include "runtime/models/onnx/import.h"
+#include "runtime/models/onnx/reader.h"
+#include "runtime/workshop/model/judge.h"
 #include "tests/support/shipped_test.h"
 #include "tests/support/source_folder.h"
 

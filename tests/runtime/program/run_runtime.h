@@ -9,9 +9,9 @@
 
 #include <string>
 
-#include "runtime/tensor/npy.h"
+#include "runtime/engine/tensor/npy.h"
 #include "tests/codegen/program/run_qgen.h"
-#include "tests/runtime/dispatch/temporary_folder.h"
+#include "tests/runtime/engine/dispatch/temporary_folder.h"
 #include "tests/support/tensors.h"
 
 namespace qgen::tests {
@@ -19,11 +19,15 @@ namespace qgen::tests {
 class RuntimeProgram : public ::testing::Test {
  protected:
   // Of the same build as this test.
-  Answer run(const std::string& program, const Arguments& arguments, const Environment& environment = {}) {
-    const fs::path path = fs::read_symlink("/proc/self/exe").parent_path() / "../runtime" / program;
+  static std::string path_of(const std::string& program) {
+    return (fs::read_symlink("/proc/self/exe").parent_path() / "../runtime" / program).lexically_normal().string();
+  }
+  Answer run_path(const std::string& path, const Arguments& arguments, const Environment& environment = {}) {
     const fs::path outputs = outputs_.path() / std::to_string(++runs_);
-    return Running(path.lexically_normal().string(), arguments, {.folder = here(), .environment = environment}, outputs)
-        .wait();
+    return Running(path, arguments, {.folder = here(), .environment = environment}, outputs).wait();
+  }
+  Answer run(const std::string& program, const Arguments& arguments, const Environment& environment = {}) {
+    return run_path(path_of(program), arguments, environment);
   }
   Answer qgen_run(const Arguments& arguments) { return run("qgen-run", arguments); }
 

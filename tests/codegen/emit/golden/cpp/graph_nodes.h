@@ -6,7 +6,7 @@
 #pragma once
 
 #include "operators.h"
-#include "runtime/graph/builder.h"
+#include "qgen/graph.h"
 
 namespace qgen::generated::operators {
 
@@ -15,7 +15,7 @@ inline graph::Var half_sum(graph::Builder& net,
                            const HalfSumAttributes& attributes = {}) {
   graph::NodeOf node("half_sum");
   node.inputs({{"input", inputs.input}});
-  node.attributes({{"keepdim", graph::said(attributes.keepdim)}, {"scale", graph::said(attributes.scale)}});
+  node.attributes({{"keepdim", graph::to_value(attributes.keepdim)}, {"scale", graph::to_value(attributes.scale)}});
   return net.add(node, "output");
 }
 
@@ -25,8 +25,8 @@ inline graph::Var row_sum(graph::Builder& net,
   graph::NodeOf node("row_sum");
   node.inputs({{"input", inputs.input}});
   node.attributes({
-    {"keepdim", graph::said(attributes.keepdim)}, {"scale", graph::said(attributes.scale)},
-    {"mode", graph::said(words::kMode, attributes.mode)},
+    {"keepdim", graph::to_value(attributes.keepdim)}, {"scale", graph::to_value(attributes.scale)},
+    {"mode", graph::to_value(words::kMode, attributes.mode)},
   });
   return net.add(node, "output");
 }

@@ -33,14 +33,15 @@ Expected<Call> half_sum_call(const HalfSumInputs<Described>& inputs,
   given.set_view(0, inputs.input);
   given.set_attribute(0, attributes.keepdim);
   given.set_attribute(1, attributes.scale);
+  given.set_output(1, inputs.output);
   return checked(given, infer_half_sum);
 }
 Expected<DeviceTensor> half_sum(Context& context,
                                 const HalfSumInputs<OnDevice>& inputs,
                                 const HalfSumAttributes& attributes) {
-  const HalfSumInputs<Described> described{.input = desc_of(inputs.input)};
+  const HalfSumInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = half_sum_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, row_sum::signatures[1], call, arguments);
 }
 
@@ -51,14 +52,15 @@ Expected<Call> row_sum_call(const RowSumInputs<Described>& inputs,
   given.set_attribute(0, attributes.keepdim);
   given.set_attribute(1, attributes.scale);
   given.set_attribute(2, attributes.mode);
+  given.set_output(1, inputs.output);
   return checked(given, infer_row_sum);
 }
 Expected<DeviceTensor> row_sum(Context& context,
                                const RowSumInputs<OnDevice>& inputs,
                                const RowSumAttributes& attributes) {
-  const RowSumInputs<Described> described{.input = desc_of(inputs.input)};
+  const RowSumInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
   const auto call = row_sum_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), {}});
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, row_sum::signatures[0], call, arguments);
 }
 

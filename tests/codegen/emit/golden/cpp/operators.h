@@ -7,8 +7,7 @@
 //   infer(inputs, attributes)                   after those checks; written by hand for each operator
 #pragma once
 
-#include "runtime/library/required.h"
-#include "runtime/calls/given.h"
+#include "qgen/infer.h"
 #include "words.h"
 
 namespace qgen::generated::operators {
@@ -19,6 +18,7 @@ using namespace words;
 template <typename As>
 struct HalfSumInputs {
   typename As::View input;  // f16 [..., K]; the "rows"
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct HalfSumAttributes {
   bool keepdim = true;  // false drops the 1
@@ -36,6 +36,7 @@ Expected<DeviceTensor> half_sum(Context& context,
 template <typename As>
 struct RowSumInputs {
   typename As::View input;  // f32, f16 [..., K]; the "rows"
+  typename As::Output output = {};  // written to; without: the call makes it
 };
 struct RowSumAttributes {
   bool keepdim = true;  // false drops the 1

@@ -2,8 +2,7 @@
 #include "row_sum_partial.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::row_sum_partial {
 namespace {
@@ -67,7 +66,7 @@ Real cost(const SelectionScope& scope) {
   return Integer(problem.rows);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_e67cef03[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::sums, Access::write),

@@ -2,8 +2,7 @@
 #include "scale.h"
 
 #include "modules.h"
-#include "vocabulary/features.h"
-#include "runtime/library/table_builder.h"
+#include "qgen/table_builder.h"
 
 namespace qgen::generated::scale {
 namespace {
@@ -102,6 +101,23 @@ int first_failing_device(const SelectionScope& scope) {
   });
 }
 
+constexpr std::string_view kOnHopperAda[] = {"hopper", "ada"};
+constexpr std::string_view kOnStorageBuffer8bit[] = {"storage_buffer_8bit"};
+constexpr RarelyBestInfo kRarelyBest[] = {
+  {"workgroup == 64 and unroll == 2", kOnHopperAda, "never the \"best\" in 100 problems"},
+  {"vec == 1 and device.is_integrated", kOnStorageBuffer8bit, "slow"},
+};
+
+uint64_t rarely_best_when(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  return table::bits_of({
+      Integer(specialization.workgroup) == 64 && Integer(specialization.unroll) == 2,
+      Integer(parameters.vec) == 1 && device.is_integrated,
+  });
+}
+
 constexpr std::string_view kSpecializationNames[] = {"workgroup", "unroll"};
 constexpr uint32_t kSpecializations[] = {
   64, 1,
@@ -142,41 +158,29 @@ constexpr std::string_view kFitNames[] = {"scale.move", "scale.wait_us"};
 constexpr double kFitValues[] = {1.5, 0.25};
 
 struct Fit {
-  double move, wait_us;
+  double move;
+  double wait_us;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
   return {values[0], values[1]};
 }
 
-// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
-struct CostTerms {
-  Integer term1;
-  Integer term2;
-  Integer term3;
-};
-CostTerms cost_terms(const SelectionScope& scope) {
+Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const bool is_exact = parameters.mode == Mode::exact;
-  return {.term1 = Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.unroll),
-      .term2 = Integer(bytes(parameters.dtype)) + Integer(bytes(parameters.dtype)),
-      .term3 = is_exact && Integer(bytes(parameters.dtype)) == 2};
-}
-
-void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  for (const CostTerms& kernel : kernels) {
-    const Integer groups_ = ceil_div(Integer(problem.numel), kernel.term1);
-    const Integer moved = Integer(problem.numel) * kernel.term2;
-    *to++ = Real(device.launch_us) + Real(fit.move) * moved / Real(device.bytes_per_us) + Real(fit.wait_us)
-        + choose((kernel.term3 != 0), groups_ * Real(0.0), 0);
-  }
+  const Integer groups_ = ceil_div(Integer(problem.numel),
+      Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.unroll));
+  const bool is_exact = parameters.mode == Mode::exact;
+  const Integer moved = Integer(problem.numel) * (Integer(bytes(parameters.dtype)) + Integer(bytes(parameters.dtype)));
+  return Real(device.launch_us) + Real(fit.move) * moved / Real(device.bytes_per_us) + Real(fit.wait_us)
+      + choose(is_exact && Integer(bytes(parameters.dtype)) == 2, groups_ * Real(0.0), 0);
 }
 
-// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+// What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
 constexpr BindingInfo bindings_3bc48c02[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(2, Operand::output, Access::write),
@@ -193,14 +197,15 @@ constexpr InterfaceInfo binds_f316f090 = {
     .specialization = slots_a2ad9c24,
 };
 constexpr uint32_t workgroup_329c4473[][3] = {{64, 1, 1}, {64, 1, 1}, {128, 1, 1}, {128, 1, 1}};
-constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
+constexpr FeatureMask needs_0b71ec25 = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit);
 enum Interface : uint16_t {
   uses_6a38bcae,
   uses_96126bd9,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_f316f090, workgroup_329c4473, shared_bytes_67ccaebd},  // uses_6a38bcae
-  {&binds_f316f090, workgroup_329c4473, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_96126bd9
+  {&binds_f316f090, workgroup_329c4473, shared_bytes_bb241055},  // uses_6a38bcae
+  {&binds_f316f090, workgroup_329c4473, shared_bytes_bb241055, needs_0b71ec25},  // uses_96126bd9
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -227,6 +232,7 @@ constinit const OperatorInfo op = {
     .names = kNames,
     .conditions = kConditions,
     .device_conditions = kDeviceConditions,
+    .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .constants_count = 3,
@@ -237,12 +243,12 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
+    .rarely_best_when = rarely_best_when,
     .grid = grid,
-    .cost = table::cost<cost_terms, costs>,
+    .cost = cost,
     .tolerance = {.f16 = {0, 0.00048828125}, .others = {0.25, 1e-06}, .is_computed = true},
     .fit_names = kFitNames,
     .fit_values = kFitValues,
-    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::scale

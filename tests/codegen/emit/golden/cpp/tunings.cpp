@@ -3,8 +3,6 @@
 // Times that were measured, as --tuning gave them.
 #include "registry.h"
 
-#include "runtime/library/tuning_info.h"
-
 namespace qgen::generated {
 namespace {
 
@@ -31,11 +29,11 @@ constexpr TuningInfo kTuning = {
     .driver_info = "",
     .date = "2026-11-23",
     .numbers = {.subgroup_size = 32, .max_workgroup_invocations = 128, .max_workgroup_size_x = 128,
-        .shared_memory_bytes = 16384, .max_storage_buffer_bytes = 134217728, .max_image_extent = 256,
-        .compute_units = 1, .is_cpu = false, .is_integrated = false, .bytes_per_us = 500000.0,
-        .f32_ops_per_us = 100000.0, .int8_ops_per_us = 100000.0, .launch_us = 5.0, .barrier_us = 1.0,
-        .f16_ops_per_us = 100000.0, .int8_matrix_ops_per_us = 100000.0, .f16_matrix_ops_per_us = 100000.0,
-        .cache_bytes = 1048576, .cache_bytes_per_us = 20000.0},
+        .shared_memory_bytes = 16384, .max_storage_buffer_bytes = 134217728, .max_image_extent = 256, .is_cpu = false,
+        .is_integrated = false, .compute_units = 1, .bytes_per_us = 500000.0, .cache_bytes = 1048576,
+        .cache_bytes_per_us = 20000.0, .f32_ops_per_us = 100000.0, .f16_ops_per_us = 100000.0,
+        .int8_ops_per_us = 100000.0, .int8_matrix_ops_per_us = 100000.0, .f16_matrix_ops_per_us = 100000.0,
+        .launch_us = 5.0, .barrier_us = 1.0},
     .choices = kChoices,
     .problems = kProblems,
     .times = kTimes,

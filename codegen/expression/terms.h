@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A sum as its terms, for people who ask what a cost is made of:
+//
+//   device.launch_us + tiles * tile_us - saved   ->   "device.launch_us", "tiles * tile_us", "saved" (subtracted)
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/expression/expression.h"
+
+namespace qgen::expression {
+
+struct Term {
+  std::string text;  // definitions are named, not written out: "tiles * tile_us"
+  Expression value;
+  bool is_subtracted = false;
+};
+
+// In the order of the text. What is no sum is one term.
+std::vector<Term> terms_of(const Expression& expression);
+
+// The definitions that the text of the expression names, in its order, each once; none within definitions.
+std::vector<std::string> definitions_named(const Expression& expression);
+
+}  // namespace qgen::expression

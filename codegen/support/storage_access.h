@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A parameter of this name says how a module reaches buffers of 8- and 16-bit integers: `native`, or `by_words` of 32
+// bits, for devices without 8- and 16-bit storage. The template is the same.
+#pragma once
+
+#include <string_view>
+
+namespace qgen {
+
+inline constexpr std::string_view kStorageAccess = "storage_access";
+inline constexpr std::string_view kNativeAccess = "native";  // no part of an id
+inline constexpr std::string_view kWordAccess = "by_words";
+
+// With which ${extensions()} tells the compiler so.
+inline constexpr std::string_view kWordAccessPragma = "#pragma qgen storage_access(by_words)";
+
+}  // namespace qgen

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The engine's first lines with qgen: two_operators.cpp, which docs/engines.md shows.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "own_vulkan.h"
+#include "qgen/adopt.h"
+#include "qgen/call.h"
+
+// What an Expected holds; without it, its error on stderr, and the end of the program.
+template <typename T>
+T or_exit(qgen::Expected<T> result) {
+  if (result) return *std::move(result);
+  std::fprintf(stderr, "%s\n", to_text(result.error()).c_str());
+  std::exit(1);
+}
+
+qgen::Device adopt(const engine::Base& base);
+void record_two(qgen::Context& context, VkCommandBuffer commands, const qgen::DeviceTensor& x,
+                const qgen::DeviceTensor& y);

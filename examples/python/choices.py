@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: qgen authors
+"""Which kernel is chosen, why, and that another one gives the same bits (docs/python.md)."""
+import re
+
+import numpy as np
+
+import qgen
+
+dev = qgen.Device()
+x = np.arange(-128, 128, dtype=np.int8).reshape(4, 64)
+scales = {"input_scale": 0.5, "output_scale": 0.25}
+told = dev.explain("q8ta_relu", {"input": x}, scales)
+print(told)
+
+kernels = re.findall(r"q8ta_unary\.\S+", told)
+best = dev.q8ta_relu(x, **scales)
+for kernel in kernels[:3]:
+    try:
+        other = dev.run("q8ta_relu", {"input": x}, scales, kernel=kernel)["output"]
+    except qgen.Error as error:
+        print(f"{kernel}: {error.message.splitlines()[0]}")
+        continue
+    assert np.array_equal(best, other)

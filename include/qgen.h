@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+   SPDX-FileCopyrightText: qgen authors
+
+   qgen from C, and from whatever calls C (docs/c_api.md). C99.
+
+     qgen_device* device = NULL;
+     qgen_error* error = NULL;
+     if (qgen_device_open("", &device, &error) != QGEN_OK) puts(qgen_error_message(error));
+
+     const float values[2][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}};
+     const int64_t shape[] = {2, 4};
+     const qgen_array x = {"f32", 2, shape, values, sizeof values};
+     const qgen_argument arguments[] = {{"input", &x, NULL, NULL}};
+     qgen_call call = {"softmax", arguments, 1, NULL, 0, NULL};
+     qgen_results* results = NULL;
+     qgen_run(device, &call, &results, &error);
+     float y[2][4];
+     qgen_tensor_read(qgen_results_tensor(results, 0), y, sizeof y, &error);
+
+   Rules. A function that can fail returns a code. It sets *error, unless `error` is null; the caller frees it. Text is
+   UTF-8 and ends with a zero byte; text that is returned lives as long as the object that it was asked of. A function
+   that frees takes null too. Objects keep alive what they use, so they may be freed in any order. One thread at a time
+   uses a device, and all that was made on it. libvulkan is opened when a device is opened, and not before. */
+#ifndef QGEN_H
+#define QGEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define QGEN_API __attribute__((visibility("default")))
+#else
+#define QGEN_API
+#endif
+
+/* ---- versions and errors ---------------------------------------------------------------------------------------- */
+
+QGEN_API const char* qgen_version(void); /* "0.1.0" */
+
+typedef enum qgen_code {
+  QGEN_OK = 0,
+  QGEN_INVALID_ARGUMENT = 1, /* an argument that cannot be taken */
+  QGEN_UNSUPPORTED = 2,      /* qgen or this device cannot do it */
+  QGEN_NOT_FOUND = 3,        /* no file, operator or device of that name */
+  QGEN_DEVICE_FAILED = 4,    /* Vulkan or its driver failed */
+  QGEN_SYSTEM_FAILED = 5     /* the operating system failed, or memory ran out */
+} qgen_code;
+
+typedef struct qgen_error qgen_error;
+QGEN_API qgen_code qgen_error_code(const qgen_error* error);
+QGEN_API const char* qgen_error_message(const qgen_error* error); /* one sentence, without a full stop */
+QGEN_API const char* qgen_error_hint(const qgen_error* error);    /* what would help, or "" */
+QGEN_API void qgen_error_free(qgen_error* error);
+
+/* Text that the caller frees. */
+typedef struct qgen_text qgen_text;
+QGEN_API const char* qgen_text_get(const qgen_text* text);
+QGEN_API void qgen_text_free(qgen_text* text);
+
+/* ---- devices ---------------------------------------------------------------------------------------------------- */
+
+/* A device with the shipped operators, measured times, and the choices that were made on it. */
+typedef struct qgen_device qgen_device;
+
+/* The names of this machine's devices, a line each, in the order of their numbers. */
+QGEN_API qgen_code qgen_list_devices(qgen_text** names, qgen_error** error);
+/* `which`: "" for the first GPU, or else the CPU; a number; a UUID in hexadecimal digits; or a part of a name. */
+QGEN_API qgen_code qgen_device_open(const char* which, qgen_device** device, qgen_error** error);
+QGEN_API void qgen_device_free(qgen_device* device);
+QGEN_API const char* qgen_device_name(const qgen_device* device);
+/* What it can do, as the YAML of a device file. */
+QGEN_API qgen_code qgen_device_profile(const qgen_device* device, qgen_text** yaml, qgen_error** error);
+
+/* The caller's device. Handles are Vulkan's, of the types that the comments name; each is of the caller and must outlive
+   what qgen makes on it. The device is of Vulkan 1.3 or newer. */
+typedef struct qgen_adopt_info {
+  void* instance;                       /* VkInstance */
+  void* physical_device;                /* VkPhysicalDevice */
+  void* device;                         /* VkDevice */
+  void (*get_instance_proc_addr)(void); /* PFN_vkGetInstanceProcAddr: qgen loads no other loader */
+  const void* created_with;             /* const VkDeviceCreateInfo*; read during the call only */
+  uint32_t api_version;                 /* VkApplicationInfo::apiVersion; 0: 1.3 */
+  void* queue;                          /* VkQueue; null: qgen submits nothing, and running and copying are refused */
+  uint32_t queue_family;                /* of the queue, or of the command buffers that qgen records into */
+  void (*lock_queue)(void* data);       /* around each use of the queue; both or neither */
+  void (*unlock_queue)(void* data);
+  void* data; /* for the two above */
+} qgen_adopt_info;
+QGEN_API qgen_code qgen_device_adopt(const qgen_adopt_info* info, qgen_device** device, qgen_error** error);
+
+/* ---- tensors ---------------------------------------------------------------------------------------------------- */
+
+/* Row-major elements in host memory. The dtype is one of f32, f16, bf16, i8, u8, i16, u16, i32, u32. */
+typedef struct qgen_array {
+  const char* dtype;
+  size_t rank; /* 8 at most */
+  const int64_t* shape;
+  const void* data; /* null: a description alone, as qgen_infer() takes it */
+  size_t bytes;
+} qgen_array;
+
+/* A tensor on the device. */
+typedef struct qgen_tensor qgen_tensor;
+QGEN_API qgen_code qgen_tensor_create(qgen_device* device, const char* dtype, size_t rank, const int64_t* shape,
+                                      qgen_tensor** tensor, qgen_error** error);
+QGEN_API qgen_code qgen_tensor_upload(qgen_device* device, const qgen_array* array, qgen_tensor** tensor,
+                                      qgen_error** error);
+/* A range of the caller's VkBuffer, which has the usage of a storage buffer and outlives the tensor. `offset` is a
+   multiple of minStorageBufferOffsetAlignment. `bytes` are those of the tensor, rounded up to 16, at least. */
+QGEN_API qgen_code qgen_tensor_wrap(qgen_device* device, uint64_t buffer, uint64_t offset, uint64_t bytes,
+                                    const char* dtype, size_t rank, const int64_t* shape, qgen_tensor** tensor,
+                                    qgen_error** error);
+QGEN_API void qgen_tensor_free(qgen_tensor* tensor);
+QGEN_API const char* qgen_tensor_dtype(const qgen_tensor* tensor);
+QGEN_API size_t qgen_tensor_rank(const qgen_tensor* tensor);
+QGEN_API const int64_t* qgen_tensor_shape(const qgen_tensor* tensor);
+QGEN_API size_t qgen_tensor_bytes(const qgen_tensor* tensor); /* of its elements, row-major */
+/* Copies its elements, row-major; waits for the device. `bytes` must be qgen_tensor_bytes(). */
+QGEN_API qgen_code qgen_tensor_read(const qgen_tensor* tensor, void* data, size_t bytes, qgen_error** error);
+QGEN_API qgen_code qgen_tensor_write(qgen_tensor* tensor, const void* data, size_t bytes, qgen_error** error);
+
+/* A weight, kept on the device in the forms that kernels read. An array may be given in its place, and is then packed
+   again in each call. */
+typedef struct qgen_weight qgen_weight;
+QGEN_API qgen_code qgen_weight_create(qgen_device* device, const qgen_array* array, qgen_weight** weight,
+                                      qgen_error** error);
+QGEN_API void qgen_weight_free(qgen_weight* weight);
+
+/* ---- operators -------------------------------------------------------------------------------------------------- */
+
+/* The operators' names, inputs, outputs and attributes: the text of OPERATORS.json. */
+QGEN_API const char* qgen_operators_json(void);
+
+/* An input by its name; an output too, as a tensor that is written. Exactly one of the three is given. */
+typedef struct qgen_argument {
+  const char* name;
+  const qgen_array* array;
+  const qgen_tensor* tensor;
+  qgen_weight* weight;
+} qgen_argument;
+
+/* An attribute by its name. The value is text: "0.02", "true", "relu", "1,64". */
+typedef struct qgen_attribute {
+  const char* name;
+  const char* value;
+} qgen_attribute;
+
+typedef struct qgen_call {
+  const char* op; /* the operator's name, or one of its other names */
+  const qgen_argument* arguments;
+  size_t argument_count;
+  const qgen_attribute* attributes;
+  size_t attribute_count;
+  const char* kernel; /* the kernel to run, as qgen_explain() names it; null: the best */
+} qgen_call;
+
+/* The outputs that a call made, in the order of the operator's description. */
+typedef struct qgen_results qgen_results;
+QGEN_API size_t qgen_results_count(const qgen_results* results);
+QGEN_API const char* qgen_results_name(const qgen_results* results, size_t index);
+/* The results' own: it lives as long as they do. */
+QGEN_API const qgen_tensor* qgen_results_tensor(const qgen_results* results, size_t index);
+/* Takes it out of the results: the caller frees it. */
+QGEN_API qgen_tensor* qgen_results_take(qgen_results* results, size_t index);
+QGEN_API void qgen_results_free(qgen_results* results);
+
+/* Chooses a kernel, runs it, and waits for it. */
+QGEN_API qgen_code qgen_run(qgen_device* device, const qgen_call* call, qgen_results** results, qgen_error** error);
+/* The outputs' dtypes and shapes, a line each: "output f32 2,4". Arguments are arrays, with or without data. No device
+   is needed. */
+QGEN_API qgen_code qgen_infer(const qgen_call* call, qgen_text** outputs, qgen_error** error);
+/* All kernels, ranked, with a reason against each that does not fit. */
+QGEN_API qgen_code qgen_explain(qgen_device* device, const qgen_call* call, qgen_text** explanation,
+                                qgen_error** error);
+
+/* ---- in the caller's command buffers ---------------------------------------------------------------------------- */
+
+/* One for each frame in flight. It keeps what its commands use until it is begun again or freed. */
+typedef struct qgen_frame qgen_frame;
+typedef struct qgen_frame_info {
+  const qgen_tensor* arena; /* u8, in which tensors of the frame and scratch lie; null: memory of qgen's */
+  uint64_t descriptor_pool; /* VkDescriptorPool, which the caller resets before a frame begins; 0: qgen's own */
+} qgen_frame_info;
+QGEN_API qgen_code qgen_frame_create(qgen_device* device, const qgen_frame_info* info, qgen_frame** frame,
+                                     qgen_error** error);
+QGEN_API void qgen_frame_free(qgen_frame* frame);
+/* `command_buffer` is a VkCommandBuffer in the recording state. The device must be done with the frame before. */
+QGEN_API qgen_code qgen_frame_begin(qgen_frame* frame, void* command_buffer, qgen_error** error);
+/* The same frame once more, behind commands of the caller. */
+QGEN_API qgen_code qgen_frame_resume(qgen_frame* frame, void* command_buffer, qgen_error** error);
+/* Makes what was written visible to the caller's commands. */
+QGEN_API qgen_code qgen_frame_end(qgen_frame* frame, qgen_error** error);
+/* Records a call. It neither submits nor waits, except for arrays and new weights, which are uploaded. */
+QGEN_API qgen_code qgen_record(qgen_frame* frame, const qgen_call* call, qgen_results** results, qgen_error** error);
+QGEN_API uint64_t qgen_frame_arena_bytes_used(const qgen_frame* frame);
+
+/* ---- models ----------------------------------------------------------------------------------------------------- */
+
+/* A model of an ONNX file, or of a compiled file (qgen-model compile). */
+typedef struct qgen_model qgen_model;
+QGEN_API qgen_code qgen_model_load(qgen_device* device, const char* path, qgen_model** model, qgen_error** error);
+/* The same of a file's bytes; ONNX files with external data are refused. */
+QGEN_API qgen_code qgen_model_load_memory(qgen_device* device, const void* file, size_t bytes, qgen_model** model,
+                                          qgen_error** error);
+QGEN_API void qgen_model_free(qgen_model* model);
+QGEN_API size_t qgen_model_input_count(const qgen_model* model);
+QGEN_API const char* qgen_model_input_name(const qgen_model* model, size_t index);
+QGEN_API const char* qgen_model_input_dtype(const qgen_model* model, size_t index);
+QGEN_API size_t qgen_model_input_rank(const qgen_model* model, size_t index);
+QGEN_API const int64_t* qgen_model_input_shape(const qgen_model* model, size_t index); /* -1: any side */
+QGEN_API size_t qgen_model_output_count(const qgen_model* model);
+QGEN_API const char* qgen_model_output_name(const qgen_model* model, size_t index);
+
+/* All inputs as arrays, all outputs as results, in the order of the model's outputs. Kernels are chosen when shapes are
+   new. */
+QGEN_API qgen_code qgen_model_run(qgen_model* model, const qgen_argument* inputs, size_t count, qgen_results** results,
+                                  qgen_error** error);
+/* The layers, with their kernels and estimated or measured times; of the shapes that these inputs have. */
+QGEN_API qgen_code qgen_model_explain(qgen_model* model, const qgen_argument* inputs, size_t count, qgen_text** text,
+                                      qgen_error** error);
+/* The same, each layer measured on the device: its line ends with microseconds. A layer alone takes longer than among
+   others. */
+QGEN_API qgen_code qgen_model_profile(qgen_model* model, const qgen_argument* inputs, size_t count, qgen_text** text,
+                                      qgen_error** error);
+/* Of the shapes that were run last, as a file that loads in milliseconds on the same device. */
+QGEN_API qgen_code qgen_model_save(qgen_model* model, const char* path, qgen_error** error);
+/* The device that the model's tensors and frames are made on: that of a compiled file has the file's own kernels. It is
+   the model's. */
+QGEN_API qgen_device* qgen_model_device(qgen_model* model);
+/* What an arena takes for the shapes of these inputs: arrays with or without data. */
+QGEN_API qgen_code qgen_model_arena_bytes(qgen_model* model, const qgen_argument* inputs, size_t count, uint64_t* bytes,
+                                          qgen_error** error);
+/* Ready for these shapes. `arena` may be null, and must outlive the model. */
+QGEN_API qgen_code qgen_model_prepare(qgen_model* model, const qgen_argument* inputs, size_t count,
+                                      const qgen_tensor* arena, qgen_error** error);
+/* Records a model that is prepared, on the caller's tensors. */
+QGEN_API qgen_code qgen_model_record(qgen_model* model, qgen_frame* frame, const qgen_argument* inputs,
+                                     size_t input_count, const qgen_argument* outputs, size_t output_count,
+                                     qgen_error** error);
+
+/* ---- measured times --------------------------------------------------------------------------------------------- */
+
+/* Chooses by the times in a store of qgen-tune from now on. `path`: "" is the store of this user. A store that is not
+   there has no times. */
+QGEN_API qgen_code qgen_device_use_times(qgen_device* device, const char* path, qgen_error** error);
+/* What the store has measured on this device, a line each: problem, kernel and microseconds, with tabs between. */
+QGEN_API qgen_code qgen_device_times(qgen_device* device, const char* path, qgen_text** rows, qgen_error** error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Running an operator: its Call, its weights, and the context that it runs in.
+#pragma once
+
+#include "runtime/engine/calls/call.h"
+#include "runtime/engine/calls/weight.h"

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Opening a device, and what it can do, as a value.
+#pragma once
+
+#include "runtime/engine/device/device.h"
+#include "runtime/engine/device/device_mask.h"
+#include "runtime/engine/device/device_profile.h"
+#include "runtime/engine/device/limits.h"

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Tensors on a device; recordings that are run, submitted and timed.
+#pragma once
+
+#include "runtime/engine/dispatch/executor.h"
+#include "runtime/engine/dispatch/lent_memory.h"
+#include "runtime/engine/dispatch/statistics.h"

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Models as graphs of operators by name.
+#pragma once
+
+#include "runtime/models/graph/builder.h"
+#include "runtime/models/graph/graph.h"

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The tables of kernels that qgen writes, and the library that reads them. Without Vulkan.
+#pragma once
+
+#include "runtime/engine/library/blob.h"
+#include "runtime/engine/library/kernel_info.h"
+#include "runtime/engine/library/kernel_library.h"
+#include "runtime/engine/library/required.h"
+#include "runtime/engine/library/signature_info.h"
+#include "runtime/engine/library/tuning_info.h"

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Measuring kernels while a program works.
+#pragma once
+
+#include "runtime/engine/calls/online_tuning.h"

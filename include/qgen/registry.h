@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Operators by name, on tensors in host memory.
+#pragma once
+
+#include "runtime/engine/calls/registry.h"

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A program that tunes the operators of a library, as qgen-tune does.
+#pragma once
+
+#include "runtime/workshop/tuner/program.h"

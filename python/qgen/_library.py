@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: qgen authors
+"""libqgen.so by ctypes: the structs and functions of qgen.h, errors raised.
+
+The library is $QGEN_LIBRARY, else the one in this package, else the system's.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from typing import Any, Callable
+
+from ._errors import BY_CODE
+
+
+def path() -> str:
+    """Where the library is taken from."""
+    named = os.environ.get("QGEN_LIBRARY")
+    if named:
+        return named
+    own = pathlib.Path(__file__).with_name("libqgen.so.0")
+    return str(own) if own.exists() else "libqgen.so.0"
+
+
+class Array(ctypes.Structure):
+    _fields_ = [("dtype", c_char_p), ("rank", c_size_t), ("shape", POINTER(c_int64)), ("data", c_void_p),
+                ("bytes", c_size_t)]
+
+
+class Argument(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("array", POINTER(Array)), ("tensor", c_void_p), ("weight", c_void_p)]
+
+
+class Attribute(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("value", c_char_p)]
+
+
+class Call(ctypes.Structure):
+    _fields_ = [("op", c_char_p), ("arguments", POINTER(Argument)), ("argument_count", c_size_t),
+                ("attributes", POINTER(Attribute)), ("attribute_count", c_size_t), ("kernel", c_char_p)]
+
+
+_SIZES = [c_size_t, POINTER(c_int64)]
+# What functions take before `qgen_error** error`, of those that can fail.
+_CAN_FAIL = {
+    "list_devices": [POINTER(c_void_p)],
+    "device_open": [c_char_p, POINTER(c_void_p)],
+    "device_profile": [c_void_p, POINTER(c_void_p)],
+    "device_use_times": [c_void_p, c_char_p],
+    "device_times": [c_void_p, c_char_p, POINTER(c_void_p)],
+    "tensor_create": [c_void_p, c_char_p, *_SIZES, POINTER(c_void_p)],
+    "tensor_upload": [c_void_p, POINTER(Array), POINTER(c_void_p)],
+    "tensor_read": [c_void_p, c_void_p, c_size_t],
+    "tensor_write": [c_void_p, c_void_p, c_size_t],
+    "weight_create": [c_void_p, POINTER(Array), POINTER(c_void_p)],
+    "run": [c_void_p, POINTER(Call), POINTER(c_void_p)],
+    "infer": [POINTER(Call), POINTER(c_void_p)],
+    "explain": [c_void_p, POINTER(Call), POINTER(c_void_p)],
+    "model_load": [c_void_p, c_char_p, POINTER(c_void_p)],
+    "model_load_memory": [c_void_p, c_char_p, c_size_t, POINTER(c_void_p)],
+    "model_run": [c_void_p, POINTER(Argument), c_size_t, POINTER(c_void_p)],
+    "model_explain": [c_void_p, POINTER(Argument), c_size_t, POINTER(c_void_p)],
+    "model_profile": [c_void_p, POINTER(Argument), c_size_t, POINTER(c_void_p)],
+    "model_save": [c_void_p, c_char_p],
+}
+# What the others take and give.
+_PLAIN: dict[str, tuple[Any, list[Any]]] = {
+    "version": (c_char_p, []),
+    "operators_json": (c_char_p, []),
+    "error_message": (c_char_p, [c_void_p]),
+    "error_hint": (c_char_p, [c_void_p]),
+    "error_free": (None, [c_void_p]),
+    "text_get": (c_char_p, [c_void_p]),
+    "text_free": (None, [c_void_p]),
+    "device_free": (None, [c_void_p]),
+    "device_name": (c_char_p, [c_void_p]),
+    "tensor_free": (None, [c_void_p]),
+    "tensor_dtype": (c_char_p, [c_void_p]),
+    "tensor_rank": (c_size_t, [c_void_p]),
+    "tensor_shape": (POINTER(c_int64), [c_void_p]),
+    "tensor_bytes": (c_size_t, [c_void_p]),
+    "weight_free": (None, [c_void_p]),
+    "results_count": (c_size_t, [c_void_p]),
+    "results_name": (c_char_p, [c_void_p, c_size_t]),
+    "results_take": (c_void_p, [c_void_p, c_size_t]),
+    "results_free": (None, [c_void_p]),
+    "model_free": (None, [c_void_p]),
+    "model_input_count": (c_size_t, [c_void_p]),
+    "model_input_name": (c_char_p, [c_void_p, c_size_t]),
+    "model_input_dtype": (c_char_p, [c_void_p, c_size_t]),
+    "model_input_rank": (c_size_t, [c_void_p, c_size_t]),
+    "model_input_shape": (POINTER(c_int64), [c_void_p, c_size_t]),
+    "model_output_count": (c_size_t, [c_void_p]),
+    "model_output_name": (c_char_p, [c_void_p, c_size_t]),
+}
+
+
+def _raising(function: Any) -> Callable[..., None]:
+    def call(*arguments: Any) -> None:
+        error = c_void_p()
+        code = function(*arguments, byref(error))
+        if code == 0:
+            return
+        message, hint = text(lib.error_message(error)), text(lib.error_hint(error))
+        lib.error_free(error)
+        raise BY_CODE.get(code, BY_CODE[5])(message, hint)
+
+    return call
+
+
+class _Library:
+    """The functions of qgen.h without their prefix. Those that can fail raise."""
+
+    def __init__(self, shared: ctypes.CDLL) -> None:
+        for name, arguments in _CAN_FAIL.items():
+            function = getattr(shared, "qgen_" + name)
+            function.restype, function.argtypes = c_int, [*arguments, POINTER(c_void_p)]
+            setattr(self, name, _raising(function))
+        for name, (result, arguments) in _PLAIN.items():
+            function = getattr(shared, "qgen_" + name)
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name, function)
+
+    def __getattr__(self, name: str) -> Any:  # set above
+        raise AttributeError(name)
+
+
+def text(raw: bytes | None) -> str:
+    return raw.decode() if raw else ""
+
+
+def version() -> str:
+    return text(lib.version())
+
+
+def text_of(ask: Callable[..., None], *arguments: Any) -> str:
+    """The qgen_text that a function gives through its last argument."""
+    handle = c_void_p()
+    ask(*arguments, byref(handle))
+    given = text(lib.text_get(handle))
+    lib.text_free(handle)
+    return given
+
+
+lib = _Library(ctypes.CDLL(path()))

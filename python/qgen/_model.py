@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: qgen authors
+"""Models of ONNX files, and of compiled files."""
+from __future__ import annotations
+
+import os
+from ctypes import byref, c_void_p
+from typing import Any, Mapping, NamedTuple
+
+import numpy as np
+
+from ._device import _NUMPY, Device, _Given, take_results
+from ._library import lib, text, text_of
+
+
+class Step(NamedTuple):
+    """A layer as it is run: its name, its kernel, and microseconds, which are estimated, or measured by profile()."""
+
+    name: str
+    kernel: str
+    us: float
+
+
+class Model:
+    """A model of an ONNX file, or of one that save() or `qgen-model compile` wrote.
+
+        model = qgen.Model("net.onnx")
+        scores = model.run({"image": picture})["scores"]
+
+    `file`: a path, or the bytes of a file. Without a device, the first is opened.
+    """
+
+    def __init__(self, file: str | os.PathLike | bytes, device: Device | None = None) -> None:
+        self.device = device or Device()
+        self.handle = c_void_p()
+        if isinstance(file, bytes):
+            lib.model_load_memory(self.device.handle, file, len(file), byref(self.handle))
+        else:
+            lib.model_load(self.device.handle, os.fsencode(file), byref(self.handle))
+
+    @property
+    def inputs(self) -> dict[str, tuple[np.dtype, tuple[int, ...]]]:
+        """The dtype and shape of each input; a side of -1 may be any."""
+        found = {}
+        for i in range(lib.model_input_count(self.handle)):
+            sides = lib.model_input_shape(self.handle, i)
+            shape = tuple(sides[d] for d in range(lib.model_input_rank(self.handle, i)))
+            found[text(lib.model_input_name(self.handle, i))] = (_NUMPY[text(lib.model_input_dtype(self.handle, i))], shape)
+        return found
+
+    @property
+    def outputs(self) -> list[str]:
+        return [text(lib.model_output_name(self.handle, i)) for i in range(lib.model_output_count(self.handle))]
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """All inputs by name, all outputs by name. Kernels are chosen when shapes are new."""
+        given, results = _Given(inputs), c_void_p()
+        lib.model_run(self.handle, given.rows, given.count, byref(results))
+        return {name: tensor.numpy() for name, tensor in take_results(results, None).items()}
+
+    def explain(self, inputs: Mapping[str, Any]) -> list[Step]:
+        """The layers with their kernels and estimated microseconds, for the shapes of these inputs."""
+        return self._steps(lib.model_explain, inputs)
+
+    def profile(self, inputs: Mapping[str, Any]) -> list[Step]:
+        """The same with measured microseconds, each layer apart. A layer among others takes less."""
+        return self._steps(lib.model_profile, inputs)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the model for the shapes that were run last: it loads in milliseconds on the same device."""
+        lib.model_save(self.handle, os.fsencode(path))
+
+    def _steps(self, ask: Any, inputs: Mapping[str, Any]) -> list[Step]:
+        given = _Given(inputs)
+        lines = text_of(ask, self.handle, given.rows, given.count).splitlines()
+        return [Step(name, kernel, float(us)) for name, kernel, us in (line.split("\t") for line in lines)]
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            lib.model_free(self.handle)

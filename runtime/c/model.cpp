@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include "common/files.h"
+#include "operators.h"
+#include "runtime/c/objects.h"
+#include "runtime/models/onnx/import.h"
+#include "vocabulary/dtypes.h"
+
+namespace qgen::c {
+namespace {
+
+void give_model(std::shared_ptr<OnDevice> on, std::unique_ptr<graph::Model> made, qgen_model** model) {
+  auto whole = std::make_unique<qgen_model>(qgen_model{{std::move(on)}, std::move(made), {}});
+  const graph::Graph& graph = whole->model->graph();
+  for (const graph::ValueId input : graph.inputs) whole->dtypes.emplace_back(name(graph.values[input].dtype));
+  *model = whole.release();
+}
+
+// The kernels in the file, where it was compiled for this device.
+Expected<std::shared_ptr<OnDevice>> with_own_kernels(const OnDevice& on, const graph::Compiled& compiled) {
+  auto executor = Executor::create(*on.device, compiled.own_kernels->library(), {});
+  if (!executor) return executor.error();
+  return std::make_shared<OnDevice>(on.device, compiled.own_kernels, compiled.own_kernels->library(),
+                                    *std::move(executor));
+}
+
+Done load_compiled(qgen_device& device, std::span<const std::byte> file, qgen_model** model) {
+  auto compiled = graph::read_compiled(file);
+  if (!compiled) return compiled.error();
+  std::shared_ptr<OnDevice> on = device.on;
+  if (graph::device_text(on->context.profile) == compiled->device) {
+    auto own = with_own_kernels(*on, *compiled);
+    if (!own) return own.error();
+    on = *std::move(own);
+  }
+  auto made = graph::Model::create(on->context, generated::operators::entries(), *std::move(compiled), {});
+  give_model(on, std::make_unique<graph::Model>(std::move(made)), model);
+  return std::monostate{};
+}
+
+Done load_imported(qgen_device& device, Expected<onnx::Imported> imported, qgen_model** model) {
+  if (!imported) return imported.error();
+  auto made = graph::Model::create(device.on->context, generated::operators::entries(), std::move(imported->graph), {});
+  give_model(device.on, std::make_unique<graph::Model>(std::move(made)), model);
+  return std::monostate{};
+}
+
+// An ONNX file is left to the importer, which reads its external data too.
+bool is_compiled_file(const std::string& path) {
+  std::array<char, 8> begin{};
+  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
+  return graph::is_compiled(std::as_bytes(std::span(begin)));
+}
+
+Done load_compiled_file(qgen_device& device, const std::string& path, qgen_model** model) {
+  const auto file = read_file(path);
+  return file ? load_compiled(device, std::as_bytes(std::span(*file)), model) : Done(file.error());
+}
+
+Done load(qgen_device& device, const std::string& path, qgen_model** model) {
+  Done loaded = is_compiled_file(path) ? load_compiled_file(device, path, model)
+                                       : load_imported(device, onnx::import_model(path), model);
+  if (loaded) return loaded;
+  Error error = loaded.error();
+  if (!error.message.starts_with(path)) error.message = path + ": " + error.message;
+  return error;
+}
+
+struct Inputs {
+  Tensors arrays;
+  graph::LentTensors tensors;
+  graph::InputShapes shapes;
+};
+
+Expected<Inputs> inputs_of(const qgen_argument* given, size_t count) {
+  if (!given && count != 0) return is_null("inputs");
+  Inputs inputs;
+  for (size_t i = 0; i < count; ++i) {
+    if (!given[i].name) return is_null("the name of an input");
+    if (given[i].tensor) {
+      const auto tensor = on_device(given[i].tensor);
+      if (!tensor) return tensor.error();
+      inputs.shapes.insert_or_assign(given[i].name, (*tensor)->shape());
+      inputs.tensors.insert_or_assign(given[i].name, *tensor);
+      continue;
+    }
+    auto array = host_tensor(given[i].array);
+    if (!array) return refused(std::string("'") + given[i].name + "': " + array.error().message, array.error().hint);
+    inputs.shapes.insert_or_assign(given[i].name, array->shape);
+    inputs.arrays.insert_or_assign(given[i].name, *std::move(array));
+  }
+  return inputs;
+}
+
+Expected<Tensors> arrays_of(const qgen_argument* given, size_t count) {
+  auto inputs = inputs_of(given, count);
+  if (!inputs) return inputs.error();
+  if (!inputs->tensors.empty())
+    return refused("'" + inputs->tensors.begin()->first + "' is a tensor", "give an array, or record the model");
+  for (const auto& [name, array] : inputs->arrays) {
+    if (Done whole = check_host_tensor(array, "input '" + name + "'"); !whole) return whole.error();
+  }
+  return std::move(inputs->arrays);
+}
+
+Expected<graph::LentTensors> lent(const qgen_argument* given, size_t count) {
+  auto inputs = inputs_of(given, count);
+  if (!inputs) return inputs.error();
+  if (!inputs->arrays.empty())
+    return refused("'" + inputs->arrays.begin()->first + "' is an array", "record models on tensors, or run them");
+  return std::move(inputs->tensors);
+}
+
+qgen_results results_of(qgen_model& model, Tensors outputs) {
+  qgen_results results;
+  for (const graph::Named& output : model.model->graph().outputs) {
+    auto found = outputs.extract(output.name);
+    if (found) results.all.push_back({output.name, tensor_of(model.device.on, std::move(found.mapped()))});
+  }
+  return results;
+}
+
+std::string line_of(const graph::Step& step, double us) {
+  return step.name + '\t' + step.choice->id + '\t' + std::to_string(us) + '\n';
+}
+
+const graph::Value* input_of(const qgen_model* model, size_t index) {
+  if (!model || index >= model->model->graph().inputs.size()) return nullptr;
+  const graph::Graph& graph = model->model->graph();
+  return &graph.values[graph.inputs[index]];
+}
+
+Expected<graph::Prepared*> prepare(qgen_model* model, const qgen_argument* given, size_t count,
+                                   const DeviceTensor* arena) {
+  if (!model) return is_null("model");
+  const auto inputs = inputs_of(given, count);
+  if (!inputs) return inputs.error();
+  return model->model->prepare(inputs->shapes, arena);
+}
+
+}  // namespace
+}  // namespace qgen::c
+
+using namespace qgen;
+using namespace qgen::c;
+
+extern "C" {
+
+qgen_code qgen_model_load(qgen_device* device, const char* path, qgen_model** model, qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!device || !path || !model) return is_null(!device ? "device" : !path ? "path" : "model");
+    return load(*device, path, model);
+  });
+}
+
+qgen_code qgen_model_load_memory(qgen_device* device, const void* file, size_t bytes, qgen_model** model,
+                                 qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!device || !file || !model) return is_null(!device ? "device" : !file ? "file" : "model");
+    const std::span<const std::byte> all(static_cast<const std::byte*>(file), bytes);
+    if (graph::is_compiled(all)) return load_compiled(*device, all, model);
+    return load_imported(*device, onnx::import_model(all), model);
+  });
+}
+
+void qgen_model_free(qgen_model* model) { delete model; }
+
+size_t qgen_model_input_count(const qgen_model* model) { return model ? model->model->graph().inputs.size() : 0; }
+const char* qgen_model_input_name(const qgen_model* model, size_t index) {
+  const graph::Value* input = input_of(model, index);
+  return input ? input->name.c_str() : nullptr;
+}
+const char* qgen_model_input_dtype(const qgen_model* model, size_t index) {
+  return input_of(model, index) ? model->dtypes[index].c_str() : nullptr;
+}
+size_t qgen_model_input_rank(const qgen_model* model, size_t index) {
+  const graph::Value* input = input_of(model, index);
+  return input ? input->shape.size() : 0;
+}
+const int64_t* qgen_model_input_shape(const qgen_model* model, size_t index) {
+  const graph::Value* input = input_of(model, index);
+  return input ? input->shape.data() : nullptr;
+}
+size_t qgen_model_output_count(const qgen_model* model) { return model ? model->model->graph().outputs.size() : 0; }
+const char* qgen_model_output_name(const qgen_model* model, size_t index) {
+  return index < qgen_model_output_count(model) ? model->model->graph().outputs[index].name.c_str() : nullptr;
+}
+
+qgen_code qgen_model_run(qgen_model* model, const qgen_argument* inputs, size_t count, qgen_results** results,
+                         qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!model || !results) return is_null(model ? "results" : "model");
+    const auto arrays = arrays_of(inputs, count);
+    if (!arrays) return arrays.error();
+    auto outputs = model->model->run(*arrays);
+    if (!outputs) return outputs.error();
+    return give(results, results_of(*model, *std::move(outputs)));
+  });
+}
+
+qgen_code qgen_model_explain(qgen_model* model, const qgen_argument* inputs, size_t count, qgen_text** text,
+                             qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!text) return is_null("text");
+    const auto prepared = prepare(model, inputs, count, nullptr);
+    if (!prepared) return prepared.error();
+    std::string lines;
+    for (const graph::Step& step : (*prepared)->schedule().steps) lines += line_of(step, step.choice->time_us);
+    return give(text, qgen_text{std::move(lines)});
+  });
+}
+
+qgen_code qgen_model_profile(qgen_model* model, const qgen_argument* inputs, size_t count, qgen_text** text,
+                             qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!text) return is_null("text");
+    const auto prepared = prepare(model, inputs, count, nullptr);
+    if (!prepared) return prepared.error();
+    const auto times = (*prepared)->step_times_us();
+    if (!times) return times.error();
+    const auto& steps = (*prepared)->schedule().steps;
+    std::string lines;
+    for (size_t i = 0; i < steps.size(); ++i) lines += line_of(steps[i], (*times)[i]);
+    return give(text, qgen_text{std::move(lines)});
+  });
+}
+
+qgen_code qgen_model_save(qgen_model* model, const char* path, qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!model || !path) return is_null(model ? "path" : "model");
+    const auto compiled = model->model->compiled();
+    if (!compiled) return compiled.error();
+    const auto bytes = graph::write_compiled(*compiled);
+    return write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  });
+}
+
+qgen_device* qgen_model_device(qgen_model* model) { return model ? &model->device : nullptr; }
+
+qgen_code qgen_model_arena_bytes(qgen_model* model, const qgen_argument* inputs, size_t count, uint64_t* bytes,
+                                 qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!model || !bytes) return is_null(model ? "bytes" : "model");
+    const auto given = inputs_of(inputs, count);
+    if (!given) return given.error();
+    const auto needed = model->model->arena_bytes(given->shapes);
+    if (!needed) return needed.error();
+    *bytes = *needed;
+    return std::monostate{};
+  });
+}
+
+qgen_code qgen_model_prepare(qgen_model* model, const qgen_argument* inputs, size_t count, const qgen_tensor* arena,
+                             qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    const auto lies = arena ? on_device(arena) : Expected<const DeviceTensor*>(nullptr);
+    if (!lies) return lies.error();
+    const auto prepared = prepare(model, inputs, count, *lies);
+    return prepared ? Done(std::monostate{}) : Done(prepared.error());
+  });
+}
+
+qgen_code qgen_model_record(qgen_model* model, qgen_frame* frame, const qgen_argument* inputs, size_t input_count,
+                            const qgen_argument* outputs, size_t output_count, qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!model || !frame) return is_null(model ? "frame" : "model");
+    const auto from = lent(inputs, input_count);
+    if (!from) return from.error();
+    const auto to = lent(outputs, output_count);
+    if (!to) return to.error();
+    return model->model->record(frame->commands, *from, *to);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Tuning while a program works: of the time that its calls take, a bounded share goes to kernels that were not measured
+// yet, on the program's own data.
+//
+//   OnlineTuning online({.share = 0.05});
+//   Context context{.profile = ..., .online = &online};
+//   ... calls ...
+//   online.freeze();                              // from here on the best that is known, and nothing is tried
+//   for (const OnlineTime& time : online.times(library)) ...   // to keep, as in a tuning::Store
+//
+// The first call of a problem runs what select() says. Others try the next of the cheapest, a few times each, one that
+// is twice as slow as the best only once. A trial's result is the call's result: kernels are trusted here, which
+// qgen-tune verifies before it times them. What a trial takes in all counts, a pipeline that is compiled too; where it
+// takes more than the share allows, it is paid back: none follows until calls have made up for it.
+//
+// Times are the device's: on a queue without timestamps calls run as without online tuning, as they do where a kernel
+// is forced or on_selection watches. Recordings that a program replays, as graphs do, make no calls and try nothing. A
+// weight is packed for the kernel that is tried: WeightOptions::max_form_bytes bounds how many forms stay.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/selector/decision_cache.h"
+
+namespace qgen {
+
+struct OnlineOptions {
+  double share = 0.05;    // of the time of all calls; 0: nothing is tried
+  size_t candidates = 8;  // of a problem, the cheapest; past 4096 problems all are forgotten
+  size_t samples = 3;     // of each; the median counts
+  std::function<std::chrono::nanoseconds()> now = {};  // empty: the steady clock
+};
+
+struct OnlineTime {
+  std::string problem;  // key_of()
+  std::string kernel;   // Choice::id
+  uint64_t digest = 0;  // digest_of()
+  double us = 0;
+};
+
+class OnlineTuning {
+ public:
+  // A call's turn: what it runs, from next() until took() or failed().
+  struct Turn {
+    std::string problem;                   // key_of()
+    std::shared_ptr<const Choice> choice;  // null: no kernel fits
+    bool is_trial = false;
+    bool is_timed = false;  // false: took() needs no time of the device
+    std::chrono::nanoseconds began{};
+  };
+
+  explicit OnlineTuning(OnlineOptions options);
+
+  // `known`: what is known of the problem otherwise. Safe from many threads, as all below.
+  Turn next(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
+            const KernelTimes& known);
+  // It took so long on the device; where it is not timed, as long as calls take.
+  void took(const Turn& turn, double device_us);
+  // It could not be run: it is not tried again.
+  void failed(const Turn& turn);
+
+  void freeze();
+  // Of what was measured so often as it should be.
+  std::vector<OnlineTime> times(const KernelLibrary& library) const;
+
+ private:
+  struct Tried {
+    std::string id;
+    KnownTime known;  // the median of the samples; before the first, as select() had it
+    std::vector<double> samples_us = {};
+    bool is_done = false;
+
+    bool has_failed() const { return is_done && samples_us.empty(); }
+  };
+  // Of a problem.
+  struct Trials {
+    const OperatorInfo* op;
+    std::vector<Tried> candidates;  // as select() ranks them; the first is what it chooses
+  };
+
+  Trials& trials_of(const std::string& key, const Problem& problem, const DeviceProfile& device,
+                    const KernelLibrary& library, const KernelTimes& known);
+  const Tried* next_trial(const Trials& trials) const;  // null: there is none, or no time for it
+  std::shared_ptr<const Choice> choice_of(const Problem& problem, const Tried& tried, const DeviceProfile& device,
+                                          const KernelLibrary& library);
+  void end(const Turn& turn);
+
+  OnlineOptions options_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Trials, std::less<>> trials_;  // by problem
+  std::chrono::nanoseconds all_{}, tried_{};           // what calls and what trials took
+  bool is_frozen_ = false;
+  KeptChoices choices_;  // what each problem ran last
+};
+
+}  // namespace qgen

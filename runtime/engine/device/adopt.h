@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Uses a Vulkan device that the caller has created (docs/engines.md):
+//
+//   auto recommended = RecommendedFeatures::of(vkGetInstanceProcAddr, instance, gpu);
+//   VkDeviceCreateInfo info = ...;                       // the caller's, with its own features and extensions
+//   info.pNext = *recommended->joined(&my_features);     // optional: what the best kernels need, as far as there
+//   vkCreateDevice(gpu, &info, nullptr, &vk_device);
+//
+//   Expected<Device> device = Device::adopt({.instance = instance,
+//                                            .physical_device = gpu,
+//                                            .device = vk_device,
+//                                            .get_instance_proc_addr = vkGetInstanceProcAddr,
+//                                            .created_with = &info,
+//                                            .queue = queue,
+//                                            .queue_family = family});
+//
+// Nothing of the caller's is destroyed by qgen, and it must outlive what qgen makes on it. Kernels are chosen by what
+// `created_with` enables, not by what the card could do.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "runtime/engine/device/device.h"
+#include "runtime/engine/device/vulkan_handles.h"
+
+namespace qgen {
+
+struct AdoptInfo {
+  VkInstance instance = nullptr;
+  VkPhysicalDevice physical_device = nullptr;
+  VkDevice device = nullptr;
+  // The caller's loader; qgen loads no other. Each device has a table of its own of the functions that this one gives.
+  PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
+  // What vkCreateDevice() was given; it is read during adopt() only.
+  const VkDeviceCreateInfo* created_with = nullptr;
+  // VkApplicationInfo::apiVersion of the instance. Below Vulkan 1.3 the device is refused.
+  uint32_t api_version = (1U << 22) | (3U << 12);
+  // Where qgen submits its uploads, downloads and runs. Null: it submits nothing, and all of these are refused.
+  VkQueue queue = nullptr;
+  uint32_t queue_family = 0;   // of `queue`, or of the command buffers that qgen records into
+  bool trusts_driver = false;  // as OpenOptions::trusts_driver
+  // As OpenOptions::push_descriptors, where VK_KHR_push_descriptor is enabled. A launch takes 0.2 us longer with them on
+  // an H100, and none less to record; so RecommendedFeatures leaves the extension out.
+  bool push_descriptors = false;
+  // Called around each use of the queue, where others use it too. Both or neither.
+  std::function<void()> lock_queue = {};
+  std::function<void()> unlock_queue = {};
+};
+
+// What a device can do with what is enabled on it: for programs that use tables and select() only. Of `info` it reads
+// the instance, the physical device, get_instance_proc_addr, created_with, api_version and queue_family. Errors: a
+// handle that is null, a device or an instance older than Vulkan 1.3, a feature that is not enabled and that every
+// kernel needs.
+Expected<DeviceProfile> profile_of(const AdoptInfo& info);
+
+// The features and extensions that qgen's kernels use, as far as a device has them. It owns the structs.
+class RecommendedFeatures {
+ public:
+  static Expected<RecommendedFeatures> of(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
+                                          VkPhysicalDevice physical_device);
+  static Expected<RecommendedFeatures> of(const Device& device);
+
+  // VkPhysicalDeviceFeatures2 and what follows it: for VkDeviceCreateInfo::pNext, whose pEnabledFeatures is then null.
+  const void* chain() const;
+  // For callers with feature structs of their own: sets the bits that are missing in `chain`, and links the structs that
+  // are missing behind its last one. The result is for VkDeviceCreateInfo::pNext. Errors: a struct of one feature beside
+  // which Vulkan allows no VkPhysicalDeviceVulkan1XFeatures.
+  Expected<const void*> joined(void* chain);
+  // For VkDeviceCreateInfo::ppEnabledExtensionNames.
+  std::span<const char* const> extensions() const;
+
+  // The same as C++ that sets them, one line each.
+  std::string to_text() const;
+
+  RecommendedFeatures(RecommendedFeatures&&) noexcept;
+  RecommendedFeatures& operator=(RecommendedFeatures&&) noexcept;
+  ~RecommendedFeatures();
+
+ private:
+  struct State;
+  explicit RecommendedFeatures(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace qgen

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// One Vulkan device before it is opened: its profile, and what opening it needs to know.
+#pragma once
+
+#include <optional>
+
+#include "runtime/engine/device/device_profile.h"
+#include "runtime/engine/device/feature_chain.h"
+#include "runtime/engine/device/instance.h"
+
+namespace qgen::vulkan {
+
+struct PhysicalDevice {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  DeviceProfile profile;
+  ExtensionSet extensions;
+  std::optional<uint32_t> compute_family;  // the queue family to use
+  uint32_t timestamp_bits = 0;             // of that family; 0: no timestamps
+};
+
+// A device older than Vulkan 1.3 is described by name and version only: qgen cannot open it.
+// Without the features that the driver is known to get wrong, unless it is trusted.
+PhysicalDevice describe(const Instance& instance, VkPhysicalDevice handle, bool trusts_driver);
+
+// One that is open already: what is enabled on it, and the family of its queue.
+struct OpenedAs {
+  FeatureChain& features;
+  uint32_t queue_family = 0;
+  bool trusts_driver = false;
+};
+PhysicalDevice describe(const Instance& instance, VkPhysicalDevice handle, const OpenedAs& opened);
+
+}  // namespace qgen::vulkan

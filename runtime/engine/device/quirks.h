@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Faults of drivers that are known to compute wrongly: devices/quirks.yaml, compiled in.
+//
+//   for (const Quirk* quirk : quirks_of(profile)) fmt::print("{}: {}\n", quirk->why, quirk->source);
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "runtime/engine/device/device_profile.h"
+
+namespace qgen {
+
+// Empty texts fit every device.
+struct Quirk {
+  uint32_t vendor_id = 0;
+  std::optional<DeviceProfile::Kind> kind;
+  std::string_view driver;         // the whole name
+  std::string_view architectures;  // separated by spaces
+  std::string_view name;           // a part of the device's
+  std::string_view before;         // the first version that is right: "101.8247"
+  FeatureMask distrusted = 0;
+  std::string_view why;
+  std::string_view source;  // an address
+};
+
+std::span<const Quirk> quirks();
+
+// Those that fit a device, by its identity alone.
+std::vector<const Quirk*> quirks_of(const DeviceProfile& device);
+
+// Whether version `a` is older than `b`, number by number: "101.999" is older than "101.8247". What stands before the
+// first digit and behind the last number counts for nothing; a text without a number is older than any version.
+bool is_older_version(std::string_view a, std::string_view b);
+
+}  // namespace qgen

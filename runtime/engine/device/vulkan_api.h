@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Vulkan as the runtime sees it: loaded at run time, never linked, and its results as words.
+//
+//   if (VkResult r = vk.vkQueueSubmit(...); r != VK_SUCCESS) return error_of(r, "submitting the recording");
+//
+// The loader, each instance and each device have a table of their functions. No symbol is named as one of Vulkan's: a
+// program may link libvulkan, or have a loader of its own such as volk, beside qgen.
+#pragma once
+
+#ifndef VK_NO_PROTOTYPES
+#define VK_NO_PROTOTYPES
+#endif
+#include <vulkan/vulkan.h>
+
+#include <mutex>
+#include <string_view>
+
+#include "runtime/engine/library/error.h"
+
+namespace qgen::vulkan {
+
+constexpr uint32_t kApiVersion = VK_API_VERSION_1_3;
+
+std::string_view name(VkResult result);  // "VK_ERROR_DEVICE_LOST"
+
+// "submitting the recording failed: VK_ERROR_DEVICE_LOST (-4)", with a hint where one helps.
+Error error_of(VkResult result, std::string_view doing);
+
+// What the loader gives without an instance.
+struct LoaderFunctions {
+  PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr = nullptr;
+  PFN_vkCreateInstance vkCreateInstance = nullptr;
+  PFN_vkEnumerateInstanceVersion vkEnumerateInstanceVersion = nullptr;  // null: Vulkan 1.0
+  PFN_vkEnumerateInstanceLayerProperties vkEnumerateInstanceLayerProperties = nullptr;
+};
+
+// Loads libvulkan, once in a process. Errors: there is none, or it is older than Vulkan 1.3.
+Done load_loader();
+// Null before load_loader(). Tests put functions of their own there.
+LoaderFunctions& loader();
+
+// Held while instances and devices are made, unmade and loaded: the loader's vkGetDeviceProcAddr walks its list of all
+// of them unguarded (1.3.239 crashes when another thread changes the list).
+[[nodiscard]] std::unique_lock<std::mutex> lock_loader();
+
+}  // namespace qgen::vulkan

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Records works into the caller's command buffer, between the caller's commands. It neither submits nor waits.
+//
+//   Commands frames[] = {*executor.commands({.arena = &arenas[0]}), *executor.commands({.arena = &arenas[1]})};
+//   ...
+//   Commands& frame = frames[number % 2];           // the caller has waited until the device is done with it
+//   vkBeginCommandBuffer(mine, ...);
+//   frame.begin(mine);
+//   Context context{device.profile(), library, executor, .commands = &frame};
+//   auto h = q8ta_linear(context, {.input = x, .weight = w, .weight_scales = s}, {...});    // recorded, not run
+//   softmax(context, {.input = *h, .output = &y});                                           // into the caller's tensor
+//   frame.end();
+//   vkCmdDispatch(mine, ...);                       // the caller's own, which may read y
+//
+// Barriers: works that touch the same bytes wait for each other, range by range. Before the first work stands a barrier
+// from `edges.before`, and end() sets one to `edges.after`: with the defaults, everything that the caller recorded or
+// submitted earlier is done and visible, and so is what qgen wrote, to everything that comes later. begin() stands once in
+// a frame; behind each end(), resume() may go on, in the same command buffer or in another of the frame.
+//
+// State that is left behind: the compute pipeline, its descriptor set 0 and push constants are qgen's.
+//
+// Lifetime: it keeps what its commands use, tensors, pipelines and all, until it is begun again or destroyed. Either may
+// happen when the device is done with those commands, which is the caller's to know. One thread at a time; each of
+// several threads has its own, and they share pipelines.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "runtime/engine/dispatch/executor.h"
+
+namespace qgen {
+
+namespace dispatch {
+class Allocator;
+class Pipelines;
+}  // namespace dispatch
+
+// Pipeline stages and kinds of access, as Vulkan's flags of the same names.
+struct Edge {
+  uint32_t stages = 0;  // VkPipelineStageFlags; 0: no barrier, the caller sets its own
+  uint32_t access = 0;  // VkAccessFlags
+};
+struct Edges {
+  Edge before = {0x10000, 0x10000};          // ALL_COMMANDS, MEMORY_WRITE: what was written earlier may be read
+  Edge after = {0x10000, 0x8000 | 0x10000};  // ALL_COMMANDS, MEMORY_READ | MEMORY_WRITE
+};
+
+struct CommandsOptions {
+  // Where tensors that are not given lie, and scratch, one behind the other from its beginning on in each frame. Any
+  // tensor in a buffer that lies in no other arena, as one of wrap(). Null: memory of qgen's, made when it is needed.
+  const DeviceTensor* arena = nullptr;
+  // The caller's pool: sets are allocated from it and never freed, so it is reset before begin(). Null: pools of qgen's.
+  // A device with push descriptors needs none.
+  VkDescriptorPool descriptor_pool = {};
+  Edges edges = {};
+};
+
+// A tensor of a recording, and the one that takes its place; both described alike.
+struct Rebinding {
+  const DeviceTensor* from = nullptr;
+  const DeviceTensor* to = nullptr;
+};
+
+class Commands {
+ public:
+  // A frame: what it recorded before is no longer in use. `into` is in the recording state until end(). Errors: of
+  // resetting its pools.
+  Done begin(VkCommandBuffer into);
+  // The same frame once more, behind commands of the caller.
+  Done resume(VkCommandBuffer into);
+  // What was written is made visible as the edges say.
+  Done end();
+
+  // A choice with its operands, as in a Work. It is planned at the first call, and kept: each further one writes a
+  // descriptor set, at most one barrier a launch, and dispatches. Errors: those of Executor::record(); the arena is full.
+  Done record(const std::shared_ptr<const Choice>& choice, std::span<const DeviceTensor* const> operands,
+              const DeviceTensor* scratch = nullptr);
+  // The same, planned each time.
+  Done record(const Work& work);
+  // All works of a recording, in their order. Nothing is planned again. Errors: it is another executor's; a tensor that
+  // is described otherwise than the one whose place it takes, or shares bytes that are written with another operand.
+  Done record(const Recording& recording, std::span<const Rebinding> rebindings = {});
+
+  // A tensor of this frame: in the arena, or with memory of its own. Its contents are undefined.
+  Expected<DeviceTensor> allocate(DType dtype, const Shape& shape, Storage storage, Layout layout = Layout::strided);
+  uint64_t arena_bytes_used() const;  // since begin()
+
+  Commands(Commands&&) noexcept;
+  Commands& operator=(Commands&&) noexcept;
+  ~Commands();
+
+ private:
+  friend class Executor;
+  static Expected<Commands> create(const std::shared_ptr<const dispatch::Allocator>& allocator,
+                                   const std::shared_ptr<dispatch::Pipelines>& pipelines,
+                                   const CommandsOptions& options);
+  struct State;
+  explicit Commands(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace qgen

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Runs choices on a device: tensors in device memory, pipelines made on demand, commands recorded, replayed, timed.
+//
+//   Executor executor = *Executor::create(device, library, {});
+//   DeviceTensor x = *executor.upload(host_x, Storage::buffer);
+//   DeviceTensor q = *executor.allocate(DType::i8, shape, Storage::buffer);
+//   Recording recording = *executor.record({{&choice, {&x, &scale, &zero_point, &q}}});
+//   executor.run(recording);                    // again and again
+//   HostTensor result = *executor.download(q);
+//
+// Lifetimes: each object keeps what it uses. An Executor keeps its device and library; a tensor, its memory and the
+// device; a recording, the memory of its operands, so that it may be replayed when the tensors themselves are gone.
+// They may be destroyed in any order, and moved. An Executor takes its own tensors and recordings only, and refuses
+// those of others and those that were moved from. With all that came from it, it belongs to one thread at a time;
+// Executors of one Device may work in different threads, and with create_beside() on the same tensors.
+//
+// A work is checked against what its choice was made for: as many operands, those that were present, each with the
+// dtype, shape, storage and layout that the Problem was filled from. A Choice that was made by hand, or for a Problem
+// without shapes, says less, and then its author answers for sizes. No operand that a work writes may be another of its
+// operands, since kernels declare them `restrict`, and a recipe's later steps read what its first ones read; unless the
+// kernel has leave to write it in place of that one (OperandInfo::in_place): all of its bytes, seen alike.
+//
+// On a device that is the caller's (Device::adopt()), tensors may lie in the caller's memory, wrap(), and works go into
+// its command buffers, commands.h. docs/engines.md has the whole.
+//
+// A buffer holds the tensor in its layout, rounded up to 16 bytes, so that kernels may read and write whole vec4s at
+// its end. Host tensors are row-major; upload(), write() and download() convert.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/engine/device/device.h"
+#include "runtime/engine/dispatch/lent_memory.h"
+#include "runtime/engine/dispatch/statistics.h"
+#include "runtime/engine/library/kernel_library.h"
+#include "runtime/engine/selector/select.h"
+#include "runtime/engine/tensor/tensor.h"
+
+namespace qgen {
+
+// A tensor on the device. Moving it moves the memory; one that was moved from is an empty f32 that no Executor takes.
+class DeviceTensor {
+ public:
+  DType dtype() const;
+  const Shape& shape() const;
+  Storage storage() const;
+  Layout layout() const;
+  OperandDesc desc() const;
+  // Where it lies, for commands of the caller. Of a texture, and of one that was moved from: a null buffer.
+  LentBuffer place() const;
+
+  DeviceTensor(DeviceTensor&&) noexcept;
+  DeviceTensor& operator=(DeviceTensor&&) noexcept;
+  ~DeviceTensor();
+
+  struct Memory;
+  const Memory& memory() const;
+  const std::shared_ptr<const Memory>& shared_memory() const { return memory_; }  // null: it was moved away
+  explicit DeviceTensor(std::shared_ptr<const Memory> memory);
+
+ private:
+  std::shared_ptr<const Memory> memory_;
+};
+
+// Texture shapes (rank 1 to 4, [N, C, H, W] with leading sides of 1): x = W, y = H, z = N * C, the packed dimension
+// divided by four, rounded up; with channels packed, z = N * ceil(C / 4).
+struct Work {
+  const Choice* choice = nullptr;
+  std::vector<const DeviceTensor*> operands;  // in the operator's order; null: an optional operand that is left out
+  // Where the choice's scratch lies, scratch_bytes() of it at least; null: the recording has memory for it.
+  const DeviceTensor* scratch = nullptr;
+};
+// What a choice keeps between its steps; 0: nothing.
+uint64_t scratch_bytes(const Choice& choice);
+
+// Where a tensor may begin in an arena, in bytes: no device asks for more.
+constexpr uint64_t kTensorAlignment = 256;
+
+// Of a tensor in a buffer, in its layout, rounded up to 16. Saturates.
+uint64_t buffer_bytes(DType dtype, const Shape& shape, Layout layout);
+
+// Whether a buffer of the device can hold the tensor, as Executor::allocate() asks. Errors: a layout that buffers or the
+// dtype do not have, more bytes than the device binds at once.
+Done check_buffer(const DeviceProfile& device, DType dtype, const Shape& shape, Layout layout);
+
+struct Timing {
+  double device_us = 0;              // first kernel's start to last kernel's end, by GPU timestamps
+  std::vector<double> intervals_us;  // one a chain of launches, from the end of the one before; together device_us
+  double submit_us = 0;              // what the driver took to hand it to the device, by the host's clock
+};
+
+class Recording {
+ public:
+  Recording(Recording&&) noexcept;
+  Recording& operator=(Recording&&) noexcept;
+  ~Recording();
+  struct State;
+  explicit Recording(std::shared_ptr<State> state);
+  State* state() { return state_.get(); }  // null: it was moved away
+  const std::shared_ptr<State>& shared_state() const { return state_; }
+
+ private:
+  std::shared_ptr<State> state_;  // shared with command buffers that it went into (commands.h)
+};
+
+// Runs job(0) to job(count - 1), each once, on whatever threads, and returns when all are done.
+using ParallelFor = std::function<void(size_t count, const std::function<void(size_t)>& job)>;
+
+struct ExecutorOptions {
+  // Where pipelines are kept between runs; empty: nowhere. The file's name holds device and driver UUID; a damaged or
+  // foreign file is ignored; it is written to a temporary name and renamed.
+  std::filesystem::path pipeline_cache_folder = {};
+  // The caller's cache, which it saves and destroys, after all that came from the Executor; null: one of qgen's own, and
+  // the folder above. It is used from every thread that makes pipelines.
+  VkPipelineCache pipeline_cache = {};
+  // How many pipelines stay when nothing uses them; 0: all. The one that was asked for the longest ago goes first.
+  size_t most_pipelines = 0;
+  // How make_pipelines() spreads its work, as over the caller's own threads; empty: over threads of its own, one a core.
+  ParallelFor parallel_for = {};
+  // How the memory is made that the Executor allocates; empty: by an allocator of qgen's own.
+  MemoryCallbacks memory = {};
+  // Bytes of a known pattern after every tensor in a buffer (beyond its rounding to 16 bytes), checked by
+  // guards_are_intact(). They are bound with the tensor, since drivers drop writes outside what is bound. For tests.
+  uint32_t guard_bytes = 0;
+  // A submission that takes longer is an error, and the Executor accepts nothing more.
+  uint64_t timeout_ms = 600'000;
+};
+
+// A point of the Executor's timeline: what was submitted is done when the semaphore has reached the value.
+struct Submitted {
+  VkSemaphore semaphore = {};  // a timeline semaphore, which the Executor owns
+  uint64_t value = 0;
+};
+// What a submission waits for and signals beside that. `value`: of a timeline semaphore; of another it is ignored.
+struct SemaphoreValue {
+  VkSemaphore semaphore = {};
+  uint64_t value = 0;
+};
+struct SubmitOptions {
+  std::vector<SemaphoreValue> wait = {};
+  std::vector<SemaphoreValue> signal = {};
+};
+
+class Commands;  // commands.h
+struct CommandsOptions;
+
+class Executor {
+ public:
+  // The tables and the blob that `library` views must outlive the Executor: the generated ones are constants.
+  static Expected<Executor> create(const Device& device, const KernelLibrary& library, const ExecutorOptions& options);
+
+  // One for another thread: it takes the tensors of `other`, and shares its memory and its pipelines. Recordings are
+  // each one's own. What two threads use at a time, neither may write.
+  static Expected<Executor> create_beside(const Executor& other);
+
+  // Errors: out of memory, a buffer past maxStorageBufferRange, an image past the device's extents, a rank that
+  // textures cannot hold; each with the numbers.
+  Expected<DeviceTensor> allocate(DType dtype, const Shape& shape, Storage storage, Layout layout = Layout::strided);
+  // One that lies in another's buffer, an arena: any tensor in a plain buffer that lies in none itself. Tensors that
+  // share bytes take turns: a recording waits before it writes what was read, byte range by byte range. Errors: it does
+  // not fit into the arena, `offset` is no multiple of kTensorAlignment.
+  Expected<DeviceTensor> place(const DeviceTensor& arena, uint64_t offset, DType dtype, const Shape& shape,
+                               Layout layout = Layout::strided);
+  // One in the caller's memory, which is neither freed nor waited for: it must outlive the tensor and what the device
+  // does with it. Contents stay as they are. Errors: a null handle, an offset that kernels cannot begin at, too few
+  // bytes, and those of allocate().
+  Expected<DeviceTensor> wrap(const LentBuffer& memory, DType dtype, const Shape& shape,
+                              Layout layout = Layout::strided);
+  Expected<DeviceTensor> wrap(const LentImage& image, DType dtype, const Shape& shape, Layout layout);
+  // The same bytes of a buffer, described otherwise, as another shape. Errors: it takes more bytes than are there, and
+  // those of allocate().
+  Expected<DeviceTensor> view(const DeviceTensor& tensor, DType dtype, const Shape& shape,
+                              Layout layout = Layout::strided);
+  Expected<DeviceTensor> upload(const HostTensor& tensor, Storage storage, Layout layout = Layout::strided);
+  Done write(const DeviceTensor& to, const HostTensor& from);
+  Expected<HostTensor> download(const DeviceTensor& tensor);
+  // A buffer's bytes as they lie, padding of the layout too.
+  Expected<std::vector<std::byte>> download_stored(const DeviceTensor& tensor);
+  // Whether these are a buffer's bytes as they lie. Nothing that is read is kept: of a large tensor it takes a part of
+  // the time that download_stored() takes.
+  Expected<bool> holds(const DeviceTensor& tensor, std::span<const std::byte> stored);
+  Done write_stored(const DeviceTensor& to, std::span<const std::byte> from);
+  Done fill(const DeviceTensor& tensor, uint8_t byte);           // every byte, padding too: poisons outputs
+  Expected<bool> guards_are_intact(const DeviceTensor& tensor);  // true of textures: stores past an image are dropped
+
+  // Makes the pipelines of these choices on all cores, those that are not there, so that record() need not make one
+  // after the other. One that cannot be made is record()'s to report. `on_made` hears of each; may be empty.
+  void make_pipelines(std::span<const Choice> choices,
+                      const std::function<void(size_t made, size_t total)>& on_made = {});
+
+  // What the driver says of the pipelines of a choice, one list a launch (runtime/engine/dispatch/statistics.h). They are made
+  // where they are not there. Errors: as record() has for the choice; a device that says nothing.
+  Expected<std::vector<std::vector<Statistic>>> statistics(const Choice& choice);
+
+  // Pipelines are made here too (and kept). Barriers stand between works that depend on one another. Workgroup counts
+  // past the device's limits are folded into y and z (kernels read lib/grid.glsl's linear ids); past all three: an
+  // error. Other errors: no choice, or one of another library; operands that are not what it was made for, too few, too
+  // many, null, another's, or written and used twice; a kernel that the device cannot run, out of memory.
+  Expected<Recording> record(std::span<const Work> works);
+  Done run(Recording& recording);
+  // The same without waiting. Submissions run one after the other, each behind a full barrier. The recording may be
+  // submitted again while it runs; destroying it waits until it is done. Errors: those of run(), a device without
+  // timelineSemaphore.
+  Expected<Submitted> submit(Recording& recording, const SubmitOptions& options = {});
+  // Waits for a submission of this Executor. Errors: it took longer than ExecutorOptions::timeout_ms, the device is lost.
+  Done wait(const Submitted& submitted);
+  Expected<bool> is_done(const Submitted& submitted) const;
+
+  // For works in command buffers of the caller: one for each frame that may be in flight (commands.h).
+  Expected<Commands> commands(const CommandsOptions& options);
+  // Runs it once, with a timestamp behind each chain of so many launches, and behind the last. A timestamp between two
+  // launches keeps the second waiting for longer than a barrier does: for each launch apart, chains are of 1. An error
+  // where the queue has no timestamps.
+  Expected<Timing> time(Recording& recording, uint32_t chain = 1);
+
+  const ExecutorOptions& options() const;  // it was created with; of one that was moved from: the defaults
+
+  // Writes the pipeline cache now; the destructor does too, and drops errors.
+  Done save_pipeline_cache();
+
+  Executor(Executor&&) noexcept;
+  Executor& operator=(Executor&&) noexcept;
+  ~Executor();
+
+ private:
+  struct State;
+  explicit Executor(std::unique_ptr<State> state);
+  Done check_is_ours(const DeviceTensor& tensor) const;
+  Done check_is_ours(Recording& recording) const;
+  std::unique_ptr<State> state_;
+};
+
+// The elements of bytes that lie as in a buffer, as Executor::download_stored() has them.
+Expected<HostTensor> unpacked(DType dtype, const Shape& shape, Layout layout, std::vector<std::byte> stored);
+
+}  // namespace qgen

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/engine/dispatch/pipelines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "runtime/engine/selector/missing_features.h"
+#include "runtime/engine/selector/select.h"
+#include "vocabulary/features.h"
+
+namespace qgen::dispatch {
+namespace {
+
+CacheIdentity identity_of(const Device::Handles& device) {
+  VkPhysicalDeviceProperties properties{};
+  device.instance.functions().vkGetPhysicalDeviceProperties(device.physical, &properties);
+  CacheIdentity identity{properties.vendorID, properties.deviceID, {}};
+  std::copy(std::begin(properties.pipelineCacheUUID), std::end(properties.pipelineCacheUUID),
+            identity.cache_uuid.begin());
+  return identity;
+}
+
+// What `select` would have refused; a kernel that is named past it must not reach the driver.
+Done check_runs_here(const KernelInfo& kernel, const InterfaceInfo& interface, const DeviceProfile& device) {
+  const auto refuse = [&](const std::string& why) {
+    return Error{Error::Kind::unsupported, fmt::format("kernel '{}' {}", kernel.id, why), "choose with select()"};
+  };
+  if (const FeatureMask missing = interface.needs & ~device.features; missing != 0) {
+    return refuse(selector::missing_text(missing, device));
+  }
+  if (interface.push_constants_bytes > device.max_push_constants_bytes) {
+    return refuse(fmt::format("has {} bytes of push constants, and the device accepts {}",
+                              interface.push_constants_bytes, device.max_push_constants_bytes));
+  }
+  const uint32_t subgroup = interface.required_subgroup_size;
+  const bool is_selectable =
+      device.has_subgroup_size_control && subgroup >= device.min_subgroup_size && subgroup <= device.max_subgroup_size;
+  if (subgroup != 0 && !is_selectable && subgroup != device.numbers.subgroup_size) {
+    return refuse(fmt::format("needs subgroups of {}, and the device has {} to {}", subgroup, device.min_subgroup_size,
+                              device.max_subgroup_size));
+  }
+  return std::monostate{};
+}
+
+}  // namespace
+
+VkDescriptorType descriptor_type_of(BindingKind kind) {
+  switch (kind) {
+    case BindingKind::storage_buffer: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    case BindingKind::storage_image: return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+    case BindingKind::uniform_buffer: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+  }
+  return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
+PipelineSource source_of(const Launch& launch) {
+  return {launch.op, launch.kernel, launch.specialization, launch.problem.data()};
+}
+
+void on_all_cores(size_t count, const std::function<void(size_t)>& job) {
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < count; i = next++) job(i);
+  };
+  std::vector<std::jthread> others;
+  const size_t threads = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()), count);
+  for (size_t i = 1; i < threads; ++i) others.emplace_back(work);
+  work();
+  others.clear();  // waits
+}
+
+Pipeline::~Pipeline() { device->vk.vkDestroyPipeline(device->device, handle, nullptr); }
+
+Pipelines::Pipelines(std::shared_ptr<const Device::Handles> device, KernelLibrary library,
+                     const ExecutorOptions& options)
+    : device_(std::move(device)), library_(std::move(library)), options_(options) {}
+
+Done Pipelines::init() {
+  if (options_.pipeline_cache) return std::monostate{};
+  std::vector<std::byte> known;
+  if (!options_.pipeline_cache_folder.empty()) {
+    cache_path_ = options_.pipeline_cache_folder / cache_file_name(device_->profile);
+    if (const auto file = read_file(cache_path_)) {
+      if (auto blob = unwrap_cache(*file, identity_of(*device_))) known = *std::move(blob);
+    }
+  }
+  was_cache_read_ = !known.empty();
+  VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+  info.initialDataSize = known.size();
+  info.pInitialData = known.data();
+  const VkResult result = device_->vk.vkCreatePipelineCache(device_->device, &info, nullptr, &cache_);
+  if (result != VK_SUCCESS) return vulkan::error_of(result, "creating the pipeline cache");
+  return std::monostate{};
+}
+
+Pipelines::~Pipelines() {
+  const auto& vk = device_->vk;
+  pipelines_.clear();
+  for (const auto& [interface, layout] : layouts_) {
+    vk.vkDestroyPipelineLayout(device_->device, layout.pipeline, nullptr);
+    vk.vkDestroyDescriptorSetLayout(device_->device, layout.set, nullptr);
+  }
+  if (cache_) vk.vkDestroyPipelineCache(device_->device, cache_, nullptr);
+}
+
+Pipelines::Key Pipelines::key_of(const PipelineSource& source) const {
+  Key key{library_.digest(*source.kernel), &source.op->interface_of(*source.kernel), {}};
+  const std::vector<uint32_t> all = specialization_values(*source.op, source.specialization, source.problem);
+  for (const SpecializationSlot& slot : key.interface->specialization) key.values.push_back(all[slot.index]);
+  return key;
+}
+
+SharedPipeline Pipelines::known(const Key& key) {
+  const auto found = pipelines_.find(key);
+  if (found == pipelines_.end()) return nullptr;
+  found->second.last_use = ++uses_;
+  return found->second.pipeline;
+}
+
+Expected<SharedPipeline> Pipelines::get(const PipelineSource& source) {
+  Key key = key_of(source);
+  std::unique_lock lock(mutex_);
+  if (SharedPipeline there = known(key)) return there;
+  if (const Done runs = check_runs_here(*source.kernel, *key.interface, device_->profile); !runs) {
+    return runs.error();
+  }
+  const auto layout = layout_of(*key.interface);
+  if (!layout) return layout.error();
+  lock.unlock();
+  auto pipeline = make(source, key, *layout);
+  if (!pipeline) return pipeline.error();
+  lock.lock();
+  return keep(std::move(key), *std::move(pipeline));
+}
+
+Expected<std::vector<Statistic>> Pipelines::statistics(const PipelineSource& source) {
+  const auto pipeline = get(source);
+  if (!pipeline) return pipeline.error();
+  return read_statistics(*device_, (*pipeline)->handle);
+}
+
+void Pipelines::make_all(std::span<const PipelineSource> sources, const OnMade& on_made) {
+  const std::vector<Job> jobs = jobs_of(sources);
+  std::mutex told;
+  size_t done = 0;
+  const ParallelFor& each = options_.parallel_for ? options_.parallel_for : on_all_cores;
+  each(jobs.size(), [&](size_t i) {
+    if (const auto pipeline = make(jobs[i].source, jobs[i].key, jobs[i].layout)) {
+      const std::lock_guard lock(mutex_);
+      keep(jobs[i].key, *pipeline);
+    }
+    const std::lock_guard one_at_a_time(told);
+    if (on_made) on_made(++done, jobs.size());
+  });
+}
+
+std::vector<Pipelines::Job> Pipelines::jobs_of(std::span<const PipelineSource> sources) {
+  const std::lock_guard lock(mutex_);
+  std::map<Key, PipelineSource> missing;
+  for (const PipelineSource& source : sources) {
+    if (Key key = key_of(source); !pipelines_.contains(key)) missing.emplace(std::move(key), source);
+  }
+  std::vector<Job> jobs;
+  for (const auto& [key, source] : missing) {
+    const auto layout = layout_of(*key.interface);
+    if (layout && check_runs_here(*source.kernel, *key.interface, device_->profile)) {
+      jobs.push_back({key, source, *layout});
+    }
+  }
+  return jobs;
+}
+
+// Two threads may have made the same one.
+SharedPipeline Pipelines::keep(Key key, SharedPipeline pipeline) {
+  if (SharedPipeline there = known(key)) return there;
+  has_unsaved_pipelines_ = true;
+  if (options_.most_pipelines > 0 && pipelines_.size() >= options_.most_pipelines) {
+    pipelines_.erase(std::ranges::min_element(pipelines_, {}, [](const auto& kept) { return kept.second.last_use; }));
+  }
+  pipelines_.emplace(std::move(key), Kept{pipeline, ++uses_});
+  return pipeline;
+}
+
+Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface) {
+  if (const auto known = layouts_.find(&interface); known != layouts_.end()) return known->second;
+
+  std::vector<VkDescriptorSetLayoutBinding> bindings;
+  for (const BindingInfo& binding : interface.bindings) {
+    bindings.push_back({binding.binding, descriptor_type_of(binding.kind), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+  }
+  VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+  if (device_->has_push_descriptors) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
+  set.bindingCount = static_cast<uint32_t>(bindings.size());
+  set.pBindings = bindings.data();
+  Layout layout;
+  VkResult result = device_->vk.vkCreateDescriptorSetLayout(device_->device, &set, nullptr, &layout.set);
+  if (result != VK_SUCCESS) return vulkan::error_of(result, "creating a descriptor set layout");
+
+  const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, interface.push_constants_bytes};
+  VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+  info.setLayoutCount = 1;
+  info.pSetLayouts = &layout.set;
+  info.pushConstantRangeCount = interface.push_constants_bytes > 0 ? 1 : 0;
+  info.pPushConstantRanges = &range;
+  result = device_->vk.vkCreatePipelineLayout(device_->device, &info, nullptr, &layout.pipeline);
+  if (result != VK_SUCCESS) {
+    device_->vk.vkDestroyDescriptorSetLayout(device_->device, layout.set, nullptr);
+    return vulkan::error_of(result, "creating a pipeline layout");
+  }
+  layouts_.emplace(&interface, layout);
+  return layout;
+}
+
+Expected<SharedPipeline> Pipelines::make(const PipelineSource& source, const Key& key, const Layout& layout) const {
+  const KernelInfo& kernel = *source.kernel;
+  const InterfaceInfo& interface = *key.interface;
+  const auto words = library_.blob().module(kernel.module);
+  if (!words) return words.error();
+
+  VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  module_info.codeSize = words->size() * sizeof(uint32_t);
+  module_info.pCode = words->data();
+  VkShaderModule module = VK_NULL_HANDLE;
+  VkResult result = device_->vk.vkCreateShaderModule(device_->device, &module_info, nullptr, &module);
+  if (result != VK_SUCCESS) return vulkan::error_of(result, fmt::format("loading kernel '{}'", kernel.id));
+
+  std::vector<VkSpecializationMapEntry> entries;
+  for (const SpecializationSlot& slot : interface.specialization) {
+    const auto offset = static_cast<uint32_t>(entries.size() * sizeof(uint32_t));
+    entries.push_back({slot.constant_id, offset, sizeof(uint32_t)});
+  }
+  const VkSpecializationInfo constants{static_cast<uint32_t>(entries.size()), entries.data(),
+                                       key.values.size() * sizeof(uint32_t), key.values.data()};
+
+  VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+  if (device_->has_pipeline_statistics) info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
+  info.layout = layout.pipeline;
+  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.module = module;
+  info.stage.pName = "main";
+  info.stage.pSpecializationInfo = &constants;
+
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup{
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
+  subgroup.requiredSubgroupSize = interface.required_subgroup_size;
+  if (interface.required_subgroup_size != 0 && device_->profile.has_subgroup_size_control) {
+    info.stage.pNext = &subgroup;
+    // VUID-02758: full subgroups need a width that is a multiple of them.
+    const bool is_full = !interface.workgroup.empty() &&
+                         interface.workgroup_of(source.specialization)[0] % interface.required_subgroup_size == 0;
+    if (is_full) info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
+
+  auto pipeline = std::make_shared<Pipeline>(device_, layout.pipeline, layout.set);
+  const VkPipelineCache cache = options_.pipeline_cache ? options_.pipeline_cache : cache_;
+  result = device_->vk.vkCreateComputePipelines(device_->device, cache, 1, &info, nullptr, &pipeline->handle);
+  device_->vk.vkDestroyShaderModule(device_->device, module, nullptr);
+  if (result != VK_SUCCESS)
+    return vulkan::error_of(result, fmt::format("creating the pipeline of kernel '{}'", kernel.id));
+  return SharedPipeline(std::move(pipeline));
+}
+
+Done Pipelines::save_cache() {
+  const std::lock_guard lock(mutex_);
+  if (cache_path_.empty()) return std::monostate{};
+  size_t size = 0;
+  VkResult result = device_->vk.vkGetPipelineCacheData(device_->device, cache_, &size, nullptr);
+  std::vector<std::byte> blob(size);
+  if (result == VK_SUCCESS) result = device_->vk.vkGetPipelineCacheData(device_->device, cache_, &size, blob.data());
+  if (result != VK_SUCCESS) return vulkan::error_of(result, "reading the pipeline cache");
+  blob.resize(size);
+  const Done saved = replace_file(cache_path_, wrap_cache(blob));
+  if (saved) has_unsaved_pipelines_ = false;
+  return saved;
+}
+
+}  // namespace qgen::dispatch

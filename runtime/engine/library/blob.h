@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The file of all SPIR-V modules, with random access: each identical module once, each family (spec) compressed
+// against a dictionary of its own. codegen/emit writes it; this reads it. blob_format.h is the layout.
+//
+//   const auto blob = Blob::open(bytes);       // checks the whole index, unpacks nothing
+//   const auto words = blob->module(17);       // some ten microseconds, once its family's dictionary is unpacked
+//
+// The reader trusts nothing: every offset and size is checked against the file, and a module against its checksum.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/engine/library/error.h"
+
+namespace qgen {
+
+class Blob {
+ public:
+  // `bytes` must outlive the Blob. Errors: not a blob, another version, an index that is damaged.
+  static Expected<Blob> open(std::span<const std::byte> bytes);
+
+  size_t module_count() const;
+  size_t raw_bytes() const;  // of all modules together
+
+  // The words of one module. Safe from many threads; a family's dictionary is unpacked at its first use and kept.
+  // Errors: index out of range, damaged bytes.
+  Expected<std::vector<uint32_t>> module(size_t index) const;
+  // The checksum that the index holds. Of a kernel: KernelLibrary::digest().
+  uint64_t module_digest(size_t index) const;
+
+  Blob(const Blob&) = default;  // and no move: copies share what was unpacked, and none is ever empty
+  Blob& operator=(const Blob&) = default;
+
+ private:
+  struct State;
+  explicit Blob(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;  // never null
+};
+
+}  // namespace qgen

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Measured times of a device as tables, which `qgen --tuning` compiles into a library.
+//
+//   for (const TuningInfo* tuning : library.tunings()) {
+//     for (const TunedTime& time : tuning->times_of(key_of(problem))) ... tuning->choices[time.choice], time.us
+//   }
+//
+// A time is of the SPIR-V that the library holds: qgen compared the digests. On another device it says how kernels
+// compare; `numbers` are there to ask what the costs say of both.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+
+#include "runtime/engine/library/kernel_info.h"
+
+namespace qgen {
+
+struct TunedTime {
+  uint32_t choice;  // index into TuningInfo::choices
+  float us;
+  bool is_cold = false;   // the cache, of weights, while it was measured
+  bool is_final = false;  // of the final round of a tuning
+};
+
+struct TunedProblem {
+  std::string_view key;  // key_of() of the problem
+  uint32_t end;          // where its times end; they begin where those of the problem before end
+};
+
+struct TuningInfo {
+  std::string_view name;  // of the device
+  uint32_t vendor_id;
+  uint32_t device_id;
+  std::string_view architecture = {};  // empty: unknown
+  std::string_view driver_name = {};
+  std::string_view driver_info = {};
+  std::string_view date = {};  // of the newest time: "2026-11-23"
+  DeviceNumbers numbers = {};
+  std::span<const std::string_view> choices = {};  // Choice::id
+  std::span<const TunedProblem> problems = {};     // by key
+  std::span<const TunedTime> times = {};           // of a problem those of a final first, then by time
+
+  // Of a problem that was not measured: none.
+  constexpr std::span<const TunedTime> times_of(std::string_view key) const {
+    const auto problem = std::ranges::lower_bound(problems, key, {}, &TunedProblem::key);
+    if (problem == problems.end() || problem->key != key) return {};
+    const uint32_t begin = problem == problems.begin() ? 0 : std::prev(problem)->end;
+    return times.subspan(begin, problem->end - begin);
+  }
+};
+
+}  // namespace qgen

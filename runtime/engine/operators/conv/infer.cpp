@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The Calls of convolutions. docs/convolution.md says what is computed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "conv2d.h"
+#include "conv2d_q8csw.h"
+#include "conv2d_q8ta_q8csw.h"
+#include "conv2d_transposed.h"
+#include "operators.h"
+#include "q8ta_conv2d.h"
+#include "q8ta_conv2d_dequantize.h"
+#include "q8ta_conv2d_transposed.h"
+#include "runtime/engine/calls/placement.h"
+#include "runtime/engine/operators/divider.h"
+#include "runtime/engine/operators/linear/int8_epilogue.h"
+#include "runtime/engine/operators/weight_linear/checks.h"
+#include "runtime/engine/operators/window.h"
+#include "runtime/engine/tensor/weight_form.h"
+#include "vocabulary/integer.h"
+#include "vocabulary/layouts.h"
+
+namespace qgen::generated::operators {
+namespace {
+
+constexpr int64_t kMostPixels = int64_t{1} << 30;  // along a side: kernels compute places in 32 bits
+
+// A weight [O, I, taps], and what it is a convolution of.
+struct Channels {
+  int64_t input, of_a_group, outputs, groups;
+};
+
+Expected<Channels> channels_of(const TensorDesc& input, const TensorDesc& weight, int64_t groups) {
+  const Channels channels{input.shape[1], weight.shape[1], weight.shape[0], groups};
+  if (channels.input != (Integer(channels.of_a_group) * groups).value) {
+    return refused(fmt::format("input has {} channels, and a weight {} with {} groups reads {}", channels.input,
+                               to_text(weight.shape), groups, (Integer(channels.of_a_group) * groups).value));
+  }
+  if (channels.outputs % groups != 0)
+    return refused(fmt::format("{} output channels cannot be divided into {} groups", channels.outputs, groups));
+  return channels;
+}
+
+Done check_ranks(const TensorDesc& input, const TensorDesc& weight) {
+  if (input.shape.size() == weight.shape.size()) return std::monostate{};
+  return refused(fmt::format("input has shape {} and the weight has {}", to_text(input.shape), to_text(weight.shape)),
+                 "an image [N, C, H, W] needs a weight of rank 4, a row [N, C, W] one of rank 3");
+}
+
+// What all convolutions have in common: `weight` is [O, I, taps].
+struct Convolution {
+  Channels channels;
+  Window window;
+};
+
+template <typename Attributes>
+Expected<Convolution> convolution_of(const TensorDesc& input, const TensorDesc& weight, const Attributes& attributes) {
+  if (Done ranks = check_ranks(input, weight); !ranks) return ranks.error();
+  if (Done lies = check_lies_as_image("input", input); !lies) return lies.error();
+  const auto channels = channels_of(input, weight, attributes.groups);
+  if (!channels) return channels.error();
+  const auto window = window_of(weight.shape.size(), {.taps = std::span(weight.shape).subspan(2),
+                                                      .stride = &attributes.stride,
+                                                      .padding = &attributes.padding,
+                                                      .dilation = &attributes.dilation});
+  if (!window) return window.error();
+  return Convolution{*channels, *window};
+}
+
+Integer taps_of(const Convolution& conv) { return Integer(conv.window.taps[0]) * conv.window.taps[1]; }
+// Terms of a sum.
+Integer depth_of(const Convolution& conv) { return Integer(conv.channels.of_a_group) * taps_of(conv); }
+
+// Of integers, whose sums are exact.
+template <typename Attributes>
+Expected<Convolution> exact_convolution_of(const TensorDesc& input, const TensorDesc& weight,
+                                           const Attributes& attributes) {
+  auto conv = convolution_of(input, weight, attributes);
+  if (!conv) return conv.error();
+  if (Done exact = check_depth(depth_of(*conv).value); !exact) return exact.error();
+  return conv;
+}
+
+// The output, once its sides are known.
+Expected<TensorDesc> output_of(DType dtype, const TensorDesc& input, const Convolution& conv, const PerAxis& sides,
+                               Place place) {
+  const TensorDesc output{dtype, shape_like(input.shape, conv.channels.outputs, sides), place.storage, place.layout};
+  if (Done lies = check_lies_as_image("output", output); !lies) return lies.error();
+  if (Done size = check_size("output", output); !size) return size.error();
+  return output;
+}
+
+// A convolution that is not transposed.
+struct Forward {
+  Convolution conv;
+  PerAxis sides;
+  TensorDesc output;
+};
+
+Expected<Forward> forward_of(const Expected<Convolution>& conv, const TensorDesc& input, DType dtype,
+                             Place place = {}) {
+  if (!conv) return conv.error();
+  const auto sides = places_of(conv->window, input.shape);
+  if (!sides) return sides.error();
+  const auto output = output_of(dtype, input, *conv, *sides, place);
+  if (!output) return output.error();
+  return Forward{*conv, *sides, *output};
+}
+
+// Elements of a row of the output that kernels make: those too that its layout rounds rows up by.
+int64_t row_pixels(const TensorDesc& output) {
+  const int64_t width = output.shape.back();
+  const int64_t block = info(output.layout).dims.block_of(Dim::width);
+  return output.layout == Layout::strided ? width : (width + block - 1) / block * block;
+}
+
+// How many phases there are; pixels of an image of the output, and taps, of the largest.
+struct Phases {
+  int64_t count = 1;
+  int64_t pixels;
+  int64_t taps;
+};
+Phases one_phase(const Forward& forward) {
+  return {.pixels = (Integer(forward.sides[kAlongHeight]) * row_pixels(forward.output)).value,
+          .taps = taps_of(forward.conv).value};
+}
+
+Integer image_pixels_of(const TensorDesc& output) {
+  const Shape image = as_image(output.shape);
+  return Integer(image[2]) * image[3];
+}
+
+// Of all images; 0 where there are none, or they are empty.
+uint32_t pixels_of(const Shape& shape) {
+  const Shape image = as_image(shape);
+  return u32((Integer(image[0]) * image[2] * image[3]).value);
+}
+
+// For a pixel's place in the output: multiplier and shift of both sides that its number is divided by.
+std::array<uint32_t, 4> quotients_of(int64_t width, int64_t height) {
+  const Divider row = divider_of(u32(std::max<int64_t>(width, 1))),
+                image = divider_of(u32(std::max<int64_t>(height, 1)));
+  return {row.multiplier, row.shift, image.multiplier, image.shift};
+}
+
+// A place reads one pixel of the input, and each place its own.
+bool is_one_to_one(const Window& window) {
+  const bool is_one_tap = window.taps == PerAxis{1, 1} && window.stride == PerAxis{1, 1};
+  return is_one_tap && window.before == PerAxis{} && window.after == PerAxis{};
+}
+
+// Pixels, channel by channel in whole words, as the rows of a matrix.
+struct Rows {
+  bool are_output = false;
+  bool are_pointwise = false;      // on both sides, and a row makes a row
+  bool are_input_vectors = false;  // of sixteen channels
+};
+
+Rows packed_rows(const Convolution& conv, const TensorDesc& input, const TensorDesc& output) {
+  const bool are_output = output.layout == Layout::packed_4c && conv.channels.groups == 1;
+  const bool are_input = input.layout == Layout::packed_4c && conv.channels.groups == 1;
+  return {are_output, are_input && are_output && is_one_to_one(conv.window),
+          are_input && conv.channels.input % 16 == 0};
+}
+
+// How the taps of a phase are walked along an axis.
+struct Walked {
+  bool is_by_phase = false;  // which reads sums of each tap
+  std::array<uint32_t, 2> step{1, 1};
+  std::array<int32_t, 2> reach{};
+};
+
+Walked walked_tap_by_tap(const Convolution& conv) {
+  const PerAxis& dilation = conv.window.dilation;
+  return {.reach = {static_cast<int32_t>(dilation[0]), static_cast<int32_t>(dilation[1])}};
+}
+
+// The fields of fragments of specs/conv/lib, as QGEN_WINDOW_FIELDS: of conv_sizes; of window and conv_walk; of
+// conv_lines.
+// clang-format off
+#define QGEN_CONV_SIZES(conv, output, phases, walked)                                                   \
+  .m = u32((Integer((output).shape[0]) * (phases).pixels).value),                                       \
+  .n = u32((conv).channels.outputs / (conv).channels.groups),                                           \
+  .k = u32(depth_of(conv).value),                                                                       \
+  .products = u32((Integer((conv).channels.groups) * (phases).count).value),                            \
+  .pixels = u32((Integer((output).shape[0]) * as_image((output).shape)[2] * row_pixels(output)).value), \
+  .row_pixels = u32(row_pixels(output)),                                                                \
+  .channels = u32((conv).channels.of_a_group),                                                          \
+  .all_channels = u32((conv).channels.input),                                                           \
+  .outputs = u32((conv).channels.outputs),                                                              \
+  .tap_sums = (walked).is_by_phase ? u32(taps_of(conv).value) : 1
+#define QGEN_CONV_WALK(conv, input, output, phases, walked)                         \
+  QGEN_WINDOW_FIELDS((conv).window, input, output),                                 \
+  .tap_step = (walked).step,                                                        \
+  .tap_reach = (walked).reach,                                                      \
+  .phase_taps = u32((phases).taps),                                                 \
+  .pixel_quotients = quotients_of(row_pixels(output), as_image((output).shape)[2])
+#define QGEN_CONV_LINES(conv)                             \
+  .window_lines = u32((conv).window.taps[kAlongHeight]),  \
+  .line_taps = u32((conv).window.taps[kAlongWidth]),      \
+  .line_stride = u32((conv).window.stride[kAlongWidth]),  \
+  .line_dilation = u32((conv).window.dilation[kAlongWidth])
+// clang-format on
+
+template <typename Fields, typename Inputs, typename Attributes>
+Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& attributes,
+                       const Convolution& conv, const TensorDesc& output, const Phases& phases, const Walked& walked,
+                       const Rows& rows = {}) {
+  const TensorDesc& input = inputs.input;
+  const auto epilogue = epilogue_of(inputs, attributes, output);
+  if (!epilogue) return epilogue.error();
+  const int64_t run = walked.is_by_phase ? conv.channels.of_a_group : depth_of(conv).value;
+  // clang-format off
+  const Fields fields{
+      QGEN_CONV_SIZES(conv, output, phases, walked),
+      QGEN_INT8_EPILOGUE_FIELDS(inputs, attributes, *epilogue),
+      QGEN_CONV_WALK(conv, input, output, phases, walked),
+      QGEN_CONV_LINES(conv),
+      .output_is_rows = rows.are_output ? 1u : 0u,
+      .is_pointwise = rows.are_pointwise ? 1u : 0u,
+      .input_is_vectors = rows.are_input_vectors ? 1u : 0u,
+  };
+  // clang-format on
+  Call call = make_call(fields, {.input = input,
+                                 .weight = weight,
+                                 .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
+                                 .weight_scales = inputs.weight_scales,
+                                 .bias = inputs.bias,
+                                 .output = output,
+                                 .table = inputs.table,
+                                 .residual = inputs.residual});
+  call.row_sum_run = run;
+  return call;
+}
+
+// ---- transposed -----------------------------------------------------------------------------------------------------
+
+// [C, O / groups, taps] as [O, C / groups, taps]: Weight::turned().
+Expected<TensorDesc> turned(TensorDesc weight, int64_t groups) {
+  if (weight.shape[0] % groups != 0) {
+    return refused(fmt::format("a weight {} of {} input channels cannot be divided into {} groups",
+                               to_text(weight.shape), weight.shape[0], groups));
+  }
+  const Shape shape = weight.shape;
+  weight.shape[0] = (Integer(shape[1]) * groups).value;
+  weight.shape[1] = shape[0] / groups;
+  if (Done sane = check_shape(weight.shape); !sane) return sane.error();
+  return weight;
+}
+
+// Of an operand that has an element for each channel of a transposed convolution's output, which its weight does not
+// say.
+Done check_channels(std::string_view operand, const std::optional<TensorDesc>& tensor, const Channels& channels) {
+  if (!tensor || tensor->shape[0] == channels.outputs) return std::monostate{};
+  return refused(
+      fmt::format("{} has {} elements, and the output has {} channels", operand, tensor->shape[0], channels.outputs));
+}
+
+// What the padding of the window leaves of the places that the input's pixels reach, a stride apart.
+Expected<PerAxis> transposed_sides(const Window& window, const Shape& input,
+                                   const std::optional<std::vector<int64_t>>& output_padding) {
+  const std::vector<int64_t> one_tap(input.size() - 2, 1);
+  const auto extra = window_of(input.size(), {.taps = one_tap, .padding = &output_padding});
+  if (!extra) return extra.error();
+  const Shape image = as_image(input);
+  PerAxis sides{};
+  for (const size_t axis : {kAlongHeight, kAlongWidth}) {
+    const int64_t side = image[image.size() - 1 - axis], added = extra->before[axis];
+    if (added >= std::max(window.stride[axis], window.dilation[axis])) {
+      return refused(
+          fmt::format("output_padding is {}, and must be smaller than the stride or the dilation, {} and "
+                      "{}",
+                      added, window.stride[axis], window.dilation[axis]));
+    }
+    const Integer reached = Integer(side - 1) * window.stride[axis] + reach(window, axis) + added;
+    sides[axis] = (reached - window.before[axis] - window.after[axis]).value;
+    if (sides[axis] < 1 || reached > Integer(kMostPixels)) {
+      return refused(fmt::format("the output would have {} pixels along a dimension: {} input pixels make {}, and "
+                                 "padding removes {}",
+                                 sides[axis], side, reached.value, window.before[axis] + window.after[axis]),
+                     sides[axis] < 1 ? "pad less" : "split the image");
+    }
+  }
+  return sides;
+}
+
+Walked walked_by_phase(const Window& window) {
+  Walked walked{.is_by_phase = true};
+  for (const size_t axis : {kAlongWidth, kAlongHeight}) {
+    const int64_t common = std::gcd(window.stride[axis], window.dilation[axis]);
+    walked.step[axis] = u32(window.stride[axis] / common);
+    walked.reach[axis] = static_cast<int32_t>(-window.dilation[axis] / common);
+  }
+  return walked;
+}
+
+Phases phases_of(const Window& window, const TensorDesc& output, const Walked& walked) {
+  const PerAxis sides{row_pixels(output), as_image(output.shape)[2]};
+  Phases phases{1, 1, 1};
+  for (const size_t axis : {kAlongWidth, kAlongHeight}) {
+    const auto part = [](int64_t side, int64_t step) { return (side + step - 1) / step; };
+    phases.count = (Integer(phases.count) * std::min(window.stride[axis], sides[axis])).value;
+    phases.pixels = (Integer(phases.pixels) * part(sides[axis], window.stride[axis])).value;
+    phases.taps = (Integer(phases.taps) * part(window.taps[axis], walked.step[axis])).value;
+  }
+  return phases;
+}
+
+}  // namespace
+
+Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs, const Q8taConv2dAttributes& attributes,
+                     const Q8taConv2dPlaces& places) {
+  const TensorDesc &input = inputs.input, &weight = inputs.weight;
+  const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, DType::i8, *places.output);
+  if (!forward) return forward.error();
+  const auto& [conv, sides, output] = *forward;
+  return call_of<q8ta_conv2d::Problem>(inputs, weight, attributes, conv, output, one_phase(*forward),
+                                       walked_tap_by_tap(conv), packed_rows(conv, input, output));
+}
+
+Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
+                     const Q8taConv2dTransposedAttributes& attributes, const Q8taConv2dTransposedPlaces& places) {
+  const TensorDesc& input = inputs.input;
+  const auto weight = turned(inputs.weight, attributes.groups);
+  if (!weight) return weight.error();
+  const auto conv = exact_convolution_of(input, *weight, attributes);
+  if (!conv) return conv.error();
+  if (Done fits = check_channels("weight_scales", inputs.weight_scales, conv->channels); !fits) return fits.error();
+  const auto sides = transposed_sides(conv->window, input.shape, attributes.output_padding);
+  if (!sides) return sides.error();
+  const auto output = output_of(DType::i8, input, *conv, *sides, *places.output);
+  if (!output) return output.error();
+  const Walked walked = walked_by_phase(conv->window);
+  auto call = call_of<q8ta_conv2d_transposed::Problem>(inputs, *weight, attributes, *conv, *output,
+                                                       phases_of(conv->window, *output, walked), walked);
+  if (call) call->turned_groups = attributes.groups;
+  return call;
+}
+
+// ---- reals in and out -----------------------------------------------------------------------------------------------
+
+namespace {
+
+// Of integers in int8, with real outputs.
+template <typename Fields, typename Inputs>
+Call real_output_call(const Fields& fields, const Inputs& inputs, const Convolution& conv, const TensorDesc& output) {
+  Call call = make_call(fields, {.input = inputs.input,
+                                 .weight = inputs.weight,
+                                 .weight_sums = TensorDesc{DType::i32, {conv.channels.outputs}},
+                                 .weight_scales = inputs.weight_scales,
+                                 .bias = inputs.bias,
+                                 .output = output});
+  call.row_sum_run = depth_of(conv).value;
+  return call;
+}
+
+}  // namespace
+
+// Reals: quantized by input_scale, convolved in int8, and real again, of the input's dtype. The image in between lies
+// in packed_4c.
+Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2dQ8taQ8cswAttributes& attributes) {
+  const TensorDesc &input = inputs.input, &weight = inputs.weight;
+  const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, input.dtype);
+  if (!forward) return forward.error();
+  const auto& [conv, sides, output] = *forward;
+  const TensorDesc quantized{DType::i8, as_image(input.shape), Storage::buffer, Layout::packed_4c};
+  if (Done size = check_size("the quantized input", quantized); !size) return size.error();
+  const Phases phases = one_phase(*forward);
+  const Walked walked = walked_tap_by_tap(conv);
+  const conv2d_q8ta_q8csw::Problem fields{
+      QGEN_CONV_SIZES(conv, output, phases, walked),
+      QGEN_CONV_WALK(conv, quantized, output, phases, walked),
+      QGEN_CONV_LINES(conv),
+      .input_pixels = pixels_of(input.shape),
+      .input_scale = static_cast<float>(attributes.input_scale),
+      .input_inverse_scale = inverse(static_cast<float>(attributes.input_scale)),
+      .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
+      .activation = attributes.activation,
+      .has_bias = inputs.bias ? 1u : 0u,
+  };
+  return real_output_call(fields, inputs, conv, output);
+}
+
+// Integers, as q8ta_conv2d takes them; what becomes of a sum is real.
+Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
+                     const Q8taConv2dDequantizeAttributes& attributes) {
+  const TensorDesc &input = inputs.input, &weight = inputs.weight;
+  const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, attributes.output_dtype);
+  if (!forward) return forward.error();
+  const auto& [conv, sides, output] = *forward;
+  const Phases phases = one_phase(*forward);
+  const Walked walked = walked_tap_by_tap(conv);
+  const q8ta_conv2d_dequantize::Problem fields{
+      QGEN_CONV_SIZES(conv, output, phases, walked),
+      QGEN_CONV_WALK(conv, input, output, phases, walked),
+      QGEN_CONV_LINES(conv),
+      .input_scale = static_cast<float>(attributes.input_scale),
+      .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
+      .activation = attributes.activation,
+      .has_bias = inputs.bias ? 1u : 0u,
+  };
+  return real_output_call(fields, inputs, conv, output);
+}
+
+// Reals throughout; the weight alone is of integers.
+Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs, const Conv2dQ8cswAttributes& attributes) {
+  const TensorDesc& input = inputs.input;
+  const auto conv = convolution_of(input, inputs.weight, attributes);
+  if (!conv) return conv.error();
+  const auto form = checked_form(kEightBits, inputs.weight);
+  if (!form) return form.error();
+  const auto forward = forward_of(conv, input, input.dtype);
+  if (!forward) return forward.error();
+  const auto& [channels, window] = *conv;
+  const TensorDesc& output = forward->output;
+  const Integer image_pixels = image_pixels_of(output);
+  const bool is_linear = channels.groups == 1 && is_one_to_one(window) && image_pixels == Integer(1);
+  const conv2d_q8csw::Problem fields{
+      .m = pixels_of(output.shape),
+      .n = u32(channels.outputs / channels.groups),
+      .k = u32(depth_of(*conv).value),
+      .products = u32(channels.groups),
+      .channels = u32(channels.of_a_group),
+      .row_pixels = u32(row_pixels(output)),
+      .image_pixels = u32(image_pixels.value),
+      .is_linear = is_linear ? 1u : 0u,
+      .window_lines = u32(window.taps[kAlongHeight]),
+      .line_taps = u32(window.taps[kAlongWidth]),
+      .column_stride = u32(window.stride[kAlongHeight]),
+      .column_dilation = u32(window.dilation[kAlongHeight]),
+      QGEN_CONV_WALK(*conv, input, output, one_phase(*forward), walked_tap_by_tap(*conv)),
+      .has_bias = inputs.bias ? 1u : 0u,
+      .activation = attributes.activation,
+  };
+  return make_call(
+      fields,
+      {.input = input, .weight = *form, .weight_scales = inputs.weight_scales, .bias = inputs.bias, .output = output});
+}
+
+// ---- with a weight of reals -----------------------------------------------------------------------------------------
+
+namespace {
+
+// A weight [O, I, taps], or, where it is transposed, [C, O, taps] of a group's outputs.
+struct RealWeight {
+  uint32_t group, output, channel;  // elements from one to the next
+};
+
+RealWeight forward_weight(const Convolution& conv) {
+  const Integer taps = taps_of(conv), output = taps * conv.channels.of_a_group;
+  return {u32((output * (conv.channels.outputs / conv.channels.groups)).value), u32(output.value), u32(taps.value)};
+}
+
+RealWeight transposed_weight(const Convolution& conv) {
+  const Integer taps = taps_of(conv), channel = taps * (conv.channels.outputs / conv.channels.groups);
+  return {u32((channel * conv.channels.of_a_group).value), u32(taps.value), u32(channel.value)};
+}
+
+// The fields of bmm_sizes and conv_of_reals, as QGEN_WINDOW_FIELDS.
+// clang-format off
+#define QGEN_CONV_OF_REALS(conv, made, weight)                               \
+  .batches = u32((Integer((made).shape[0]) * (conv).channels.groups).value), \
+  .m = u32((conv).channels.outputs / (conv).channels.groups),                \
+  .n = u32(image_pixels_of(made).value),                                     \
+  .k = u32(depth_of(conv).value),                                            \
+  .outputs = u32((conv).channels.outputs),                                   \
+  .group_channels = u32((conv).channels.of_a_group),                         \
+  .weight_group = (weight).group,                                            \
+  .weight_output = (weight).output,                                          \
+  .weight_channel = (weight).channel
+// clang-format on
+
+Done check_dtypes(const TensorDesc& input, const TensorDesc& weight) {
+  if (input.dtype == weight.dtype) return std::monostate{};
+  return refused(fmt::format("input is {} and the weight is {}, and no kernel accepts both", name(input.dtype),
+                             name(weight.dtype)),
+                 "convert one of them");
+}
+
+}  // namespace
+
+Expected<Call> infer(const Conv2dInputs<Described>& inputs, const Conv2dAttributes& attributes) {
+  const TensorDesc& input = inputs.input;
+  if (Done alike = check_dtypes(input, inputs.weight); !alike) return alike.error();
+  const auto forward = forward_of(convolution_of(input, inputs.weight, attributes), input, input.dtype);
+  if (!forward) return forward.error();
+  const auto& [conv, sides, output] = *forward;
+  const Window& window = conv.window;
+  const RealWeight weight = forward_weight(conv);
+  const uint32_t n = u32(image_pixels_of(output).value), k = u32(depth_of(conv).value),
+                 groups = u32(conv.channels.groups);
+  // Rows of halves that are whole vectors; images whose rows are none are copied.
+  const bool is_unfolded = is_one_to_one(window) && (input.dtype == DType::f32 || n % 8 == 0);
+  const uint32_t columns = is_unfolded ? n : u32((Integer(n) + 7).value / 8 * 8);
+  const conv2d::Problem fields{
+      QGEN_CONV_OF_REALS(conv, output, weight),
+      .transpose_other = 0,
+      .weight_bits = 8 * u32(bytes(input.dtype)),
+      .batch_rank = 2,
+      // Groups, whose weights are those of all images, and images. Both matrices lie close together.
+      .batch_sizes = std::array<uint32_t, 6>{groups, u32(output.shape[0])},
+      .input_batch_strides = std::array<uint32_t, 6>{weight.group, 0},
+      .other_batch_strides = std::array<uint32_t, 6>{k * columns, groups * k * columns},
+      .is_unfolded = is_unfolded ? 1u : 0u,
+      .columns = columns,
+      .window_lines = u32(window.taps[kAlongHeight]),
+      .line_taps = u32(window.taps[kAlongWidth]),
+      QGEN_WINDOW_FIELDS(window, input, output),
+      .has_bias = inputs.bias ? 1u : 0u,
+      .activation = attributes.activation,
+  };
+  return make_call(fields, {.input = input, .weight = inputs.weight, .bias = inputs.bias, .output = output});
+}
+
+Expected<Call> infer(const Conv2dTransposedInputs<Described>& inputs, const Conv2dTransposedAttributes& attributes) {
+  const TensorDesc& input = inputs.input;
+  if (Done alike = check_dtypes(input, inputs.weight); !alike) return alike.error();
+  const auto forward = turned(inputs.weight, attributes.groups);
+  if (!forward) return forward.error();
+  const auto conv = convolution_of(input, *forward, attributes);
+  if (!conv) return conv.error();
+  const auto& [channels, window] = *conv;
+  if (Done fits = check_channels("bias", inputs.bias, channels); !fits) return fits.error();
+  const auto sides = transposed_sides(window, input.shape, attributes.output_padding);
+  if (!sides) return sides.error();
+  const auto output = output_of(input.dtype, input, *conv, *sides, {});
+  if (!output) return output.error();
+  const RealWeight weight = transposed_weight(*conv);
+  const Walked walked = walked_by_phase(window);
+  const Phases phases = phases_of(window, *output, walked);
+  const conv2d_transposed::Problem fields{
+      QGEN_CONV_OF_REALS(*conv, *output, weight),
+      .products = u32((Integer(channels.groups) * phases.count).value),
+      .phase_rows = u32((Integer(output->shape[0]) * phases.pixels).value),
+      .row_pixels = u32(row_pixels(*output)),
+      QGEN_CONV_WALK(*conv, input, *output, phases, walked),
+      .has_bias = inputs.bias ? 1u : 0u,
+      .activation = attributes.activation,
+  };
+  return make_call(fields, {.input = input, .weight = inputs.weight, .bias = inputs.bias, .output = *output});
+}
+
+}  // namespace qgen::generated::operators

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Dimensions, innermost first, as kernels take elements apart by them: templates/lib/divide.glsl.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "runtime/engine/operators/divider.h"
+#include "runtime/engine/tensor/tensor.h"
+#include "vocabulary/integer.h"
+
+namespace qgen {
+
+// Of each dimension divisor, multiplier and shift.
+template <typename Dimension>
+std::array<uint32_t, 3 * kMaxRank> dividers_of(const std::vector<Dimension>& dimensions) {
+  std::array<uint32_t, 3 * kMaxRank> all{};
+  auto next = all.begin();
+  for (const Dimension& dimension : dimensions) {
+    const auto [divisor, multiplier, shift] = divider_of(u32(std::min(dimension.side, int64_t{1} << 31)));
+    next = std::ranges::copy(std::array{divisor, multiplier, shift}, next).out;
+  }
+  return all;
+}
+
+template <typename Dimension>
+std::array<uint32_t, kMaxRank> numbers_of(const std::vector<Dimension>& dimensions, int64_t Dimension::*number) {
+  std::array<uint32_t, kMaxRank> numbers{};
+  for (size_t d = 0; d < dimensions.size(); ++d) numbers[d] = u32(dimensions[d].*number);
+  return numbers;
+}
+
+}  // namespace qgen

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The Calls of int8 linear layers. docs/linear.md is the bit-exact definition.
+#include <fmt/format.h>
+
+#include "linear_q8ta_q8csw.h"
+#include "operators.h"
+#include "q8ta_linear.h"
+#include "q8ta_linear_dequantize.h"
+#include "runtime/engine/operators/linear/int8_epilogue.h"
+#include "runtime/engine/operators/linear/rows.h"
+#include "vocabulary/integer.h"
+
+namespace qgen::generated::operators {
+namespace {
+
+// M of each matrix of a batch.
+uint32_t matrix_rows(const Shape& input) {
+  const size_t rank = input.size();
+  return rank < 2 ? 1 : u32(input[rank - 2]);
+}
+
+}  // namespace
+
+Expected<Call> infer(const Q8taLinearInputs<Described>& inputs, const Q8taLinearAttributes& attributes,
+                     const Q8taLinearPlaces& places) {
+  const TensorDesc& input = inputs.input;
+  const int64_t n = inputs.weight->shape[0], k = inputs.weight->shape[1];
+  if (Done exact = check_depth(k); !exact) return exact.error();
+  const TensorDesc output{DType::i8, with_last_side(input.shape, n), places.output->storage, places.output->layout};
+  if (output.layout != input.layout) {
+    return Error{Error::Kind::unsupported,
+                 fmt::format("output is {} and input is {}: a linear layer does not change the layout",
+                             name(output.layout), name(input.layout)),
+                 "q8ta_clone converts a tensor to another layout"};
+  }
+  const auto epilogue = epilogue_of(inputs, attributes, output);
+  if (!epilogue) return epilogue.error();
+  const q8ta_linear::Problem fields{
+      .m = rows_of(input.shape),
+      .n = u32(n),
+      .k = u32(k),
+      .matrix_rows = matrix_rows(input.shape),
+      QGEN_INT8_EPILOGUE_FIELDS(inputs, attributes, *epilogue),
+  };
+  return make_call(fields, {.input = input,
+                            .weight = inputs.weight,
+                            .weight_sums = TensorDesc{DType::i32, {n}},
+                            .weight_scales = inputs.weight_scales,
+                            .bias = inputs.bias,
+                            .output = output,
+                            .table = inputs.table,
+                            .residual = inputs.residual});
+}
+
+// What becomes of a sum is real.
+Expected<Call> infer(const Q8taLinearDequantizeInputs<Described>& inputs,
+                     const Q8taLinearDequantizeAttributes& attributes) {
+  const TensorDesc& input = inputs.input;
+  const int64_t n = inputs.weight->shape[0], k = inputs.weight->shape[1];
+  if (Done exact = check_depth(k); !exact) return exact.error();
+  const q8ta_linear_dequantize::Problem fields{
+      .m = rows_of(input.shape),
+      .n = u32(n),
+      .k = u32(k),
+      .matrix_rows = matrix_rows(input.shape),
+      .input_scale = static_cast<float>(attributes.input_scale),
+      .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
+      .activation = attributes.activation,
+      .has_bias = inputs.bias ? 1u : 0u,
+  };
+  return make_call(fields, {.input = input,
+                            .weight = inputs.weight,
+                            .weight_sums = TensorDesc{DType::i32, {n}},
+                            .weight_scales = inputs.weight_scales,
+                            .bias = inputs.bias,
+                            .output = TensorDesc{attributes.output_dtype, with_last_side(input.shape, n)}});
+}
+
+// Reals: quantized by input_scale, multiplied in int8, and real again, of the input's dtype.
+Expected<Call> infer(const LinearQ8taQ8cswInputs<Described>& inputs, const LinearQ8taQ8cswAttributes& attributes) {
+  const TensorDesc& input = inputs.input;
+  const int64_t n = inputs.weight->shape[0], k = inputs.weight->shape[1];
+  if (Done exact = check_depth(k); !exact) return exact.error();
+  const linear_q8ta_q8csw::Problem fields{
+      .m = rows_of(input.shape),
+      .n = u32(n),
+      .k = u32(k),
+      .input_scale = static_cast<float>(attributes.input_scale),
+      .input_inverse_scale = inverse(static_cast<float>(attributes.input_scale)),
+      .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
+      .activation = attributes.activation,
+      .has_bias = inputs.bias ? 1u : 0u,
+  };
+  return make_call(fields, {.input = input,
+                            .weight = inputs.weight,
+                            .weight_sums = TensorDesc{DType::i32, {n}},
+                            .weight_scales = inputs.weight_scales,
+                            .bias = inputs.bias,
+                            .output = TensorDesc{input.dtype, with_last_side(input.shape, n)}});
+}
+
+}  // namespace qgen::generated::operators

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/engine/operators/linear/int8_epilogue.h"
+
+#include <fmt/format.h>
+
+#include "runtime/engine/operators/flush_subnormal.h"
+#include "vocabulary/layouts.h"
+
+namespace qgen {
+namespace {
+
+constexpr int64_t kBytes = 256;
+
+// A scale goes with its operand.
+Done check_scale(std::string_view scale, const std::optional<double>& value, std::string_view operand, bool is_given) {
+  if (value.has_value() == is_given) return std::monostate{};
+  return is_given ? refused(fmt::format("{} is needed with a {}", scale, operand))
+                  : refused(fmt::format("{} is given without a {}", scale, operand));
+}
+
+Done check_table(const TensorDesc& table) {
+  if (table.shape == Shape{kBytes}) return std::monostate{};
+  return refused(
+      fmt::format("table has shape {}, and needs [{}]: an element for each int8 value", to_text(table.shape), kBytes));
+}
+
+Done check_residual(const TensorDesc& residual, const TensorDesc& output, float output_scale) {
+  if (residual.shape != output.shape) {
+    return refused(
+        fmt::format("residual has shape {}, and the output has {}", to_text(residual.shape), to_text(output.shape)));
+  }
+  if (residual.layout != output.layout) {
+    return Error{Error::Kind::unsupported,
+                 fmt::format("residual is {} and output is {}: they must have the same layout", name(residual.layout),
+                             name(output.layout)),
+                 "q8ta_clone converts a tensor to another layout"};
+  }
+  if (output_scale >= kLeastScale && output_scale <= kLargestScale) return std::monostate{};
+  return refused(fmt::format("output_scale is {}, and can be 2^-125 to 2^119 with a residual", output_scale));
+}
+
+}  // namespace
+
+Done check_depth(int64_t k) {
+  if (k <= kMaxLinearDepth) return std::monostate{};
+  return refused(fmt::format("K is {}, and sums are exact up to {}", k, kMaxLinearDepth),
+                 "split K, and add the results");
+}
+
+float inverse(float scale) { return flush_subnormal(1.0f / scale); }
+
+Expected<Int8Epilogue> epilogue_of(const EpilogueArguments& given, const TensorDesc& output) {
+  const bool has_table = given.table.has_value(), has_residual = given.residual.has_value();
+  for (const Done& fits : {check_scale("table_input_scale", given.table_input_scale, "table", has_table),
+                           check_scale("result_scale", given.result_scale, "residual", has_residual),
+                           check_scale("residual_scale", given.residual_scale, "residual", has_residual)}) {
+    if (!fits) return fits.error();
+  }
+  if (has_table) {
+    if (Done fits = check_table(*given.table); !fits) return fits.error();
+  }
+  if (has_residual) {
+    if (Done fits = check_residual(*given.residual, output, given.output.scale); !fits) return fits.error();
+  }
+  const PerTensor result = has_residual ? per_tensor(*given.result_scale, given.result_zero_point) : given.output;
+  return Int8Epilogue{
+      .has_table = has_table,
+      .has_residual = has_residual,
+      .rounded = has_table ? per_tensor(*given.table_input_scale, given.table_input_zero_point) : result,
+      .result = result,
+      .residual = has_residual ? per_tensor(*given.residual_scale, given.residual_zero_point) : PerTensor{},
+      .output = given.output};
+}
+
+}  // namespace qgen

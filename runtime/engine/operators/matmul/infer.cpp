@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The Call of specs/matmul/matmul.yaml: products of matrices of reals, batch by batch. docs/matmul.md says what is
+// computed.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "matmul.h"
+#include "operators.h"
+#include "runtime/engine/calls/placement.h"
+#include "runtime/engine/operators/broadcast.h"
+#include "runtime/engine/operators/fused/shape.h"
+
+namespace qgen::generated::operators {
+namespace {
+
+constexpr size_t kBatchRank = kMaxRank - 2;
+
+Shape transposed(Shape shape) {
+  std::swap(shape.back(), shape[shape.size() - 2]);
+  return shape;
+}
+
+// The matrices [M, K], [K, N] and [M, N], and the batch of them.
+struct Product {
+  int64_t batches, m, n, k;
+  FusedShape batch;
+};
+
+// Merges what `other` repeats into rows: [B, M, K] times one [K, N] is [B * M, K] times it.
+Product product_of(const Shape& input, const Shape& other, const Shape& output) {
+  Product product{
+      element_count({output.begin(), output.end() - 2}), output[output.size() - 2], output.back(), input.back(), {}};
+  // Reals have no parameters: a block is the whole operand.
+  const FusedShape dimensions = fused_shape({BlockedOperand{input, input}, {other, other}, {output, output}});
+  product.batch = merged({dimensions.begin() + 2, dimensions.end()});
+  if (product.batch.empty()) return product;
+  const auto& [side, operands] = product.batch.front();
+  if (operands[0].stride != product.m * product.k || operands[1].stride != 0) return product;
+  product.m *= side;
+  product.batches /= side;
+  product.batch.erase(product.batch.begin());
+  return product;
+}
+
+}  // namespace
+
+Expected<Call> infer(const MatmulInputs<Described>& inputs, const MatmulAttributes& attributes) {
+  const TensorDesc &input = inputs.input, &other = inputs.other;
+  if (input.dtype != other.dtype) {
+    return refused(
+        fmt::format("input is {} and other is {}, and no kernel accepts both", name(input.dtype), name(other.dtype)),
+        "convert one of them");
+  }
+  const Shape matrices = attributes.transpose_other ? transposed(other.shape) : other.shape;
+  if (matrices[matrices.size() - 2] != input.shape.back()) {
+    return refused(fmt::format("other has shape {}", to_text(other.shape)),
+                   fmt::format("{} transpose_other it must be {}, and K of input is {}",
+                               attributes.transpose_other ? "with" : "without",
+                               attributes.transpose_other ? "[..., N, K]" : "[..., K, N]", input.shape.back()));
+  }
+  const auto shape = product_shape(input.shape, matrices);
+  if (!shape) return shape.error();
+  const TensorDesc output{input.dtype, *shape};
+  if (Done size = check_size("output", output); !size) return size.error();
+  const Product product = product_of(input.shape, matrices, *shape);
+  const matmul::Problem fields{
+      .batches = u32(product.batches),
+      .m = u32(product.m),
+      .n = u32(product.n),
+      .k = u32(product.k),
+      .transpose_other = attributes.transpose_other ? 1u : 0u,
+      .weight_bits = 8 * u32(bytes(other.dtype)),
+      .has_bias = inputs.bias ? 1u : 0u,
+      .activation = attributes.activation,
+      .batch_rank = u32(std::ssize(product.batch)),
+      .batch_sizes = sizes_of<kBatchRank>(product.batch),
+      .input_batch_strides = of_operand<kBatchRank>(product.batch, 0, &FusedSide::stride),
+      .other_batch_strides = of_operand<kBatchRank>(product.batch, 1, &FusedSide::stride),
+  };
+  return make_call(fields, {.input = inputs.input, .other = inputs.other, .bias = inputs.bias, .output = output});
+}
+
+}  // namespace qgen::generated::operators

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The problem fields of kernels on tiles of packed layouts: sizes, strides, and the order of invocations.
+//
+//   const Walk walk = walk_of(shape, {.written = output.layout, .read = input.layout});
+//   generated::q8ta_clone::Problem{.sides = walk.sides, .input_strides = block_strides(shape, input.layout), ...};
+//
+// Sixty-four tiles are a box. Its sides are powers of two, chosen so that few of its tiles lie past the tensor and that
+// what one row of it reads or writes is long in memory: 4 x 4 element tiles of a transposition become boxes of 8 x 8.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "runtime/engine/tensor/tensor.h"
+#include "vocabulary/layouts.h"
+
+namespace qgen {
+
+struct WalkedLayouts {
+  Layout written, read;
+  // Bytes that four neighbours along the first axis of the walk take where they are written, along the second where
+  // read.
+  uint32_t written_bytes = 4;
+  uint32_t read_bytes = 4;
+};
+// What a tile has of four neighbouring words in memory: 16 bytes where blocks or the order of words say so, else one
+// word.
+uint32_t bytes_in_a_row(Layout layout);
+
+struct Walk {
+  std::array<uint32_t, kDims> sides;
+  uint32_t axes;
+  uint32_t boxes;
+  std::array<uint32_t, 3> box_shifts;
+  std::array<uint32_t, 9> dividers;
+};
+// Of a shape with fewer than 2^32 elements. One without elements has no boxes.
+Walk walk_of(const Shape& shape, const WalkedLayouts& layouts);
+
+// The first three dimensions of walk(), as specs/lib/walked_axes.yaml has them.
+uint32_t axes_of(Layout written, Layout read);
+
+// Strides between blocks, by Dim.
+std::array<uint32_t, kDims> block_strides(const Shape& shape, Layout layout);
+
+// Bytes on both sides.
+WalkedLayouts between(Layout written, Layout read);
+
+// Sixteen-byte pieces of a tensor whose bytes can be taken as they lie; 0 if it has padding that must be made anew. The
+// end of a plain buffer is rounding, and nobody's.
+uint32_t flat_blocks_of(const Shape& shape, Layout layout);
+
+}  // namespace qgen

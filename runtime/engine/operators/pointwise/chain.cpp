@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/engine/operators/pointwise/chain.h"
+
+#include <algorithm>
+
+namespace qgen::chains {
+
+size_t source_count(Step step) {
+  switch (step) {
+    case Step::add:
+    case Step::subtract:
+    case Step::multiply:
+    case Step::divide:
+    case Step::minimum:
+    case Step::maximum:
+    case Step::less:
+    case Step::less_or_equal:
+    case Step::equal:
+    case Step::logical_and:
+    case Step::logical_or:
+    case Step::logical_xor:
+    case Step::keep:  // what is kept, and where
+    case Step::remainder:
+    case Step::modulo:
+    case Step::power:
+    case Step::bit_and:
+    case Step::bit_or:
+    case Step::bit_xor:
+    case Step::shift_left:
+    case Step::shift_right: return 2;
+    case Step::choose: return 3;
+    case Step::logical_not:
+    case Step::negate:
+    case Step::absolute:
+    case Step::sign_of:
+    case Step::floor:
+    case Step::ceil:
+    case Step::round:
+    case Step::truncate:
+    case Step::is_nan:
+    case Step::is_infinite:
+    case Step::square_root:
+    case Step::exponential:
+    case Step::exponential_less_1:
+    case Step::logarithm:
+    case Step::logarithm_plus_1:
+    case Step::sigmoid:
+    case Step::tanh:
+    case Step::error_function:
+    case Step::sine:
+    case Step::cosine:
+    case Step::arc_tangent:
+    case Step::bit_not: return 1;
+  }
+  return 1;
+}
+
+// ---- formulas -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+uint32_t found_or_added(std::vector<Value>& values, Value::Kind kind, int64_t number) {
+  const auto found =
+      std::ranges::find_if(values, [&](const Value& value) { return value.kind == kind && value.number == number; });
+  const auto place = static_cast<uint32_t>(found - values.begin());
+  if (found == values.end()) values.push_back({.kind = kind, .number = number});
+  return place;
+}
+
+}  // namespace
+
+uint32_t Formula::input(int64_t number) { return found_or_added(values, Value::Kind::input, number); }
+uint32_t Formula::bits(int64_t constant) { return found_or_added(values, Value::Kind::constant, constant); }
+uint32_t Formula::step(Step step, uint32_t a, uint32_t b, uint32_t c) {
+  values.push_back({.kind = Value::Kind::step, .step = step, .sources = {a, b, c}});
+  return static_cast<uint32_t>(values.size() - 1);
+}
+
+// ---- chains ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+class Encoder {
+ public:
+  explicit Encoder(const Formula& formula) : values_(formula.values), last_reads_(values_.size(), 0) {
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (values_[i].kind != Value::Kind::step) continue;
+      for (size_t s = 0; s < source_count(values_[i].step); ++s) last_reads_[values_[i].sources[s]] = i;
+    }
+  }
+
+  std::optional<Chain> run() {
+    std::optional<size_t> before;  // the step whose result is the previous one
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (values_[i].kind != Value::Kind::step) continue;
+      if (before && !keep_if_needed(*before, i)) return std::nullopt;
+      if (!add_step(i, before)) return std::nullopt;
+      before = i;
+    }
+    const bool fits = chain_.steps.size() <= 4 * kMostSteps && chain_.constants.size() <= kMostConstants;
+    return fits && before ? std::optional(std::move(chain_)) : std::nullopt;
+  }
+
+ private:
+  // What is read by a later step than the next one.
+  bool keep_if_needed(size_t value, size_t next) {
+    if (last_reads_[value] <= next) return true;
+    const auto place =
+        std::ranges::find_if(kept_, [&](const auto& kept) { return !kept || last_reads_[*kept] < next; });
+    if (place == kept_.end()) return false;
+    *place = value;
+    chain_.steps.insert(chain_.steps.end(),
+                        {static_cast<int64_t>(Step::keep), kPrevious, kFirstKept + (place - kept_.begin()), kNone});
+    return true;
+  }
+
+  bool add_step(size_t i, std::optional<size_t> before) {
+    chain_.steps.push_back(static_cast<int64_t>(values_[i].step));
+    for (size_t s = 0; s < 3; ++s) {
+      const auto source = s < source_count(values_[i].step) ? source_of(values_[i].sources[s], before) : kNone;
+      if (!source) return false;
+      chain_.steps.push_back(*source);
+    }
+    return true;
+  }
+
+  std::optional<int64_t> source_of(size_t value, std::optional<size_t> before) {
+    const Value& read = values_[value];
+    if (read.kind == Value::Kind::input) return kFirstInput + read.number;
+    if (read.kind == Value::Kind::constant) {
+      auto place = std::ranges::find(chain_.constants, read.number) - chain_.constants.begin();
+      if (place == std::ssize(chain_.constants)) chain_.constants.push_back(read.number);
+      return kFirstConstant + place;
+    }
+    if (before == value) return kPrevious;
+    const auto place = std::ranges::find(kept_, std::optional(value));
+    return place == kept_.end() ? std::nullopt : std::optional(kFirstKept + (place - kept_.begin()));
+  }
+
+  const std::vector<Value>& values_;
+  std::vector<size_t> last_reads_;  // by value: the last step that reads it
+  std::array<std::optional<size_t>, kMostKept> kept_{};
+  Chain chain_;
+};
+
+}  // namespace
+
+std::optional<Chain> encoded(const Formula& formula) { return Encoder(formula).run(); }
+
+Formula decoded(std::span<const int64_t> steps, std::span<const int64_t> constants) {
+  Formula formula;
+  uint32_t previous = 0;
+  std::array<uint32_t, kMostKept> kept{};
+  const auto value_of = [&](int64_t source) -> uint32_t {
+    if (source == kPrevious) return previous;
+    if (source >= kFirstConstant) return formula.bits(constants[static_cast<size_t>(source - kFirstConstant)]);
+    if (source >= kFirstKept) return kept[static_cast<size_t>(source - kFirstKept)];
+    return formula.input(source - kFirstInput);
+  };
+  for (size_t i = 0; i + 3 < steps.size(); i += 4) {
+    const auto step = static_cast<Step>(steps[i]);
+    if (step == Step::keep) {
+      kept[static_cast<size_t>(steps[i + 2] - kFirstKept)] = value_of(steps[i + 1]);
+      continue;
+    }
+    std::array<uint32_t, 3> sources{};
+    for (size_t s = 0; s < source_count(step); ++s) sources[s] = value_of(steps[i + 1 + s]);
+    previous = formula.step(step, sources[0], sources[1], sources[2]);
+  }
+  return formula;
+}
+
+}  // namespace qgen::chains

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Chains of element-wise steps: as a formula, whose values have numbers, and as the operator `pointwise` has it, with
+// a few places for values that are read later. docs/pointwise.md defines the steps.
+//
+//   Formula f;                                            // x * sigmoid(x)
+//   const auto x = f.input(0);
+//   f.step(Step::multiply, x, f.step(Step::sigmoid, x));
+//   const auto chain = encoded(f);                        // steps [31 1 255 255, 2 1 0 255], no constants
+//   decoded(*chain)                                       // the formula
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "words.h"
+
+namespace qgen::chains {
+
+using Step = generated::words::PointwiseStep;
+
+// Sources of a step, as kernels number them.
+constexpr int64_t kPrevious = 0, kFirstInput = 1, kMask = 7, kFirstKept = 8, kFirstConstant = 16, kNone = 255;
+constexpr size_t kMostInputs = 6, kMostKept = 8, kMostSteps = 64, kMostConstants = 64;
+
+// How many sources the step reads.
+size_t source_count(Step step);
+
+struct Value {
+  enum class Kind : uint8_t { input, constant, step } kind;
+  int64_t number = 0;  // of an input: which, kMaskInput the mask; of a constant: its bits
+  Step step = Step::add;
+  std::array<uint32_t, 3> sources{};
+};
+constexpr int64_t kMaskInput = 6;
+
+// Values in the order in which they are computed; the last step's is the result.
+struct Formula {
+  std::vector<Value> values;
+
+  uint32_t input(int64_t number);
+  uint32_t bits(int64_t constant);
+  uint32_t real(double constant) { return bits(std::bit_cast<int32_t>(static_cast<float>(constant))); }
+  uint32_t step(Step step, uint32_t a, uint32_t b = 0, uint32_t c = 0);
+};
+
+struct Chain {
+  std::vector<int64_t> steps;  // four each: operation and sources
+  std::vector<int64_t> constants;
+};
+// nullopt: it has more steps, constants or kept values than a chain can.
+std::optional<Chain> encoded(const Formula& formula);
+// Of a chain that the operator accepts.
+Formula decoded(std::span<const int64_t> steps, std::span<const int64_t> constants);
+
+}  // namespace qgen::chains

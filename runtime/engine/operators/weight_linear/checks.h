@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Checks that operators with scaled weights have in common, after their signatures' checks. Errors have the given and
+// the possible values.
+#pragma once
+
+#include "runtime/engine/calls/call.h"
+
+namespace qgen {
+
+// One kind of weight, as kernels read it.
+struct WeightKind {
+  uint32_t bits;
+  Layout form;
+  bool has_groups;  // scales [N, G] are possible, beside [N]
+};
+inline constexpr WeightKind kEightBits{8, Layout::weight_q8_rows, false};
+inline constexpr WeightKind kFourBits{4, Layout::weight_q4_rows, true};
+
+// How many scales a row of the weight [N, K] has; G of scales [N, G] divides K.
+Expected<int64_t> checked_groups(const WeightKind& kind, const TensorDesc& weight, const TensorDesc& scales);
+// The same, of a caller who also says how many neighbours share a scale.
+Expected<int64_t> checked_groups(const WeightKind& kind, const TensorDesc& weight, const TensorDesc& scales,
+                                 const std::optional<int64_t>& group_size);
+// The weight in the form that kernels of its kind read.
+Expected<TensorDesc> checked_form(const WeightKind& kind, const TensorDesc& weight);
+
+}  // namespace qgen

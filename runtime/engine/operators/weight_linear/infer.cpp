@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The Calls of linear layers with integer weights, of their input gradient, and of the embedding. x is f32 or f16 [...,
+// K], w is integers [N, K]. docs/linear_weights.md has the definitions and error bounds.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "embedding_q4gsw.h"
+#include "linear_dq8ca_q4gsw.h"
+#include "linear_dq8ca_q8csw.h"
+#include "linear_q4gsw.h"
+#include "linear_q4gsw_backward.h"
+#include "linear_q8csw.h"
+#include "operators.h"
+#include "runtime/engine/operators/linear/rows.h"
+#include "runtime/engine/operators/mapping.h"
+#include "runtime/engine/operators/weight_linear/checks.h"
+#include "vocabulary/integer.h"
+
+namespace qgen::generated::operators {
+namespace {
+
+// ---- weights alone are integers -------------------------------------------------------------------------------------
+
+template <typename Problem, typename Inputs>
+Expected<Call> weight_only(const WeightKind& kind, const Inputs& inputs, std::optional<int64_t> group_size,
+                           Activation activation) {
+  const TensorDesc& weight = inputs.weight;
+  const auto groups = checked_groups(kind, weight, inputs.weight_scales, group_size);
+  if (!groups) return groups.error();
+  const auto form = checked_form(kind, weight);
+  if (!form) return form.error();
+  const Problem fields{
+      .m = rows_of(inputs.input->shape),
+      .n = u32(weight.shape[0]),
+      .k = u32(weight.shape[1]),
+      .group_size = u32(weight.shape[1] / *groups),
+      .groups = u32(*groups),
+      .weight_bits = kind.bits,
+      .has_bias = inputs.bias ? 1u : 0u,
+      .activation = activation,
+  };
+  return make_call(fields,
+                   {.input = inputs.input,
+                    .weight = *form,
+                    .weight_scales = inputs.weight_scales,
+                    .bias = inputs.bias,
+                    .output = TensorDesc{inputs.input->dtype, with_last_side(inputs.input->shape, weight.shape[0])}});
+}
+
+// ---- each row of the input becomes integers, when its range is known ------------------------------------------------
+
+// Neighbours along K whose weights kernels take the sum of: a group, or, so that a sum of products fits 32 bits, a part
+// of a row that has no groups.
+int64_t run_of(int64_t k, int64_t groups) {
+  constexpr int64_t kLongestRun = 65536;  // of products of bytes: 255 * 128 * 65536 < 2^31
+  return groups == 1 ? std::min(k, kLongestRun) : k / groups;
+}
+
+template <typename Problem, typename Inputs, typename Attributes>
+Expected<Call> dynamic(const WeightKind& kind, const Inputs& inputs, const Attributes& attributes,
+                       std::optional<int64_t> group_size) {
+  const TensorDesc& weight = inputs.weight;
+  const auto groups = checked_groups(kind, weight, inputs.weight_scales, group_size);
+  if (!groups) return groups.error();
+  const auto form = checked_form(kind, weight);
+  if (!form) return form.error();
+  if (attributes.quant_min > attributes.quant_max) {
+    return refused(fmt::format("quant_min {} is above quant_max {}", attributes.quant_min, attributes.quant_max));
+  }
+  const int64_t run = run_of(weight.shape[1], *groups);
+  const Mapping mapping = mapping_of({attributes.quant_min, attributes.quant_max});
+  const Problem fields{
+      .m = rows_of(inputs.input->shape),
+      .n = u32(weight.shape[0]),
+      .k = u32(weight.shape[1]),
+      .group_size = u32(weight.shape[1] / *groups),
+      .groups = u32(*groups),
+      .run_k = u32(run),
+      .runs = run == 0 ? 0 : u32((weight.shape[1] + run - 1) / run),
+      .weight_bits = kind.bits,
+      .has_bias = inputs.bias ? 1u : 0u,
+      .activation = attributes.activation,
+      .mapping = attributes.activation_mapping,
+      .range = mapping.range,
+      .half_range = mapping.half_range,
+      .quant_min_real = mapping.quant_min_real,
+      .quant_max_real = mapping.quant_max_real,
+      .eps = least_scale(inputs.input->dtype),
+      .quant_min = mapping.quant_min,
+      .quant_max = mapping.quant_max,
+      .symmetric_zero_point = mapping.symmetric_zero_point,
+  };
+  Call call = make_call(
+      fields, {.input = inputs.input,
+               .weight = *form,
+               .weight_scales = inputs.weight_scales,
+               .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
+               .bias = inputs.bias,
+               .output = TensorDesc{inputs.input->dtype, with_last_side(inputs.input->shape, weight.shape[0])}});
+  call.row_sum_run = run;
+  return call;
+}
+
+}  // namespace
+
+Expected<Call> infer(const LinearQ8cswInputs<Described>& inputs, const LinearQ8cswAttributes& attributes) {
+  return weight_only<linear_q8csw::Problem>(kEightBits, inputs, std::nullopt, attributes.activation);
+}
+Expected<Call> infer(const LinearQ4gswInputs<Described>& inputs, const LinearQ4gswAttributes& attributes) {
+  return weight_only<linear_q4gsw::Problem>(kFourBits, inputs, attributes.group_size, attributes.activation);
+}
+
+Expected<Call> infer(const LinearDq8caQ8cswInputs<Described>& inputs, const LinearDq8caQ8cswAttributes& attributes) {
+  return dynamic<linear_dq8ca_q8csw::Problem>(kEightBits, inputs, attributes, std::nullopt);
+}
+Expected<Call> infer(const LinearDq8caQ4gswInputs<Described>& inputs, const LinearDq8caQ4gswAttributes& attributes) {
+  return dynamic<linear_dq8ca_q4gsw::Problem>(kFourBits, inputs, attributes, attributes.group_size);
+}
+
+// The gradient of x [..., K] from that of y [..., N]: dx = dy w. It reads the form of the weight that linear_q4gsw
+// reads.
+Expected<Call> infer(const LinearQ4gswBackwardInputs<Described>& inputs,
+                     const LinearQ4gswBackwardAttributes& attributes) {
+  const TensorDesc& weight = inputs.weight;
+  const auto groups = checked_groups(kFourBits, weight, inputs.weight_scales, attributes.group_size);
+  if (!groups) return groups.error();
+  const auto form = checked_form(kFourBits, weight);
+  if (!form) return form.error();
+  const linear_q4gsw_backward::Problem fields{
+      .m = rows_of(inputs.d_output->shape),
+      .n = u32(weight.shape[0]),
+      .k = u32(weight.shape[1]),
+      .group_size = u32(weight.shape[1] / *groups),
+      .groups = u32(*groups),
+  };
+  return make_call(
+      fields, {.d_output = inputs.d_output,
+               .weight = *form,
+               .weight_scales = inputs.weight_scales,
+               .d_input = TensorDesc{inputs.d_output->dtype, with_last_side(inputs.d_output->shape, weight.shape[1])}});
+}
+
+// Rows of the weight, gathered by index; that of an index which is negative or past the last is NaN.
+Expected<Call> infer(const EmbeddingQ4gswInputs<Described>& inputs, const EmbeddingQ4gswAttributes& attributes) {
+  const TensorDesc& weight = inputs.weight;
+  const auto groups = checked_groups(kFourBits, weight, inputs.weight_scales, attributes.group_size);
+  if (!groups) return groups.error();
+  const auto form = checked_form(kFourBits, weight);
+  if (!form) return form.error();
+  TensorDesc output{attributes.output_dtype, inputs.indices->shape};
+  output.shape.push_back(weight.shape[1]);
+  const embedding_q4gsw::Problem fields{
+      .m = u32(element_count(inputs.indices->shape)),
+      .n = u32(weight.shape[0]),
+      .k = u32(weight.shape[1]),
+      .group_size = u32(weight.shape[1] / *groups),
+      .groups = u32(*groups),
+  };
+  return make_call(
+      fields, {.indices = inputs.indices, .weight = *form, .weight_scales = inputs.weight_scales, .output = output});
+}
+
+}  // namespace qgen::generated::operators

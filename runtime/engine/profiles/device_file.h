@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A DeviceProfile as YAML: what devices/*.yaml hold, what `qgen-info --measure` stores, and the `device` of a tuning
+// file. Kernels are chosen for it, and the choice explained, on any machine.
+//
+//   name: NVIDIA H200
+//   kind: discrete
+//   vendor_id: 0x10de
+//   device_id: 0x2335
+//   driver: {name: NVIDIA, info: 580.95.05}
+//   subgroup: {size: 32, least: 32, most: 32, is_selectable: true}
+//   limits: {workgroup_size: [1024, 1024, 64], shared_memory_bytes: 49152}
+//   features: [shader_int8, integer_dot_product]
+//   cooperative_matrices:
+//   - {m: 16, n: 16, k: 32, a: i8, b: i8, c: i32, result: i32, scope: subgroup}
+//   numbers: {compute_units: 132, bytes_per_us: 4.8e6}
+//   sources:
+//     compute_units: the driver
+//     bytes_per_us: data sheet, nvidia.com/en-us/data-center/h200
+//
+// What is left out is as DeviceProfile has it, and numbers are as estimate() makes them of the rest: a file says only
+// what somebody knows, and who. Name, kind and vendor_id are needed. The README of devices/ has all keys.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/engine/device/device_profile.h"
+#include "runtime/engine/library/error.h"
+
+namespace YAML {
+class Node;
+}
+namespace qgen::yaml {
+class Reader;
+}
+
+namespace qgen::profiles {
+
+// The error holds everything that is wrong with the text, each with its line; `file` is how the text is called there.
+Expected<DeviceProfile> read_device(std::string_view yaml, const std::string& file);
+// The same of a part of a text; what is wrong there the reader tells.
+DeviceProfile read_device(yaml::Reader& reader, const YAML::Node& map);
+// A version of Vulkan, as 1.3.275 or 1.3, packed as VK_MAKE_API_VERSION does; nullopt: it is none.
+std::optional<uint32_t> read_version(std::string_view text);
+// Of a file of at most a mebibyte.
+Expected<DeviceProfile> load_device(const std::string& path);
+
+// What read_device() reads back as the same. Numbers are written where they have a source or are not what estimate()
+// makes of the rest. Each line begins with `indent` spaces.
+std::string to_yaml(const DeviceProfile& profile, int indent = 0);
+
+}  // namespace qgen::profiles

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The numbers that `qgen-info --measure` found on this machine's devices, kept in the user's cache folder, a device
+// file for each device and version of its driver:
+//
+//   ~/.cache/qgen/devices/00010203-0405-0607-0809-0a0b0c0d0e0f-250034c0.yaml
+//
+//   const StoredNumbers numbers = with_stored_numbers(device.profile());
+//   if (!numbers.warning.empty()) print_log("qgen-run: warning: {}\n", numbers.warning);
+//   Context context{.profile = numbers.profile, ...};
+//
+// A file that cannot be used changes nothing: the estimates stand, and the warning says why.
+#pragma once
+
+#include <string>
+
+#include "runtime/engine/device/device_profile.h"
+#include "runtime/engine/library/error.h"
+
+namespace qgen::profiles {
+
+struct StoredNumbers {
+  DeviceProfile profile;  // with them, or as it was
+  std::string warning;    // why a stored file was not used; empty: it was, or there is none
+};
+StoredNumbers with_stored_numbers(const DeviceProfile& profile);
+// The same with a file that somebody names.
+StoredNumbers with_numbers_of(const std::string& path, const DeviceProfile& profile);
+
+// Where the numbers of a device are kept; empty: neither XDG_CACHE_HOME nor HOME is set.
+std::string stored_path(const DeviceProfile& profile);
+// Whole or not at all. Errors: no place, a full disk.
+Done store_numbers(const DeviceProfile& profile);
+
+}  // namespace qgen::profiles

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A cache of the best choice for each problem. A program that runs the same layers again and again uses it instead of
+// select().
+//
+//   DecisionCache decisions(profile, library, &times);
+//   if (const auto choice = decisions.best(problem)) ...     // select() the first time, then a look
+//
+// A look that finds one allocates nothing. Safe from many threads; two that ask at the same time for the first time may
+// both choose, and get the same.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "runtime/engine/selector/select.h"
+#include "runtime/engine/selector/time_book.h"
+
+namespace qgen {
+
+// One choice for each problem, which is known again by all that its choice is made of: its fields, scales too, and its
+// operands with their shapes. Safe from many threads.
+class KeptChoices {
+ public:
+  // Past `most` problems all are forgotten.
+  explicit KeptChoices(size_t most = 4096) : most_(most) {}
+
+  std::shared_ptr<const Choice> find(const Problem& problem) const;  // null: not there
+  // In the place of what its problem had.
+  std::shared_ptr<const Choice> keep(Choice choice);
+
+ private:
+  using ByHash = std::unordered_multimap<uint64_t, std::shared_ptr<const Choice>>;
+  ByHash::const_iterator find(uint64_t hash, const Problem& problem) const;
+
+  size_t most_;
+  mutable std::shared_mutex mutex_;
+  ByHash choices_;  // by hash_of() their problems
+};
+
+class DecisionCache {
+ public:
+  // What it is given must outlive it. Past `most` problems all are forgotten, and chosen again.
+  DecisionCache(const DeviceProfile& device, const KernelLibrary& library, const TimeBook* times = nullptr,
+                size_t most = 4096)
+      : device_(device), library_(library), times_(times), kept_(most) {}
+
+  // Null: no kernel fits; select() says why.
+  std::shared_ptr<const Choice> best(const Problem& problem);
+
+ private:
+  const DeviceProfile& device_;
+  const KernelLibrary& library_;
+  const TimeBook* times_;
+  KeptChoices kept_;
+};
+
+}  // namespace qgen

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/engine/selector/times.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace qgen {
+
+KernelTimes::KernelTimes(std::initializer_list<value_type> times) {
+  for (const auto& [id, time] : times) add(id, time);
+}
+
+void KernelTimes::add(std::string_view id, KnownTime time) {
+  struct One {
+    std::string id;
+    Rows rows;
+  };
+  auto one = std::make_shared<One>(One{std::string(id), {}});
+  one->rows.emplace_back(one->id, std::move(time));
+  add(std::shared_ptr<const Rows>(one, &one->rows));
+}
+
+void KernelTimes::add(std::shared_ptr<const Rows> rows, std::string before) {
+  if (empty()) {
+    rows_ = std::move(rows);
+    before_ = std::move(before);
+    return;
+  }
+  // Writes the common text into each row, so that no common text remains.
+  struct Joined {
+    std::shared_ptr<const Rows> first, second;  // which keep the ids alive
+    Rows rows;
+  };
+  const auto spelled = [](Rows all, std::string_view all_say) {
+    if (all_say.empty()) return all;
+    for (auto& [id, time] : all) time.source_text = std::string(all_say).append(time.source_text.view());
+    return all;
+  };
+  auto joined = std::make_shared<Joined>(Joined{rows_, rows, {}});
+  std::ranges::set_union(spelled(*rows_, before_), spelled(*rows, before), std::back_inserter(joined->rows), {},
+                         &value_type::first, &value_type::first);
+  rows_ = std::shared_ptr<const Rows>(joined, &joined->rows);
+  before_.clear();
+}
+
+const KernelTimes::Rows& KernelTimes::rows() const {
+  static const Rows kNone;
+  return rows_ ? *rows_ : kNone;
+}
+
+const KnownTime* KernelTimes::find(std::string_view id) const {
+  const auto time = std::ranges::lower_bound(rows(), id, {}, &value_type::first);
+  return time == end() || time->first != id ? nullptr : &time->second;
+}
+
+std::span<const KernelTimes::value_type> KernelTimes::beginning_with(std::string_view beginning) const {
+  const auto first = std::ranges::lower_bound(rows(), beginning, {}, &value_type::first);
+  const auto last =
+      std::find_if(first, end(), [&](const value_type& time) { return !time.first.starts_with(beginning); });
+  return {first, last};
+}
+
+}  // namespace qgen

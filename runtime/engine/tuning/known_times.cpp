@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The store stays open, and is read when a problem is selected. So a store of a million rows costs a program only the
+// rows of its problems.
+#include "runtime/engine/tuning/known_times.h"
+
+#include <mutex>
+
+#include "runtime/engine/profiles/device_file.h"
+
+namespace qgen::tuning {
+namespace {
+
+// Of all devices in it, and of all threads that ask.
+struct OpenStore {
+  explicit OpenStore(Store opened) : store(std::move(opened)) {}
+  Store store;
+  std::mutex mutex;
+};
+
+void take_problem(OpenStore& open, const DeviceKey& device, const std::string& key, const TimesOnDemand::Take& take) {
+  const std::scoped_lock lock(open.mutex);
+  auto found = open.store.read(device, {.problem = key});
+  if (!found) return take({}, {to_text(found.error())});
+  const std::vector<TunedRow> rows = comparable(std::move(found->rows));
+  std::vector<TimedKernel> times;
+  for (const TunedRow& row : rows) {
+    times.push_back({row.problem, row.kernel, row.digest, row.us, row.date, row.is_cold, row.is_final});
+  }
+  take(times, std::move(found->faults));
+}
+
+}  // namespace
+
+Expected<TimeBook> known_times(const KernelLibrary& library, const std::filesystem::path& store_path) {
+  TimeBook book(library);
+  std::error_code code;
+  if (!std::filesystem::exists(store_path, code)) return book;
+  auto opened = Store::open_to_read(store_path);
+  if (!opened) return opened.error();
+  const auto open = std::make_shared<OpenStore>(*std::move(opened));
+  const auto devices = open->store.devices();
+  if (!devices) return devices.error();
+  for (const StoredDevice& stored : *devices) {
+    const auto device = profiles::read_device(stored.profile, store_path.string());
+    if (!device) return device.error();
+    book.add(*device, {.of_problem = [open, key = stored.key](
+                                         const std::string& problem,
+                                         const TimesOnDemand::Take& take) { take_problem(*open, key, problem, take); },
+                       // A store that cannot be read says so where the problem itself is looked up.
+                       .keys_of =
+                           [open, key = stored.key](std::string_view op, const auto& take) {
+                             const std::scoped_lock lock(open->mutex);
+                             (void)open->store.keys(key, op, take);
+                           }});
+  }
+  return book;
+}
+
+}  // namespace qgen::tuning

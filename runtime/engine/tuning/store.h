@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The store of measured times: one SQLite file, which many processes may write at once. It survives a kill at any
+// moment.
+//
+//   auto store = Store::open(Store::default_path());
+//   store->add(device_key(profile), to_yaml(profile), rows);
+//   for (const TunedRow& row : *store->rows(device_key(profile))) ...
+//
+// A measurement is never changed: of a problem and kernel that was measured again the newest row counts. Rows that were
+// added together and are of a final round stand until the problem's next final: so the kernel that a tuning announced
+// stays the first. Rows belong to a device and its driver; with another driver they are another's. Rows of kernels whose
+// SPIR-V has changed stay until they are forgotten: whoever reads them compares the digest.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/device/device_profile.h"
+#include "runtime/engine/library/error.h"
+#include "runtime/engine/tuning/tuned_row.h"
+
+namespace qgen::tuning {
+
+// What a measurement is true of.
+struct DeviceKey {
+  std::string device_uuid;  // in hexadecimal digits
+  std::string driver_uuid;
+  uint32_t driver_version = 0;
+  friend bool operator==(const DeviceKey&, const DeviceKey&) = default;
+};
+DeviceKey device_key(const DeviceProfile& profile);
+
+struct StoredDevice {
+  DeviceKey key;
+  std::string profile;  // YAML, as it was when the newest rows were added
+};
+
+// A kernel that crashed, hung, lost the device or gave wrong results there: it is not tried again.
+struct Quarantined {
+  std::string kernel;
+  uint64_t digest = 0;
+  std::string reason;
+  std::string date;
+};
+
+// What to forget; empty: everything.
+struct Forgotten {
+  std::string op;               // of this operator
+  std::string device;           // a part of its profile's first line, "name: ..."
+  std::string older_than = "";  // a date, "2026-11-23": what was measured before it
+};
+
+// What is asked for; empty: all.
+struct RowsOf {
+  std::string op = "";       // of this operator
+  std::string problem = "";  // of this key
+};
+
+struct StoredRows {
+  std::vector<TunedRow> rows;       // by order_of()
+  std::vector<std::string> faults;  // a sentence for each row that is no measurement, and is left out
+};
+
+class Store {
+ public:
+  // $QGEN_TUNING_STORE; else qgen/tuning.sqlite in the user's cache folder.
+  static std::filesystem::path default_path();
+  // Makes the file and its folder where there are none. Errors: a file that is no store, or of a newer version of qgen;
+  // a folder that cannot be written.
+  static Expected<Store> open(const std::filesystem::path& path);
+  // The same, and an error where there is none.
+  static Expected<Store> open_existing(const std::filesystem::path& path);
+  // The same, of a file or folder that may be read-only. Nothing is written to it, and nothing can be added.
+  static Expected<Store> open_to_read(const std::filesystem::path& path);
+
+  // All of them or none; in the file when this returns, whatever becomes of the process. Waits for other writers.
+  Done add(const DeviceKey& device, std::string_view profile, std::span<const TunedRow> rows);
+  // What counts of each problem, kernel and cache, cold or warm, and is not quarantined.
+  Expected<StoredRows> read(const DeviceKey& device, const RowsOf& which);
+  // The keys of problems of the operator that the device has rows of.
+  Done keys(const DeviceKey& device, std::string_view op, const std::function<void(std::string_view key)>& take);
+  // The same of all problems, without a word of what is left out.
+  Expected<std::vector<TunedRow>> rows(const DeviceKey& device);
+  Expected<std::vector<StoredDevice>> devices();  // in the order in which they came
+
+  Done quarantine(const DeviceKey& device, std::string_view profile, const Quarantined& kernel);
+  Expected<std::vector<Quarantined>> quarantined(const DeviceKey& device);
+
+  // The number of rows that went; what was quarantined goes with them.
+  Expected<size_t> forget(const Forgotten& what);
+
+  const std::filesystem::path& path() const;
+
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+ private:
+  struct State;
+  explicit Store(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace qgen::tuning

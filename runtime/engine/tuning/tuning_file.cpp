@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/engine/tuning/tuning_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <span>
+#include <tuple>
+
+#include "common/files.h"
+#include "common/yaml/reader.h"
+#include "runtime/engine/profiles/device_file.h"
+
+namespace qgen::tuning {
+namespace {
+
+using Node = YAML::Node;
+
+constexpr size_t kMostBytes = size_t{1} << 28;
+
+void read_digest(yaml::Reader& reader, const Node& node, uint64_t& digest) {
+  std::string text;
+  reader.text(node, "digest", text);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), digest, 16);
+  if (error != std::errc() || end != text.data() + text.size())
+    reader.fault(node, fmt::format("'{}' is no digest", text), "hexadecimal digits");
+}
+
+TunedRow row_of(yaml::Reader& reader, const Node& map, const std::string& problem) {
+  TunedRow row{.problem = problem};
+  const auto time = [&](std::string_view key, double& us) {
+    return yaml::Field{key, true,
+                       [&reader, &us, key](const Node& node) { reader.number(node, key, kLeastUs, kMostUs, us); }};
+  };
+  int64_t samples = 0;
+  reader.fields(map, "a kernel's time",
+                {{"id", true, [&](const Node& node) { reader.text(node, "id", row.kernel); }},
+                 time("us", row.us),
+                 time("low", row.low_us),
+                 time("high", row.high_us),
+                 {"digest", true, [&](const Node& node) { read_digest(reader, node, row.digest); }},
+                 {"date", true, [&](const Node& node) { reader.text(node, "date", row.date); }},
+                 {"cold", false, [&](const Node& node) { reader.boolean(node, "cold", row.is_cold); }},
+                 {"final", false, [&](const Node& node) { reader.boolean(node, "final", row.is_final); }},
+                 {"samples", false, [&](const Node& node) { reader.integer(node, "samples", 1, UINT32_MAX, samples); }},
+                 {"statistics", false, [&](const Node& node) { reader.text(node, "statistics", row.statistics); }}});
+  row.samples = static_cast<uint32_t>(samples);
+  const bool is_read = row.us > 0 && row.low_us > 0 && row.high_us > 0 && !row.date.empty();
+  if (const std::string fault = is_read ? fault_of(row) : ""; !fault.empty()) {
+    reader.fault(map, fmt::format("the row of '{}' is no measurement: {}", row.kernel, fault));
+  }
+  return row;
+}
+
+void read_problem(yaml::Reader& reader, const Node& map, TuningFile& file) {
+  std::string problem;
+  Node kernels;
+  reader.fields(map, "a problem",
+                {{"problem", true, [&](const Node& node) { reader.text(node, "problem", problem); }},
+                 {"kernels", true, [&](const Node& node) { kernels = node; }}});
+  if (kernels.IsNull()) return;  // told
+  file.lines.try_emplace(problem, static_cast<uint32_t>(map.Mark().line) + 1);
+  reader.items(kernels, "kernels", [&](const Node& item) { file.rows.push_back(row_of(reader, item, problem)); });
+}
+
+// What drivers say of pipelines, each text once: `&s1 "[...]"`, and from then on `*s1`.
+class Statistics {
+ public:
+  std::string of(const TunedRow& row) {
+    const auto [place, is_new] = numbers_.try_emplace(row.statistics, numbers_.size() + 1);
+    if (!is_new) return fmt::format("*s{}", place->second);
+    return fmt::format("&s{} {}", place->second, yaml::scalar_text(row.statistics));
+  }
+
+ private:
+  std::map<std::string_view, size_t> numbers_;
+};
+
+std::string row_text(const TunedRow& row, Statistics& statistics) {
+  std::string text = fmt::format("{{id: {}, us: {:.6g}, low: {:.6g}, high: {:.6g}, digest: \"{:016x}\", date: {}",
+                                 yaml::scalar_text(row.kernel), row.us, row.low_us, row.high_us, row.digest, row.date);
+  if (row.is_cold) text += ", cold: true";
+  if (row.is_final) text += ", final: true";
+  if (row.samples > 0) text += fmt::format(", samples: {}", row.samples);
+  if (!row.statistics.empty()) text += fmt::format(", statistics: {}", statistics.of(row));
+  return text + "}";
+}
+
+}  // namespace
+
+Expected<TuningFile> read_tuning_file(const std::string& file, std::string_view text) {
+  TuningFile tuning;
+  yaml::Reader reader(file);
+  const Done done = reader.run(text, [&](const Node& root) {
+    reader.fields(root, "a tuning file",
+                  {{"device", true, [&](const Node& node) { tuning.device = profiles::read_device(reader, node); }},
+                   {"problems", true, [&](const Node& node) {
+                      reader.items(node, "problems", [&](const Node& item) { read_problem(reader, item, tuning); });
+                    }}});
+  });
+  if (!done) return done.error();
+  std::ranges::sort(tuning.rows, {}, [](const TunedRow& row) { return order_of(row); });
+  return tuning;
+}
+
+Expected<TuningFile> load_tuning_file(const std::string& path) {
+  const auto text = read_file(path, kMostBytes);
+  if (!text) return text.error();
+  return read_tuning_file(path, *text);
+}
+
+Expected<DeviceProfile> load_tuning_device(const std::string& path) {
+  const auto text = read_file(path, kMostBytes);
+  if (!text) return text.error();
+  DeviceProfile device;
+  yaml::Reader reader(path);
+  const Done done = reader.run(*text, [&](const Node& root) {
+    reader.fields(root, "a tuning file",
+                  {{"device", true, [&](const Node& node) { device = profiles::read_device(reader, node); }},
+                   {"problems", true, [](const Node&) {}}});
+  });
+  if (!done) return done.error();
+  return device;
+}
+
+std::string to_yaml(const TuningFile& file) {
+  std::string text =
+      fmt::format("device:\n{}problems:{}\n", profiles::to_yaml(file.device, 2), file.rows.empty() ? " []" : "");
+  std::string_view problem;
+  Statistics statistics;
+  for (const TunedRow& row : file.rows) {
+    if (row.problem != problem) text += fmt::format("- problem: {}\n  kernels:\n", yaml::scalar_text(row.problem));
+    problem = row.problem;
+    text += fmt::format("  - {}\n", row_text(row, statistics));
+  }
+  return text;
+}
+
+namespace {
+
+// When a problem's final was, and the best that it found, of a cache each.
+using Finals = std::map<std::pair<std::string_view, bool>, std::pair<std::string_view, double>>;
+Finals finals_of(std::span<const TunedRow> rows) {
+  Finals finals;
+  for (const TunedRow& row : rows) {
+    if (!row.is_final) continue;
+    const auto [known, is_new] = finals.try_emplace({row.problem, row.is_cold}, row.date, row.us);
+    if (is_new) continue;
+    auto& [date, us] = known->second;
+    date = std::max(date, std::string_view(row.date));
+    us = std::min(us, row.us);
+  }
+  return finals;
+}
+
+// If both files have a final round of a problem, the newer one counts, or of the same day the faster one. The rows of
+// the other become rows of an ordinary round.
+void leave_newest_final(std::vector<TunedRow>& a, std::vector<TunedRow>& b) {
+  const Finals of_a = finals_of(a), of_b = finals_of(b);
+  const auto demote = [](std::vector<TunedRow>& rows, const Finals& own, const Finals& other, bool wins_ties) {
+    std::vector<bool> is_demoted(rows.size(), false);  // `own` views the rows: they change when all are judged
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto key = std::pair(std::string_view(rows[i].problem), rows[i].is_cold);
+      const auto rival = other.find(key);
+      if (!rows[i].is_final || rival == other.end()) continue;
+      const auto& [date, us] = own.at(key);
+      const auto& [rival_date, rival_us] = rival->second;
+      is_demoted[i] = std::tuple(rival_date, us) > std::tuple(date, rival_us) ||
+                      (rival_date == date && us == rival_us && !wins_ties);
+    }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (is_demoted[i]) rows[i].is_final = false;
+    }
+  };
+  demote(a, of_a, of_b, true);
+  demote(b, of_b, of_a, false);
+}
+
+}  // namespace
+
+std::vector<TunedRow> merged(std::vector<TunedRow> a, std::vector<TunedRow> b) {
+  leave_newest_final(a, b);
+  std::ranges::move(b, std::back_inserter(a));
+  const auto what = [](const TunedRow& row) { return std::tie(row.problem, row.kernel, row.is_cold); };
+  std::ranges::sort(a, [&](const TunedRow& left, const TunedRow& right) {
+    const bool left_is_later = !left.is_final, right_is_later = !right.is_final;
+    return std::tuple(what(left), std::tie(left_is_later, right.date), left.us) <
+           std::tuple(what(right), std::tie(right_is_later, left.date), right.us);
+  });
+  const auto is_same = [&](const TunedRow& left, const TunedRow& right) { return what(left) == what(right); };
+  a.erase(std::unique(a.begin(), a.end(), is_same), a.end());
+  std::ranges::sort(a, {}, [](const TunedRow& row) { return order_of(row); });
+  return a;
+}
+
+}  // namespace qgen::tuning

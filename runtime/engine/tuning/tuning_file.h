@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Measurements as YAML that people read, merge and commit, and the generator compiles into its tables: a device, and
+// what each kernel took for each problem there.
+//
+//   device:
+//     name: NVIDIA H200
+//     ...                                       # as profiles/device_file.h has it
+//   problems:
+//   - problem: q8ta_linear m=512 n=4096 k=4096 input=i8:strided ...
+//     kernels:
+//     - {id: q8ta_linear.gemv(...), us: 12.5, low: 12.4, high: 12.9, digest: 0f3c11aa22bb33cc, date: 2026-11-23,
+//        final: true, samples: 60}
+//
+// `final` and `samples` are TunedRow's. A file without them is an older one: its rows are ordered by time alone.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/engine/device/device_profile.h"
+#include "runtime/engine/library/error.h"
+#include "runtime/engine/tuning/tuned_row.h"
+
+namespace qgen::tuning {
+
+struct TuningFile {
+  DeviceProfile device;
+  std::vector<TunedRow> rows;                               // by order_of()
+  std::map<std::string, uint32_t, std::less<>> lines = {};  // where the file has each problem; of no file: none
+};
+
+// Errors have the place, all of them at once. Rows that no measurement can be are errors (fault_of()).
+Expected<TuningFile> read_tuning_file(const std::string& file, std::string_view text);
+Expected<TuningFile> load_tuning_file(const std::string& path);
+// What it is of; its rows are not looked at.
+Expected<DeviceProfile> load_tuning_device(const std::string& path);
+// As read_tuning_file() reads it.
+std::string to_yaml(const TuningFile& file);
+
+// The rows of both; of a problem, kernel and cache that both have, the newer, and of one day the faster. Of two finals
+// of one problem the newer is the final.
+std::vector<TunedRow> merged(std::vector<TunedRow> a, std::vector<TunedRow> b);
+
+}  // namespace qgen::tuning

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A model: nodes that are operators by name, and the values between them. A value has a dtype and a shape, and
+// quantization is what the operators say of it in their attributes; where it lies, which kernel writes it and how large
+// it is in memory is found when the graph is prepared (prepared.h).
+//
+//   Graph graph;
+//   const ValueId image = graph.add_input("image", DType::f32, {kAnySide, 3, 224, 224});
+//   const ValueId weight = graph.add_constant("weight", codes);            // i8 [64, 3, 7, 7]
+//   const ValueId scales = graph.add_constant("weight_scales", per_channel);
+//   const ValueId x = graph.add({.op = "q8ta_quantize", .inputs = {{"input", image}},
+//                                .attributes = {{"output_scale", 0.02}}});
+//   const ValueId y = graph.add({.op = "q8ta_conv2d",
+//                                .inputs = {{"input", x}, {"weight", weight}, {"weight_scales", scales}},
+//                                .attributes = {{"input_scale", 0.02}, {"output_scale", 0.1}}});
+//   graph.add_output("features", y);
+//
+// Nodes stand in the order in which they run. Operators are known by their signatures and infer() alone, so a new one
+// is a node with nothing changed here. One kind of node is no operator:
+//
+//   reshape     input -> output, `shape` [0, -1]: the same elements in the same order. 0 is the input's side, -1 what is
+//               left over. Nothing is computed; where both lie row-major they share their memory.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/engine/calls/registry.h"
+
+namespace qgen::graph {
+
+using ValueId = uint32_t;
+
+// A side of a graph input that is known when the graph is prepared only: the batch.
+constexpr int64_t kAnySide = -1;
+constexpr std::string_view kReshape = "reshape";
+
+struct Value {
+  std::string name;
+  DType dtype = DType::f32;  // of inputs and constants; others have what infer() says
+  Shape shape;               // likewise; kAnySide only of inputs
+  bool is_constant = false;
+  std::shared_ptr<const HostTensor> data = nullptr;  // of a constant; null: it is on the device alone
+};
+
+struct Port {
+  std::string operand;  // the operator's name for it
+  ValueId value = 0;
+};
+
+struct Node {
+  std::string name = {};  // "Conv_5 + Relu_6"; empty: add() makes one of the operator and a number
+  std::string op;
+  std::vector<Port> inputs = {};  // without those that are left out
+  Attributes attributes = {};
+  std::vector<Port> outputs = {};  // add() makes the values
+};
+
+struct Named {
+  std::string name;
+  ValueId value = 0;
+};
+
+struct Graph {
+  std::vector<Value> values;
+  std::vector<Node> nodes;
+  std::vector<ValueId> inputs;
+  std::vector<Named> outputs;  // a value may be several
+
+  ValueId add_input(std::string name, DType dtype, Shape shape);
+  ValueId add_constant(std::string name, HostTensor data);
+  ValueId add_constant(std::string name, std::shared_ptr<const HostTensor> data);
+  // Of a node with one output: its value. `output` is what the operator calls it.
+  ValueId add(Node node, std::string_view output = "output");
+  // Of one with several: a value each, in this order.
+  std::vector<ValueId> add(Node node, std::span<const std::string_view> outputs);
+  void add_output(std::string name, ValueId value);
+};
+
+// What a graph is with its inputs' shapes bound. No device is needed.
+struct Inferred {
+  struct Operation {
+    const OperatorEntry* entry = nullptr;  // null: a reshape
+    std::optional<Given> given = {};       // of an operator: its attributes complete, all tensors in plain buffers
+  };
+  std::vector<TensorDesc> values;     // by ValueId: dtype and shape, in plain buffers
+  std::vector<Operation> operations;  // by node
+};
+
+// A shape for each input that has a side of kAnySide; others may be given too, and must then be what the graph says.
+using InputShapes = std::map<std::string, Shape, std::less<>>;
+
+InputShapes shapes_of(const Tensors& inputs);
+
+// Errors, with the node's name: an operator or an operand that there is not, a value that is used before it is written
+// or written twice, what infer() refuses; inputs without a shape; two inputs, or two outputs, of one name.
+Expected<Inferred> infer(const Graph& graph, OperatorEntries operators, const InputShapes& shapes);
+
+// The shape that a reshape gives. Errors: the elements do not fit, two sides of -1.
+Expected<Shape> reshaped(const Shape& input, std::span<const int64_t> shape);
+
+}  // namespace qgen::graph

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A graph prepared for one set of input shapes: chosen kernels and layouts, tensors in one arena, packed weights,
+// pipelines, and one recording that is replayed.
+//
+//   const auto inferred = infer(graph, operators, {{"image", {1, 3, 224, 224}}});
+//   auto prepared = Prepared::create(context, operators, graph, *inferred, constants, {});
+//   const auto outputs = prepared->run({{"image", picture}});
+//
+// Inputs are written before each replay: their memory serves other tensors when their last reader has run. An engine
+// records it into a command buffer of its own instead, on its own buffers, and may hand in the arena:
+//
+//   prepared->record(frame, {{"image", &x}}, {{"scores", &y}});      // frame: runtime/engine/dispatch/commands.h
+#pragma once
+
+#include "runtime/models/graph/constants.h"
+#include "runtime/models/graph/schedule.h"
+
+namespace qgen::graph {
+
+// How long each phase took; milliseconds.
+struct Phases {
+  double plan = 0;       // kernels and layouts, memory
+  double upload = 0;     // weights packed and copied, parameters
+  double pipelines = 0;  // on all cores
+  double record = 0;
+};
+
+// Hears of what may take seconds as it goes on: "plan", node by node, and "pipelines".
+using OnProgress = std::function<void(std::string_view what, size_t done, size_t total)>;
+
+struct PrepareOptions {
+  OnProgress on_progress = {};              // may be empty
+  const Decision* decision = nullptr;       // make_schedule()
+  const OwnKernels* own_kernels = nullptr;  // Chooser
+  // Where the tensors between the nodes lie: a tensor in a buffer that lies in no other arena, as one of
+  // Executor::wrap(), with room for Schedule::memory. Null: memory of the executor's.
+  const DeviceTensor* arena = nullptr;
+};
+
+// Kernels, layouts and places in the arena, before anything is on the device.
+struct Planned {
+  Schedule schedule;
+  double plan_ms = 0;
+};
+
+// A model's inputs or outputs, by name.
+using LentTensors = std::map<std::string, const DeviceTensor*, std::less<>>;
+
+class Prepared {
+ public:
+  // What it refers to must outlive it: the context, the constants; not the graph. Errors: those of
+  // make_schedule(), and of the device.
+  static Expected<std::unique_ptr<Prepared>> create(Context& context, OperatorEntries operators, const Graph& graph,
+                                                    const Inferred& inferred, Constants& constants,
+                                                    const PrepareOptions& options);
+  // The same in two steps, so that the arena's size is known in between.
+  static Expected<Planned> plan(Context& context, OperatorEntries operators, const Graph& graph,
+                                const Inferred& inferred, Constants& constants, const PrepareOptions& options);
+  static Expected<std::unique_ptr<Prepared>> create(Context& context, const Graph& graph, Planned planned,
+                                                    Constants& constants, const PrepareOptions& options);
+
+  // All inputs in, all outputs out. Errors: an input that is missing, unknown, or of another dtype or shape.
+  Expected<Tensors> run(const Tensors& inputs);
+  // Into the caller's command buffer. Inputs and outputs that are given are read and written where they lie, row-major,
+  // and need no copy; the others lie in the arena: input(), output(). Nothing is planned, allocated or waited for. Errors:
+  // names that the model does not have, tensors of another dtype, shape or layout, an output that is an input passed
+  // through, outputs that share bytes with what is read.
+  Done record(Commands& commands, const LentTensors& inputs = {}, const LentTensors& outputs = {});
+  const DeviceTensor* input(std::string_view name) const;   // null: there is none
+  const DeviceTensor* output(std::string_view name) const;  // the same
+
+  // Once, on whatever lies in the inputs' memory. Errors: those of Executor::run().
+  Done replay() { return context_.executor.run(recording_); }
+  // One replay by the device's clock: from the first launch to the last, with no timestamp between them.
+  Expected<Timing> time();
+  // One replay with a timestamp behind each launch, which keeps them apart: a number for each step of the schedule.
+  Expected<std::vector<double>> step_times_us();
+
+  const Schedule& schedule() const { return schedule_; }
+  const Phases& phases() const { return phases_; }
+
+ private:
+  Prepared(Context& context, Schedule schedule, Recording recording)
+      : context_(context), schedule_(std::move(schedule)), recording_(std::move(recording)) {}
+
+  Context& context_;
+  Schedule schedule_;
+  Recording recording_;
+  Phases phases_;
+  Done rebind(std::string_view name, uint32_t tensor, const DeviceTensor& to, std::vector<DeviceTensor>& views,
+              std::vector<Rebinding>& rebindings) const;
+
+  std::vector<DeviceTensor> tensors_;                // of the schedule
+  std::vector<uint32_t> owners_;                     // of each, the tensor that it is another view of
+  std::map<uint32_t, std::vector<uint32_t>> views_;  // of owners: all views, itself among them
+  std::vector<std::pair<std::string, DeviceTensor>> inputs_, outputs_;
+};
+
+}  // namespace qgen::graph

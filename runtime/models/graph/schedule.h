@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// From a graph to launches: the layout of each value, the kernel of each node, the conversions between layouts,
+// and the arena. Pure: it needs only a device profile, so it also shows what a device that is not here would
+// do.
+//
+//   const auto inferred = infer(graph, operators, {{"image", {1, 3, 224, 224}}});
+//   const auto schedule = make_schedule(graph, *inferred, weights, {profile, library});
+//   schedule->steps        // in their order
+//   schedule->memory.bytes // of the arena
+//
+// The planner (runtime/models/planner/plan.h) weighs layouts: each node is offered in every layout of its tensors that infer()
+// takes and select() has a kernel for, at that kernel's time, measured where it was. A conversion is a q8ta_clone at
+// its own time. Graph inputs arrive and outputs leave row-major. Tensors that are no bytes stay row-major.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "runtime/models/graph/candidates.h"
+#include "runtime/models/graph/memory.h"
+#include "runtime/models/planner/plan.h"
+
+namespace qgen::graph {
+
+// A value as it lies in one layout: at home, or a copy.
+struct PlacedValue {
+  ValueId value = 0;
+  Layout layout = Layout::strided;
+  // The tensor whose memory it is: of a reshape that moves nothing, its input; of an output in place, the input that
+  // nobody reads any more.
+  uint32_t alias_of = kNone;
+
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+};
+
+// What stands at an operand of a step.
+struct Source {
+  enum class Kind : uint8_t { none, tensor, constant, weight } kind = Kind::none;  // none: left out, or derived
+  uint32_t index = 0;  // of Schedule::tensors; of a constant or weight its ValueId
+};
+
+struct Step {
+  std::string name;  // the node's, or "image as packed_4c"
+  size_t node = kConversion;
+  const OperatorEntry* entry = nullptr;
+  Call call;
+  std::shared_ptr<const Choice> choice;
+  std::vector<Source> operands;     // of the call
+  std::optional<uint32_t> scratch;  // into MemoryPlan::offsets
+
+  static constexpr size_t kConversion = std::numeric_limits<size_t>::max();
+};
+
+// What was chosen, so that it can be done again without choosing.
+struct Decision {
+  struct Copy {
+    ValueId value = 0;
+    Layout from = Layout::strided, to = Layout::strided;
+  };
+  std::vector<std::vector<Layout>> ways;  // by node, of each tensor that is placed: inputs, then outputs
+  std::vector<Copy> copies;
+  std::vector<std::string> kernels;        // by step: Choice::id
+  double cost_us = 0, lower_bound_us = 0;  // of the planner: equal where no other choice of layouts is better
+};
+
+struct Schedule {
+  std::vector<TensorDesc> values;    // as infer() has them, at home
+  std::vector<PlacedValue> tensors;  // no constants
+  std::vector<Step> steps;
+  std::vector<uint32_t> inputs, outputs;  // into `tensors`, as the graph's
+  MemoryPlan memory;                      // of `tensors`, those that alias too, then of scratch
+  Decision decision;
+};
+
+// `weights`: how each constant that is a weight can be had (desc_of(Weight)). Errors: no kernel fits a node in any
+// layout, with the reasons of its plainest form. With a `decision`, that of the same graph at the same shapes, nothing
+// is weighed: errors are then what makes it one of another graph, device or library. `on_node` hears how many nodes
+// have been offered; it may be empty.
+Expected<Schedule> make_schedule(const Graph& graph, const Inferred& inferred,
+                                 const std::map<ValueId, TensorDesc>& weights, const Chooser& chooser,
+                                 const Decision* decision = nullptr,
+                                 const std::function<void(size_t done, size_t total)>& on_node = {});
+
+}  // namespace qgen::graph

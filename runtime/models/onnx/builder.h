@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Builds the graph: known values become operands, pending operations become nodes.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "runtime/models/onnx/note.h"
+#include "runtime/models/onnx/patterns.h"
+
+namespace qgen::onnx {
+
+// Attributes quant_min and quant_max.
+void set_bounds(graph::Node& node, const IntegerRange& range);
+
+class Builder {
+ public:
+  graph::Graph graph;
+  std::vector<Dims> shapes;  // by value of the graph
+  std::vector<Note> notes;   // each once
+  Symbols symbols;
+  int64_t opset = 0;  // of ONNX's own operators
+  bool fuses = true;  // ImportOptions
+  // What may still be done with constants: turned, dequantized, packed; in elements. A model that reads one large
+  // constant from many nodes would take for ever otherwise.
+  int64_t budget = 0;
+
+  // Error: the budget is spent.
+  Done spend(int64_t elements);
+  void note(const std::string& node, std::string reason);
+  // A constant of more bits than the operator takes it with.
+  void note_if_narrowed(const Tensor& tensor, DType dtype);
+
+  ValueId input(const std::string& name, DType dtype, const Dims& shape);
+  ValueId constant(const std::string& name, HostTensor data);
+  // One for all that make the same of a tensor; `form` says what.
+  template <typename Make>
+  ValueId constant_of(const TensorPtr& tensor, const std::string& form, Make make) {
+    const auto found = constants_.find({tensor.get(), form});
+    if (found != constants_.end()) return found->second.value;
+    const ValueId value = constant(tensor->name + form, make());
+    constants_.emplace(std::pair{tensor.get(), form}, Shared{tensor, value});
+    return value;
+  }
+  ValueId add(graph::Node node, const Dims& shape);
+  // The same elements in another shape; the value itself where that is the same.
+  Expected<ValueId> reshape(const std::string& name, ValueId value, const Dims& shape);
+
+  // Bytes with one scale; nullopt: it is something else.
+  std::optional<View> view_of(const Known& known);
+  // A pending operation is computed in reals.
+  Expected<Real> real_of(const Known& known, DType constants_are = DType::f32);
+  Expected<Pending::Operand> operand_of(std::string_view port, const Known& known, DType constants_are = DType::f32);
+
+  // Errors: no operator does it.
+  Expected<ValueId> quantized(Pending& pending, const PerTensor& output);
+  Expected<Real> real(Pending& pending);
+  // One node for all that quantize the same reals so.
+  ValueId quantized(const Real& reals, const PerTensor& output, const std::string& name);
+  Expected<Real> applied(const std::string& name, const std::string& op, const Function& function, Real input);
+  // The formula's inputs, element by element; of the inputs' dtype, or as `output_dtype` says.
+  ValueId pointwise(const std::string& name, const chains::Formula& formula, const std::vector<ValueId>& inputs,
+                    const Dims& shape, std::optional<DType> output_dtype = {}, std::optional<ValueId> mask = {});
+  Expected<ValueId> quantized(const Known& known, const PerTensor& output, const std::string& name);
+  ValueId requantized(ValueId codes, const PerTensor& from, const PerTensor& to, const std::string& name,
+                      std::optional<IntegerRange> bounds = {});
+
+ private:
+  struct Shared {
+    TensorPtr keeps;  // its address stays its own
+    ValueId value = 0;
+  };
+
+  ValueId dequantized(const View& view);
+  Expected<graph::Node> node_of(const Pending& pending, const Form& form);
+  Done add_operand(graph::Node& node, Style style, const Pending::Operand& operand);
+  void add_dynamic(graph::Node& node, const std::string& port, const Pending::Dynamic& operand);
+  void add_view(graph::Node& node, Style style, const std::string& port, const View& view);
+  void add_quantized_constant(graph::Node& node, const std::string& port, const QuantizedConstant& operand);
+  // Of Style::weighted: the weight of a layer of integers as the reals that it stands for.
+  Expected<ValueId> real_weight(const Pending& layer);
+  // Of Style::joins: the last of the nodes that join the operands, which are reals, or bytes that become those of
+  // `output`.
+  Expected<graph::Node> joined_node(const Pending& pending, const Form& form, const std::optional<PerTensor>& output);
+  Expected<graph::Node> joined_bytes(Pending parts, const PerTensor& output);
+  Expected<Real> joined_reals(Pending parts);
+  void add_parameters(graph::Node& node, std::string_view port, const PerTensor& parameters);
+
+  std::map<std::pair<const Tensor*, std::string>, Shared> constants_;
+  std::map<std::string, ValueId> made_;  // nodes that several need: by what they do
+  std::set<std::pair<std::string, std::string>> told_;
+};
+
+}  // namespace qgen::onnx

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Shapes during import: a dimension is a number, or a symbol for one that becomes known when the graph is prepared.
+// Values that a model computes from shapes (Shape, Gather, Concat ... Reshape) consist of the same numbers and symbols,
+// so both are computed in the same manner.
+//
+//   [batch, 3, 224, 224]  ->  Shape  ->  Gather(0)  ->  Concat with -1  ->  [batch, -1]
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "runtime/models/onnx/model.h"
+
+namespace qgen::onnx {
+
+struct Number {
+  int64_t value = 0;  // of a symbol: which
+  bool is_symbol = false;
+
+  friend bool operator==(const Number&, const Number&) = default;
+};
+using Dims = std::vector<Number>;
+
+// Sides that nobody knows yet.
+struct Symbols {
+  int64_t next = 0;
+  // What windows of one kind make of a side: of equal sides they make equal ones. By side, change and stride.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> of_windows;
+
+  Number fresh() { return {next++, true}; }
+  // (side + change) / stride + 1, rounded down.
+  Number windowed(const Number& side, int64_t change, int64_t stride);
+};
+
+// What helps where a side has to be known.
+constexpr const char* kHowToNumberSides =
+    "give the shapes of its inputs: with --input or --shape of qgen-model, or ImportOptions::shapes";
+
+Dims dims_of(const Shape& shape);
+std::optional<Shape> known_shape(const Dims& dims);  // nullopt: it has a symbol
+using qgen::to_text;
+std::string to_text(const Dims& dims);  // "[?, 3, 224, 224]"
+bool is_one(const Number& number);
+
+// An axis, of which those below 0 count from the end; nullopt: the rank has none of that number.
+std::optional<size_t> dimension_at(int64_t axis, size_t rank);
+
+// As NumPy broadcasts. A symbol is taken for the side that it meets: whoever prepares the graph knows both, and compares
+// them. Errors: sides that differ.
+Expected<Dims> broadcast(const Dims& a, const Dims& b);
+
+// One behind the other along an axis; a sum with a symbol is a new symbol. Errors: other sides that differ.
+Expected<Dims> joined(const Dims& a, const Dims& b, size_t axis, int64_t& next_symbol);
+
+// A target has sides, symbols, one -1 for what is left over, and with `zero_copies` 0 for the side of the input.
+// Errors: what cannot be a shape of the same elements.
+Expected<Dims> reshaped(const Dims& input, const Dims& target, bool zero_copies, int64_t& next_symbol);
+// The target as graph::kReshape says it. nullopt: two symbols stand elsewhere than in the input.
+std::optional<std::vector<int64_t>> reshape_list(const Dims& input, const Dims& output);
+
+// The window of a convolution or a pool along all axes of an image.
+struct Window {
+  std::vector<int64_t> kernel, strides, dilations, before, after;
+  bool ceil = false;
+
+  std::vector<int64_t> padding() const;  // as operators have it: before, then after
+};
+// Attributes strides, dilations, pads, auto_pad and ceil_mode. Errors: lists of other lengths, numbers below 1, padding
+// that depends on a side which is not known (auto_pad).
+Expected<Window> window_of(const Node& node, std::vector<int64_t> kernel, const Dims& input);
+// The places of a window along each axis of an image [N, C, ...]; a symbol's are a symbol.
+Expected<Dims> places(const Window& window, const Dims& input, Symbols& symbols);
+
+}  // namespace qgen::onnx

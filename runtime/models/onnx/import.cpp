@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/models/onnx/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/models/onnx/check_model.h"
+#include "runtime/models/onnx/importer.h"
+#include "runtime/models/onnx/join_functions.h"
+#include "runtime/models/onnx/upgrade.h"
+
+namespace qgen::onnx {
+namespace {
+
+std::optional<DType> dtype_standing_for(ElementType type) {
+  switch (type) {
+    case ElementType::i64: return DType::i32;
+    case ElementType::u64: return DType::u32;
+    case ElementType::boolean: return DType::u8;
+    case ElementType::f64: return DType::f32;
+    default: return dtype_of(type);
+  }
+}
+
+template <typename To, typename From>
+std::vector<std::byte> converted(const HostTensor& tensor) {
+  std::vector<std::byte> data;
+  for (const From value : tensor.as<From>()) {
+    const auto wide = static_cast<To>(value);
+    const auto raw = std::as_bytes(std::span(&wide, 1));
+    data.insert(data.end(), raw.begin(), raw.end());
+  }
+  return data;
+}
+
+Tensor as_type(ElementType type, const std::string& name, const HostTensor& tensor) {
+  Tensor result{name, type, tensor.shape, {}};
+  if (type == ElementType::i64) result.data = converted<int64_t, int32_t>(tensor);
+  else if (type == ElementType::u64) result.data = converted<uint64_t, uint32_t>(tensor);
+  else if (type == ElementType::f64) result.data = converted<double, float>(tensor);
+  else result.data.assign(tensor.data.begin(), tensor.data.end());
+  return result;
+}
+
+// Sides of one name are of one number.
+Done bind_sides(ModelGraph& graph, const graph::InputShapes& shapes) {
+  std::map<std::string, std::pair<int64_t, std::string>> numbers;  // by name, with the input that said it
+  for (const ValueInfo& input : graph.inputs) {
+    const auto given = shapes.find(input.name);
+    if (given == shapes.end() || !input.shape) continue;
+    const auto refuse = [&](const std::string& fault) {
+      return refused(fmt::format("input '{}' is given as {}, and {}", input.name, to_text(given->second), fault));
+    };
+    if (given->second.size() != input.shape->size())
+      return refuse(fmt::format("the model has it of rank {}", input.shape->size()));
+    for (size_t d = 0; d < input.shape->size(); ++d) {
+      const InputSide& side = (*input.shape)[d];
+      const int64_t number = given->second[d];
+      if (side.symbol.empty() && side.side != number)
+        return refuse(fmt::format("the model has a side of {} along axis {}", side.side, d));
+      if (side.symbol.empty()) continue;
+      const auto [known, is_new] = numbers.try_emplace(side.symbol, number, input.name);
+      if (!is_new && known->second.first != number)
+        return refuse(
+            fmt::format("its side '{}' is {} of input '{}'", side.symbol, known->second.first, known->second.second));
+    }
+  }
+  for (ValueInfo& input : graph.inputs) {
+    if (!input.shape) continue;
+    for (InputSide& side : *input.shape) {
+      const auto known = numbers.find(side.symbol);
+      if (!side.symbol.empty() && known != numbers.end()) side = {known->second.first, {}};
+    }
+  }
+  return std::monostate{};
+}
+
+// Inputs that are known become initializers.
+Done bind_constants(ModelGraph& graph, const Tensors& constants) {
+  for (const auto& constant : constants) {
+    const std::string& name = constant.first;
+    const HostTensor& tensor = constant.second;
+    const auto input = std::ranges::find(graph.inputs, name, &ValueInfo::name);
+    const auto refuse = [&](const std::string& fault) { return refused(fmt::format("constant '{}' {}", name, fault)); };
+    if (input == graph.inputs.end()) return refuse("is no input of the model");
+    if (Done whole = check_host_tensor(tensor, fmt::format("constant '{}'", name)); !whole) return whole;
+    if (dtype_standing_for(input->type) != tensor.dtype)
+      return refuse(fmt::format("is {}, and the model's input {}", qgen::name(tensor.dtype), onnx::name(input->type)));
+    graph.initializers.insert_or_assign(name, std::make_shared<const Tensor>(as_type(input->type, name, tensor)));
+    graph.inputs.erase(input);
+  }
+  return std::monostate{};
+}
+
+}  // namespace
+
+std::vector<std::string> texts_of(std::span<const Note> notes) {
+  std::vector<std::string> texts;
+  std::set<std::string_view> told;
+  for (const Note& note : notes) {
+    if (!told.insert(note.reason).second) continue;
+    const auto others = std::ranges::count(notes, note.reason, &Note::reason) - 1;
+    const std::string more = others == 0 ? "" : fmt::format(" and {} more", others);
+    texts.push_back(fmt::format("node '{}'{}: {}", note.node, more, note.reason));
+  }
+  return texts;
+}
+
+namespace {
+
+Done prepare(Model& model, const ImportOptions& options) {
+  if (Done bound = bind_constants(model.graph, options.constants); !bound) return bound;
+  if (Done bound = bind_sides(model.graph, options.shapes); !bound) return bound;
+  if (Done upgraded = upgrade(model); !upgraded) return upgraded;
+  if (Done sound = check_model(model); !sound) return sound;
+  join_layers(model.graph);
+  if (options.fuses) join_functions(model.graph);
+  return std::monostate{};
+}
+
+}  // namespace
+
+Expected<Imported> import_model(Model model, const ImportOptions& options) {
+  if (Done prepared = prepare(model, options); !prepared) return prepared.error();
+  return Importer(model, options.fuses).run();
+}
+
+Expected<Support> check_support(Model model, const ImportOptions& options) {
+  if (Done prepared = prepare(model, options); !prepared) return prepared.error();
+  Importer importer(model, options.fuses);
+  const auto imported = importer.run();
+  Support support{importer.node_count(), importer.lacks()};
+  if (!imported && support.lacks.empty()) return imported.error();
+  return support;
+}
+
+Expected<Imported> import_model(std::span<const std::byte> file, const ImportOptions& options) {
+  auto model = read_model(file, {{}, options.limits});
+  if (!model) return model.error();
+  return import_model(*std::move(model), options);
+}
+
+Expected<Imported> import_model(const std::filesystem::path& file, const ImportOptions& options) {
+  auto model = load_model(file, options.limits);
+  if (!model) return model.error();
+  auto imported = import_model(*std::move(model), options);
+  if (imported) return imported;
+  Error error = imported.error();
+  error.message = fmt::format("{}: {}", file.string(), error.message);
+  return error;
+}
+
+}  // namespace qgen::onnx

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Imports a quantized ONNX model as a graph of qgen's operators. docs/onnx.md says what is imported, and as what.
+//
+//   const auto model = onnx::import_model("resnet50_int8.onnx");
+//   if (!model) return model.error();   // "node 'Sqrt_12' (Sqrt): needs an operator for roots of a tensor"
+//   for (const onnx::Note& note : model->notes) print(note.node, note.reason);
+//   graph::infer(model->graph, operators, {{"image", {8, 3, 224, 224}}});
+//
+// Nodes of the graph are called after the model's: "Conv_5 + Relu_6 + Add_7". Bytes are signed in the graph; an input
+// or output that is unsigned in the model stays so.
+#pragma once
+
+#include <filesystem>
+
+#include "runtime/models/graph/graph.h"
+#include "runtime/models/onnx/note.h"
+#include "runtime/models/onnx/read_limits.h"
+
+namespace qgen::onnx {
+
+struct Model;  // model.h
+
+struct Imported {
+  graph::Graph graph;
+  std::vector<Note> notes;  // what runs in reals or otherwise than the model says it, and why
+};
+
+// Nodes of one operator that are not imported, for one reason.
+struct Lack {
+  std::string op, domain;
+  std::string reason, hint;  // the reason's first line is the one to mend
+  std::vector<std::string> nodes;
+};
+// What a model needs; without lacks it can be imported.
+struct Support {
+  size_t nodes = 0;         // that its outputs need
+  std::vector<Lack> lacks;  // in the order of their first nodes
+};
+
+// For people: a reason once, with the first of its nodes and how many there are.
+std::vector<std::string> texts_of(std::span<const Note> notes);
+
+struct ImportOptions {
+  // Inputs of the model that are known already, scales above all: they become constants. Where qgen lacks the model's
+  // type: i32 for int64, u32 for uint64, u8 for booleans, f32 for f64.
+  Tensors constants = {};
+  // Of inputs whose sides have names: the sides become these numbers, wherever the names stand among inputs.
+  graph::InputShapes shapes = {};
+  ReadLimits limits = {};
+  // Without: each node that computes is an operator by itself, which gives reals; those are quantized where the model
+  // says it, and are dequantized before they move. Slow, and what is fused can be held to it.
+  bool fuses = true;
+};
+
+Expected<Imported> import_model(const std::filesystem::path& file, const ImportOptions& options = {});
+// External data are refused.
+Expected<Imported> import_model(std::span<const std::byte> file, const ImportOptions& options = {});
+Expected<Imported> import_model(Model model, const ImportOptions& options = {});
+// Errors: a file that cannot be read, or that says what ONNX does not let it say.
+Expected<Support> check_support(Model model, const ImportOptions& options = {});
+
+}  // namespace qgen::onnx

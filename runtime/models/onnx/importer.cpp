@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/models/onnx/importer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/models/onnx/check_model.h"
+#include "runtime/models/onnx/evaluate.h"
+#include "runtime/models/onnx/fold.h"
+#include "runtime/models/onnx/passes.h"
+
+namespace qgen::onnx {
+
+Expected<Imported> Importer::run() {
+  builder_.opset = model_.opsets.find("")->second;  // check_model() has looked
+  auto order = order_of(model_.graph);
+  if (!order) return order.error();
+  order_ = *std::move(order);
+  builder_.budget = constant_elements();
+  for (const ValueInfo& input : model_.graph.inputs) {
+    if (Done added = add_input(input); !added) return added.error();
+  }
+  for (const ValueInfo& value : model_.graph.values) {
+    declared_.emplace(value.name, &value);
+    const auto constant = model_.graph.initializers.find(value.name);
+    if (constant == model_.graph.initializers.end()) continue;
+    const Known known{constant->second, dims_of(constant->second->shape)};
+    if (Done sound = check_declared("value", value, known); !sound) return sound.error();
+  }
+  for (const Node& node : model_.graph.nodes) {
+    for (const std::string& output : node.outputs) writers_.emplace(output, &node);
+  }
+  lower_all();
+  for (const ValueInfo& output : model_.graph.outputs) {
+    if (lost_.contains(output.name)) continue;
+    Done added = add_output(output);
+    if (added) continue;
+    if (added.error().kind != Error::Kind::unsupported) return added.error();
+    refused_.push_back({writer_of(output.name), added.error()});
+  }
+  if (!refused_.empty()) return refusal();
+  if (builder_.fuses) join_residuals(builder_.graph, builder_.shapes);
+  if (builder_.fuses) join_chains(builder_.graph, builder_.shapes);
+  drop_unused(builder_.graph);
+  return Imported{std::move(builder_.graph), std::move(builder_.notes)};
+}
+
+namespace {
+
+// Those of branches too, which may have a model's weights.
+int64_t elements_of_constants(const ModelGraph& graph) {
+  int64_t elements = 0;
+  for (const auto& [name, tensor] : graph.initializers) elements += tensor->size();
+  for (const Node& node : graph.nodes) {
+    for (const auto& [name, data] : node.attributes) {
+      if (const auto* tensor = std::get_if<TensorPtr>(&data)) elements += (*tensor)->size();
+      const auto* inner = std::get_if<Subgraph>(&data);
+      if (inner && inner->graph) elements += elements_of_constants(*inner->graph);
+    }
+  }
+  return elements;
+}
+
+}  // namespace
+
+int64_t Importer::constant_elements() const {
+  constexpr int64_t kPasses = 32;
+  return (1 << 20) + kPasses * elements_of_constants(model_.graph);
+}
+
+void Importer::lower_all() {
+  for (const size_t i : order_.nodes) {
+    const Node& node = model_.graph.nodes[i];
+    const bool is_lost = std::ranges::any_of(reads_of(node), [&](auto read) { return lost_.contains(read); });
+    Done done = !is_read(node) ? Done(lacking(node.op)) : is_lost ? check_lost(node) : lower(node);
+    if (done && !is_lost) done = check_results(node);
+    if (!done) refused_.push_back({&node, done.error()});
+    if (done && !is_lost) continue;
+    for (const std::string& output : node.outputs) {
+      if (!output.empty()) lost_.insert(output);
+    }
+  }
+}
+
+namespace {
+
+// "node 'Sqrt_5' (Sqrt): there is none" in its parts: a function that waited says its own node. nullopt: of no node.
+struct AboutNode {
+  std::string name, op, reason;
+};
+std::optional<AboutNode> about_node_in(const std::string& message) {
+  constexpr std::string_view kBegin = "node '", kMiddle = "' (", kEnd = "): ";
+  const size_t middle = message.find(kMiddle), end = message.find(kEnd, std::min(middle, message.size()));
+  if (!message.starts_with(kBegin) || middle == message.npos || end == message.npos) return std::nullopt;
+  return AboutNode{message.substr(kBegin.size(), middle - kBegin.size()),
+                   message.substr(middle + kMiddle.size(), end - middle - kMiddle.size()),
+                   message.substr(end + kEnd.size())};
+}
+
+}  // namespace
+
+std::vector<Lack> Importer::lacks() const {
+  std::vector<Lack> lacks;
+  std::set<std::string> told;  // nodes: several may read what a function that waited gives
+  for (const Refused& other : refused_) {
+    const Node node = other.node ? *other.node : Node{};
+    AboutNode about = about_node_in(other.error.message).value_or(AboutNode{node.name, node.op, other.error.message});
+    if (!told.insert(about.name).second) continue;
+    const std::string domain = about.name == node.name ? node.domain : "";
+    const auto same = std::ranges::find_if(
+        lacks, [&](const Lack& it) { return it.op == about.op && it.domain == domain && it.reason == about.reason; });
+    if (same != lacks.end()) same->nodes.push_back(about.name);
+    else lacks.push_back({about.op, domain, about.reason, other.error.hint, {about.name}});
+  }
+  return lacks;
+}
+
+Error Importer::refusal() const {
+  Error error = refused_.front().error;
+  if (refused_.front().node) error = about_node(*refused_.front().node, std::move(error));
+  constexpr size_t kMostGroups = 20;
+  const std::vector<Lack> all = lacks();
+  const size_t alike = all.front().nodes.size() - 1;
+  if (alike > 0) error.message += fmt::format("\n  and {} more of its kind", alike);
+  if (all.size() > 1) error.message += "\nthese nodes cannot be imported either:";
+  for (const Lack& lack : std::span(all).subspan(1, std::min(all.size() - 1, kMostGroups))) {
+    const std::string nodes = lack.nodes.size() == 1
+                                  ? fmt::format("node '{}'", lack.nodes.front())
+                                  : fmt::format("{} nodes, the first is '{}'", lack.nodes.size(), lack.nodes.front());
+    error.message += fmt::format("\n  {} ({}): {}", lack.op, nodes, lack.reason.substr(0, lack.reason.find('\n')));
+  }
+  if (all.size() > kMostGroups + 1) error.message += fmt::format("\n  and {} more", all.size() - 1 - kMostGroups);
+  return error;
+}
+
+const Node* Importer::writer_of(std::string_view value) const {
+  const auto writer = writers_.find(value);
+  return writer == writers_.end() ? nullptr : writer->second;
+}
+
+// Whether the function can become a lookup table: it, or the first of several functions in a row, reads integers or a
+// layer with a table operand.
+bool Importer::may_be_table(const Node& node) const {
+  constexpr std::string_view kLayers[] = {"DequantizeLinear", "Conv", "ConvTranspose", "MatMul", "Gemm"};
+  const Node* writer = node.inputs.empty() ? nullptr : writer_of(node.inputs[0]);
+  for (int more = 16; more > 0 && writer && is_function(writer->op) && !writer->inputs.empty(); --more)
+    writer = writer_of(writer->inputs[0]);
+  return writer && std::ranges::find(kLayers, writer->op) != std::end(kLayers);
+}
+
+// No constant is lost, so nodes that are read of constants only are not read.
+Done Importer::check_lost(const Node& node) const {
+  if (!is_read_of_data(node)) return lacking(node.op);
+  const auto function = node.op == "Clip" || is_rewritten(node)
+                            ? Expected<std::optional<Function>>(std::optional<Function>())
+                            : function_of(node, {});
+  if (!function || !*function || (*function)->has_real() || may_be_table(node)) return std::monostate{};
+  return unsupported(fmt::format("qgen has no floating-point operator for {}", node.op));
+}
+
+bool Importer::is_read(const Node& node) { return is_read_of_data(node) || is_evaluated(node.op); }
+
+bool Importer::is_read_of_data(const Node& node) {
+  constexpr std::string_view kOthers[] = {"BatchNormalization",
+                                          "Cast",
+                                          "Clip",
+                                          "Constant",
+                                          "ConvInteger",
+                                          "DepthToSpace",
+                                          "DequantizeLinear",
+                                          "Div",
+                                          "Dropout",
+                                          "DynamicQuantizeLinear",
+                                          "Expand",
+                                          "Flatten",
+                                          "Gather",
+                                          "GatherElements",
+                                          "GRU",
+                                          "GlobalMaxPool",
+                                          "Identity",
+                                          "If",
+                                          "LSTM",
+                                          "Max",
+                                          "MaxPool",
+                                          "Min",
+                                          "Pad",
+                                          "QuantizeLinear",
+                                          "RNN",
+                                          "Reshape",
+                                          "Resize",
+                                          "Shape",
+                                          "Silu",
+                                          "Slice",
+                                          "Split",
+                                          "Squeeze",
+                                          "Transpose",
+                                          "Unsqueeze",
+                                          "Upsample"};
+  if (!node.domain.empty()) return true;  // said by domain
+  if (std::ranges::find(patterns(), node.op, &Pattern::op) != patterns().end()) return true;
+  if (std::ranges::find(kOthers, node.op) != std::end(kOthers)) return true;
+  if (is_rewritten(node) || is_by_elements(node)) return true;
+  return is_function(node.op) || find_quantized_operator(node.op, node.domain) != nullptr;
+}
+
+Done Importer::add_input(const ValueInfo& input) {
+  if (!order_.uses.contains(input.name)) {
+    builder_.note(input.name, "no output needs this input, so the graph does not have it");
+    return std::monostate{};
+  }
+  const auto refuse = [&](const std::string& fault) {
+    return refused(fmt::format("input '{}' {}", input.name, fault));
+  };
+  if (!input.shape) return refuse("has no shape, but its rank is needed");
+  if (input.shape->size() > kMaxRank) return refuse(fmt::format("has rank {}", input.shape->size()));
+  Dims shape;
+  Shape sides;
+  for (const InputSide& side : *input.shape) {
+    if (side.symbol.empty()) {
+      shape.push_back({side.side});
+      sides.push_back(side.side);
+    } else {
+      const auto [symbol, is_new] = symbols_.emplace(side.symbol, builder_.symbols.next);
+      builder_.symbols.next += is_new;
+      shape.push_back({symbol->second, true});
+    }
+  }
+  if (Done sound = check_shape(sides); !sound) return refuse(sound.error().message);
+  Known known{{}, shape};
+  if (input.type == ElementType::f32 || input.type == ElementType::f16) {
+    const DType dtype = *dtype_of(input.type);
+    known.what = Real{builder_.input(input.name, dtype, shape), dtype};
+  } else if (input.type == ElementType::i8 || input.type == ElementType::i4) {
+    known.what = Codes{builder_.input(input.name, DType::i8, shape), input.type};
+  } else if (input.type == ElementType::u8 || input.type == ElementType::u4) {
+    const ValueId bytes = builder_.input(input.name, DType::u8, shape);
+    known.what = Codes{shifted(bytes, input.name, DType::u8, shift_of(input.type)), input.type};
+  } else if (input.type == ElementType::f64) {
+    known.what = Real{builder_.input(input.name, DType::f32, shape), DType::f32};
+  } else if (input.type == ElementType::boolean) {
+    known.what = Integers{builder_.input(input.name, DType::u8, shape), input.type};
+  } else if (input.type != ElementType::other && input.type != ElementType::bf16) {
+    known.what = Integers{builder_.input(input.name, DType::i32, shape), input.type};
+  } else {
+    return refuse(
+        fmt::format("is {}, and inputs can be floats of 16 to 64 bits, integers and booleans", name(input.type)));
+  }
+  note_dtype(input.name, input.type);
+  known_.insert_or_assign(input.name, std::move(known));
+  return std::monostate{};
+}
+
+void Importer::note_dtype(const std::string& value, ElementType type) {
+  const std::string_view here = type == ElementType::boolean ? "uint8, 0 or 1"
+                                : type == ElementType::f64   ? "float32"
+                                                             : "int32";
+  const bool is_same =
+      dtype_of(type) && type != ElementType::u32 && type != ElementType::i16 && type != ElementType::u16;
+  if (!is_same && !is_nibble(type))
+    builder_.note(value, fmt::format("is {} in the model, and {} here", onnx::name(type), here));
+}
+
+ValueId Importer::shifted(ValueId value, const std::string& name, DType from, int32_t shift) {
+  const auto zero_point = [&](std::string_view operand, int32_t zero) {
+    return graph::Port{fmt::format("{}_zero_point", operand),
+                       builder_.constant(fmt::format("{} {}_zero_point", name, operand),
+                                         make_tensor<int32_t>(DType::i32, {1}, std::span(&zero, 1)))};
+  };
+  const float one = 1;
+  const ValueId scale = builder_.constant(name + " scale", make_tensor<float>(DType::f32, {1}, std::span(&one, 1)));
+  const bool to_signed = from == DType::u8;
+  graph::Node node{.name = fmt::format("{} as {}", name, to_signed ? "int8" : "uint8"),
+                   .op = "requantize",
+                   .inputs = {{"input", value}, {"input_scale", scale}, {"output_scale", scale}},
+                   .attributes = {{"output_dtype", std::string(to_signed ? "i8" : "u8")}}};
+  if (shift != 0) node.inputs.push_back(zero_point(to_signed ? "output" : "input", -shift));
+  const Dims shape = builder_.shapes[value];
+  return builder_.add(std::move(node), shape);
+}
+
+Done Importer::check_declared(std::string_view what, const ValueInfo& declared, const Known& known) {
+  if (!declared.shape) return std::monostate{};
+  Dims sides;
+  for (const InputSide& side : *declared.shape) sides.push_back({side.side, !side.symbol.empty()});
+  bool fits = sides.size() == known.shape.size();
+  for (size_t d = 0; fits && d < sides.size(); ++d)
+    fits = sides[d].is_symbol || known.shape[d].is_symbol || sides[d] == known.shape[d];
+  if (fits) return std::monostate{};
+  return refused(fmt::format("{} '{}' is declared as {}, and the model computes {}", what, declared.name,
+                             to_text(sides), to_text(known.shape)));
+}
+
+Done Importer::check_results(const Node& node) const {
+  for (const std::string& output : node.outputs) {
+    const auto declared = declared_.find(output);
+    const auto known = known_.find(output);
+    if (declared == declared_.end() || known == known_.end()) continue;
+    if (Done sound = check_declared("value", *declared->second, known->second); !sound) return sound;
+  }
+  return std::monostate{};
+}
+
+Done Importer::add_output(const ValueInfo& output) {
+  const auto known = find(output.name);
+  if (!known) return known.error();
+  if (Done sound = check_declared("output", output, **known); !sound) return sound;
+  if (const auto* codes = (*known)->as<Codes>()) {
+    const bool is_unsigned = codes->type == ElementType::u8 || codes->type == ElementType::u4;
+    const int32_t shift = shift_of(codes->type);
+    builder_.graph.add_output(output.name,
+                              is_unsigned ? shifted(codes->value, output.name, DType::i8, shift) : codes->value);
+    return std::monostate{};
+  }
+  if (const auto* integers = (*known)->as<Integers>()) {
+    builder_.graph.add_output(output.name, integers->value);
+    note_dtype(output.name, integers->type);
+    return std::monostate{};
+  }
+  if (const auto* zero = (*known)->as<DynamicZeroPoint>()) {
+    const auto scalar = builder_.reshape(output.name + " scalar", zero->value, {});
+    if (!scalar) return scalar.error();
+    builder_.graph.add_output(output.name, shifted(*scalar, output.name, DType::i8, 128));
+    return std::monostate{};
+  }
+  const bool is_constant = (*known)->tensor() || (*known)->as<Numbers>() || (*known)->as<QuantizedConstant>();
+  if (is_constant) {
+    const auto value = constant_output(**known, output.name);
+    if (!value) return value.error();
+    builder_.graph.add_output(output.name, *value);
+    return std::monostate{};
+  }
+  const auto real = builder_.real_of(**known);
+  if (!real && real.error().message.starts_with("node '")) return real.error();
+  if (!real) return unsupported(fmt::format("output '{}': {}", output.name, real.error().message), real.error().hint);
+  if (output.type == ElementType::f64) note_dtype(output.name, output.type);
+  if (output.type == ElementType::f16 && real->dtype == DType::f32 && !real->is_integer) {
+    builder_.graph.add_output(output.name, converted(output.name + " as float16", real->value, DType::f16));
+    return std::monostate{};
+  }
+  builder_.graph.add_output(output.name, real->is_integer ? as_integers(real->value, output.name) : real->value);
+  return std::monostate{};
+}
+
+Expected<ValueId> Importer::constant_output(const Known& known, const std::string& name) {
+  const TensorPtr tensor = known.tensor();
+  const bool is_half = tensor && tensor->type == ElementType::f16;
+  const ElementType type = element_type_of(known);
+  if (type == ElementType::bf16 || type == ElementType::other || is_nibble(type))
+    return unsupported(fmt::format("output '{}' is a constant of {}", name, onnx::name(type)));
+  if (!onnx::is_real(type)) {
+    note_dtype(name, type);
+    const bool is_byte = type == ElementType::u8 || type == ElementType::i8;
+    const auto value =
+        is_byte ? Expected<ValueId>(builder_.constant(name, HostTensor{*dtype_of(type), tensor->shape, tensor->data}))
+                : integer_value(known);
+    if (!value) return value.error();
+    return converted(name + " constant", *value, builder_.graph.values[*value].dtype);
+  }
+  if (type == ElementType::f64) note_dtype(name, type);
+  const auto real = builder_.real_of(known, is_half ? DType::f16 : DType::f32);
+  if (!real) return real.error();
+  return builder_.add({.name = name + " constant", .op = "fused_clip", .inputs = {{"input", real->value}}},
+                      known.shape);
+}
+
+ValueId Importer::as_integers(ValueId value, const std::string& name) {
+  const float one = 1;
+  const ValueId scale = builder_.constant(name + " scale", make_tensor<float>(DType::f32, {1}, std::span(&one, 1)));
+  const Dims shape = builder_.shapes[value];
+  return builder_.add({.name = name + " as int32",
+                       .op = "quantize_affine",
+                       .inputs = {{"input", value}, {"scale", scale}},
+                       .attributes = {{"output_dtype", std::string("i32")}}},
+                      shape);
+}
+
+Expected<const Known*> Importer::find(const std::string& name) {
+  const auto found = known_.find(name);
+  if (found != known_.end()) return &found->second;
+  std::vector<const ModelGraph*> graphs = branches_;
+  graphs.insert(graphs.begin(), &model_.graph);
+  for (auto graph = graphs.rbegin(); graph != graphs.rend(); ++graph) {
+    const auto initializer = (*graph)->initializers.find(name);
+    if (initializer == (*graph)->initializers.end()) continue;
+    const Dims shape = dims_of(initializer->second->shape);
+    return &known_.emplace(name, Known{initializer->second, shape}).first->second;
+  }
+  return refused(fmt::format("'{}' does not exist", name));
+}
+
+Expected<std::vector<const Known*>> Importer::arguments_of(const Node& node) {
+  std::vector<const Known*> arguments;
+  for (const std::string& input : node.inputs) {
+    arguments.push_back(nullptr);
+    if (input.empty()) continue;
+    const auto known = find(input);
+    if (!known) return known.error();
+    arguments.back() = *known;
+  }
+  while (!arguments.empty() && !arguments.back()) arguments.pop_back();
+  return arguments;
+}
+
+namespace {
+
+bool is_recurrent(const Node& node) {
+  return node.domain.empty() && (node.op == "LSTM" || node.op == "GRU" || node.op == "RNN");
+}
+
+}  // namespace
+
+Done Importer::lower(const Node& node) {
+  if (node.outputs.empty()) return refused("it has no output");
+  if (node.op == "DynamicQuantizeLinear" && node.domain.empty()) return quantize_dynamically(node);
+  if (node.op == "Split" && node.domain.empty()) return split(node);
+  if (is_recurrent(node)) return recurrent(node);
+  if (node.op == "If" && node.domain.empty()) return lower_branch(node);
+  const bool has_more = std::any_of(node.outputs.begin() + 1, node.outputs.end(), [&](const std::string& output) {
+    return !output.empty() && order_.uses.contains(output);
+  });
+  const auto arguments = arguments_of(node);
+  if (!arguments) return arguments.error();
+  if (has_more) {
+    const auto further = further_results(node, *arguments);
+    if (!further) return further.error();
+    if (!*further)
+      return unsupported(
+          fmt::format("an output other than its first is used, and qgen computes only the first of {}", node.op));
+    for (size_t i = 1; i < node.outputs.size(); ++i) {
+      if (i <= (*further)->size()) known_.insert_or_assign(node.outputs[i], (**further)[i - 1]);
+    }
+  }
+  auto result = result_of(node, *arguments);
+  if (!result) return result.error();
+  const auto uses = order_.uses.find(node.outputs.front());
+  if (uses == order_.uses.end()) return std::monostate{};
+  if (const auto* pending = result->as<PendingPtr>(); pending && !may_wait(**pending, uses->second)) {
+    if (builder_.fuses && uses->second.quantizes > 0)
+      builder_.note((*pending)->name,
+                    fmt::format("is computed in floating point: {} nodes read its result, and only {} quantize it",
+                                uses->second.all, uses->second.quantizes));
+    const auto real = builder_.real(**pending);
+    if (!real) return real.error();
+    result = Known{*real, builder_.shapes[real->value]};
+  }
+  known_.insert_or_assign(node.outputs.front(), *std::move(result));
+  return std::monostate{};
+}
+
+Done Importer::lower_branch(const Node& node) {
+  const auto arguments = arguments_of(node);
+  if (!arguments) return arguments.error();
+  const TensorPtr condition = tensor_at(*arguments, 0);
+  if (!condition || condition->size() != 1) return lacking("If");
+  const AttributeData* data = node.find(condition->integer(0) != 0 ? "then_branch" : "else_branch");
+  const auto* branch = data ? std::get_if<Subgraph>(data) : nullptr;
+  if (!branch || !branch->graph) return refused("it has no branch for its condition");
+  const ModelGraph& graph = *branch->graph;
+  if (graph.outputs.size() != node.outputs.size())
+    return refused(fmt::format("its branch has {} outputs, and it {}", graph.outputs.size(), node.outputs.size()));
+  const auto order = order_of(graph, Around::may_be_read);
+  if (!order) return order.error();
+  // What reads the If's result reads that of the branch.
+  for (const auto& [name, uses] : order->uses) order_.uses[name].all += uses.all;
+  for (const auto& [name, uses] : order->uses) order_.uses[name].quantizes += uses.quantizes;
+  // Another branch may have had constants of these names.
+  for (const auto& [name, tensor] : graph.initializers) known_.erase(name);
+  branches_.push_back(&graph);
+  Done done = std::monostate{};
+  for (const size_t i : order->nodes) {
+    const Node& inner = graph.nodes[i];
+    done = check_node(inner, builder_.opset);
+    if (done) done = is_read(inner) ? lower(inner) : Done(lacking(inner.op));
+    if (!done) {
+      done = about_node(inner, done.error());
+      break;
+    }
+  }
+  for (size_t i = 0; done && i < node.outputs.size(); ++i) {
+    const auto known = find(graph.outputs[i].name);
+    if (!known) done = known.error();
+    else if (node.outputs[i].empty() || !order_.uses.contains(node.outputs[i])) continue;
+    else if (const auto* pending = (*known)->as<PendingPtr>();
+             pending && !may_wait(**pending, order_.uses.at(node.outputs[i]))) {
+      const auto result = computed(**known);
+      if (result) known_.insert_or_assign(node.outputs[i], *result);
+      else done = result.error();
+    } else {
+      known_.insert_or_assign(node.outputs[i], Known(**known));
+    }
+  }
+  branches_.pop_back();
+  return done;
+}
+
+bool Importer::may_wait(const Pending&, const Uses& uses) const {
+  return builder_.fuses && (uses.all == 1 || uses.all == uses.quantizes);
+}
+
+Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
+  auto folded = fold(builder_, node, arguments);
+  if (!folded) return folded.error();
+  if (*folded) return **std::move(folded);
+  const bool is_standard = node.domain.empty() || node.domain == "com.microsoft";
+  if (is_standard && node.op == "QuantizeLinear") return quantize(node, arguments);
+  if (is_standard && node.op == "DequantizeLinear") return dequantize(node, arguments);
+  if (node.domain.empty() && (node.op == "ConvInteger" || node.op == "MatMulInteger"))
+    return of_integers(node, arguments);
+  if (const auto* row = find_quantized_operator(node.op, node.domain)) return quantized_operator(*row, node, arguments);
+  if (node.domain == "com.microsoft" && node.op == "MatMulNBits") return matmul_nbits(node, arguments);
+  if (!node.domain.empty()) {
+    auto other = rewritten(node, arguments);
+    if (!other) return other.error();
+    if (*other) return **std::move(other);
+  }
+  if (!node.domain.empty())
+    return unsupported(fmt::format("qgen does not know this operator of the domain '{}'", node.domain),
+                       node.domain == "com.microsoft"
+                           ? "ONNX Runtime's extended optimizations make such nodes: save the model with the basic "
+                             "ones"
+                           : "");
+  auto shape = output_shape_of_view(builder_, node, arguments);
+  if (!shape) return shape.error();
+  if (*shape) return seen_as(node, *arguments[0], **shape);
+  auto integers = of_codes(node, arguments);
+  if (!integers) return integers.error();
+  if (*integers) return **std::move(integers);
+  const auto is_of_reals = [](const Known* it) { return !it || is_real(element_type_of(*it)); };
+  if (node.op == "CastLike" && arguments.size() == 2 && arguments[0] && arguments[1])
+    return as_type(node, *arguments[0], element_type_of(*arguments[1]));
+  if (!std::ranges::all_of(arguments, is_of_reals)) {
+    auto whole = by_elements(node, arguments);
+    if (!whole) return whole.error();
+    if (*whole) return **std::move(whole);
+  }
+  auto other = rewritten(node, arguments);
+  if (!other) return other.error();
+  if (*other) return **std::move(other);
+  auto function = function_at(node, arguments);
+  if (!function) return function.error();
+  if (*function && (arguments.empty() || !arguments[0])) return refused("it has no input");
+  if (*function) return apply(node, *arguments[0], **function);
+  if (node.op == "MaxPool" || node.op == "GlobalMaxPool") return max_pool(node, arguments);
+  if (node.op == "Cast" && !arguments.empty() && arguments[0]) {
+    auto converted = cast(node, *arguments[0]);
+    if (!converted) return converted.error();
+    if (*converted) return **std::move(converted);
+  }
+  auto moved = move(node, arguments);
+  if (!moved) return moved.error();
+  if (*moved) return **std::move(moved);
+  if (node.op == "DepthToSpace") return depth_to_space(node, arguments);
+  if (node.op == "BatchNormalization") return batch_normalization(node, arguments);
+  if (node.op == "Add") {
+    if (auto biased = add_bias(node, arguments)) return *std::move(biased);
+  }
+  if (node.op == "Mul" || node.op == "Div" || node.op == "Add" || node.op == "Sub") {
+    auto layer = scaled_or_shifted(node, arguments);
+    if (!layer) return layer.error();
+    if (*layer) return **std::move(layer);
+  }
+  const bool is_by_constant = node.op == "Div" && arguments.size() == 2 && arguments[1] &&
+                              (arguments[1]->tensor() || arguments[1]->as<QuantizedConstant>());
+  if (is_by_constant) return divided(node, arguments);
+  if (std::ranges::find(patterns(), node.op, &Pattern::op) == patterns().end()) {
+    auto chain = by_elements(node, arguments);
+    if (!chain) return chain.error();
+    if (*chain) return **std::move(chain);
+  }
+  if (node.op == "Gemm") return gemm(node, arguments);
+  return operation(node.op, node, arguments);
+}
+
+// Reals stay of the dtype that they have: halves of a model whose doors are f32 are computed in f32, which has them all.
+Expected<std::optional<Known>> Importer::cast(const Node& node, const Known& input) {
+  ElementType to = element_type(node.integer("to", 0));
+  if (to == ElementType::f64) to = ElementType::f32;
+  const bool is_of_reals = input.as<Real>() || input.as<PendingPtr>() || input.as<View>();
+  const bool gives_reals = to == ElementType::f32 || to == ElementType::f16;
+  if (!is_of_reals || !gives_reals) {
+    auto result = as_type(node, input, to);
+    if (!result) return result.error();
+    return std::optional(*std::move(result));
+  }
+  const auto real = builder_.real_of(input);
+  if (!real) return real.error();
+  if (real->dtype == DType::f16 && to == ElementType::f32)
+    return std::optional(Known{Real{converted(node.name, real->value, DType::f32), DType::f32}, input.shape});
+  if (real->dtype == DType::f32 && to == ElementType::f16) {
+    builder_.note(node.name, "is left out: its readers compute in float32, which has every value of float16");
+  }
+  return std::optional(Known{Real{real->value, real->dtype}, input.shape});
+}
+
+Expected<Known> Importer::operation(std::string_view op, const Node& node, Arguments arguments) {
+  const bool is_there = std::ranges::find(patterns(), op, &Pattern::op) != patterns().end();
+  if (!is_there) return lacking(node.op);
+  const auto has_no_scale = [](const Known* it) { return it && (it->as<Integers>() || it->as<Codes>()); };
+  if (op == "Concat" && std::ranges::any_of(arguments, has_no_scale) && std::ranges::count(arguments, nullptr) == 0)
+    return concat_elements(node, arguments);
+  if (op == "Concat" && arguments.size() == 1 && arguments[0]) return seen_as(node, *arguments[0], arguments[0]->shape);
+  auto pending = match(builder_, op, node, arguments);
+  if (!pending) return pending.error();
+  const Dims shape = pending->reshaped.value_or(pending->shape);
+  return Known{std::make_shared<Pending>(*std::move(pending)), shape};
+}
+
+Expected<Known> Importer::gemm(const Node& node, Arguments arguments) {
+  auto whole = operation("Gemm", node, arguments);
+  if (whole || whole.error().kind != Error::Kind::unsupported || arguments.size() < 3 || node.real("beta", 1) != 1)
+    return whole;
+  const auto product = operation("Gemm", node, arguments.first(2));
+  if (!product) return product;
+  const Known* sum[] = {&*product, arguments[2]};
+  return operation("Add", node, sum);
+}
+
+TensorPtr Importer::tensor_at(Arguments arguments, size_t index) {
+  return index < arguments.size() && arguments[index] ? arguments[index]->tensor() : nullptr;
+}
+
+}  // namespace qgen::onnx

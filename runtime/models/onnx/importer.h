@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Visits the nodes of a model once, each after the nodes that it reads. The result of a node is known at once (folded,
+// or a view), or it is a pending operation. A pending operation becomes a node of the graph when a QuantizeLinear reads
+// it, or in floating point when something else does. import.h is the public header.
+//
+//   importer.cpp               inputs, outputs, and which way a node goes
+//   quantize_nodes.cpp         QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear
+//   quantized_operators.cpp    QLinearConv and others, which say their own quantization
+//   integers.cpp               what computes with integers that stand for no reals
+//   views.cpp                  what waits with an operation, and pools
+//   normalization.cpp          BatchNormalization
+//   movements.cpp              what puts elements elsewhere
+//   elements.cpp               what computes element by element of several tensors, of any type
+//   reductions.cpp             what is computed along axes
+//   compositions.cpp           what is other nodes, written out: losses, indices, triangles
+//   rewrites.cpp               what is other nodes, written out
+#pragma once
+
+#include <set>
+
+#include "runtime/models/onnx/builder.h"
+#include "runtime/models/onnx/import.h"
+#include "runtime/models/onnx/order.h"
+#include "runtime/models/onnx/quantized_operators.h"
+#include "runtime/models/onnx/reader.h"
+
+namespace qgen::onnx {
+
+// Codes as they are, a view of them, or reals: what moves elements does not care what they stand for.
+struct Elements {
+  ValueId value = 0;
+  Known like;
+
+  bool are_bytes() const { return like.as<Codes>() || like.as<View>(); }
+  bool are_integers() const { return like.as<Integers>(); }
+  Known as_known(ValueId moved, Dims shape) const;
+};
+
+class Importer {
+ public:
+  // Of its elements, to the model.
+  static ElementType element_type_of(const Known& known);
+  Importer(const Model& model, bool fuses) : model_(model) { builder_.fuses = fuses; }
+
+  Expected<Imported> run();
+  // After run(): what has no operator; empty: all has, or run() ended for another reason.
+  std::vector<Lack> lacks() const;
+  size_t node_count() const { return order_.nodes.size(); }
+
+ private:
+  // ---- inputs, outputs and nodes ------------------------------------------------------------------------------------
+
+  // As many as may be gone through. A weight of a layer is gone through five times, one of MatMulNBits, which has two
+  // integers in an element, up to thirteen.
+  int64_t constant_elements() const;
+  // All nodes whose inputs are known; those that cannot be read are kept.
+  void lower_all();
+  // The first of them, and in lines below it the others, alike ones together.
+  Error refusal() const;
+  // Whether an output, or a value, has the shape that the model declares.
+  static Done check_declared(std::string_view what, const ValueInfo& declared, const Known& known);
+  Done check_results(const Node& node) const;
+  // Whether there is something that reads such nodes at all; and not of constants alone.
+  static bool is_read(const Node& node);
+  static bool is_read_of_data(const Node& node);
+  // Of a node behind one that is refused: whether it would be refused too, whatever it reads.
+  Done check_lost(const Node& node) const;
+  bool may_be_table(const Node& node) const;
+  const Node* writer_of(std::string_view value) const;
+  Done add_input(const ValueInfo& input);
+  // Unsigned bytes as signed ones that are `shift` less, or the reverse: of a scale of 1 either way.
+  ValueId shifted(ValueId value, const std::string& name, DType from, int32_t shift);
+  Done add_output(const ValueInfo& output);
+  // Reals that are integers, as those.
+  ValueId as_integers(ValueId value, const std::string& name);
+  // Initializers become known when something reads them.
+  Expected<const Known*> find(const std::string& name);
+  Expected<std::vector<const Known*>> arguments_of(const Node& node);
+  Done lower(const Node& node);
+  // The nodes of the branch that its condition chooses, in place of the If.
+  Done lower_branch(const Node& node);
+  // What several read would be computed several times, unless all of them quantize it.
+  bool may_wait(const Pending&, const Uses& uses) const;
+  Expected<Known> result_of(const Node& node, Arguments arguments);
+  Expected<Known> operation(std::string_view op, const Node& node, Arguments arguments);
+  // ONNX's node of that name, of these inputs, in place of `node`.
+  Expected<Known> written(const Node& node, std::string_view op, std::vector<Known> inputs,
+                          std::map<std::string, AttributeData, std::less<>> attributes = {});
+  // nullopt: the node does something else.
+  Expected<std::optional<Known>> cast(const Node& node, const Known& input);
+
+  // ---- element by element -------------------------------------------------------------------------------------------
+
+  static bool is_by_elements(const Node& node);
+  // One chain; nullopt: the node does something else, or not with these types.
+  Expected<std::optional<Known>> by_elements(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> where(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> power_of_integers(const Node& node, Arguments arguments);
+  Expected<Known> as_type(const Node& node, const Known& input, ElementType to);
+  // A value of the graph of such elements: reals, bytes, i32, or u8 of booleans.
+  Expected<ValueId> element_value(const std::string& name, const Known& known, ElementType type);
+  Expected<ValueId> integer_value(const Known& known);
+  ValueId converted(const std::string& name, ValueId value, DType to);
+  static Known elements_known(ValueId value, ElementType type, const Dims& shape);
+
+  // ---- along axes ---------------------------------------------------------------------------------------------------
+
+  // An operator `reduce`, of reals and of integers.
+  Expected<Known> reduced(const Node& node, std::string_view operation, const Known& input, std::vector<int64_t> axes,
+                          bool keeps);
+  Expected<std::optional<Known>> arg_extreme(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> log_softmax(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> hardmax(const Node& node, Arguments arguments);
+
+  // ---- recurrent layers ---------------------------------------------------------------------------------------------
+
+  class Recurrent;
+  Done recurrent(const Node& node);  // has several results
+  Expected<Known> chain_of(const Node& node, const chains::Formula& formula, const std::vector<const Known*>& inputs);
+
+  // ---- what is other nodes, written out -----------------------------------------------------------------------------
+
+  Expected<std::optional<Known>> negative_log_likelihood(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> softmax_cross_entropy(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> triangle(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> one_hot(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> cumulative_sum(const Node& node, Arguments arguments);
+  // As the definition says it, in other nodes: GatherND, ScatterElements with few indices, EyeLike ...
+  Expected<std::optional<Known>> gather_nd(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> batches_in_order(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> local_response(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> rectangle_of_ones(const Node& node, Arguments arguments);
+  // Outputs behind the first one. nullopt: qgen does not compute them.
+  Expected<std::optional<std::vector<Known>>> further_results(const Node& node, Arguments arguments);
+  // Reals that nothing computes while the model runs, as an operator that leaves them as they are.
+  Expected<ValueId> constant_output(const Known& known, const std::string& name);
+  // A note where qgen has another dtype than the model.
+  void note_dtype(const std::string& name, ElementType type);
+  // Where no operator of a product has a place for the bias, a sum behind it.
+  Expected<Known> gemm(const Node& node, Arguments arguments);
+  static TensorPtr tensor_at(Arguments arguments, size_t index);
+
+  // ---- quantization -------------------------------------------------------------------------------------------------
+
+  // Of a constant, or of codes; of another value any.
+  static ElementType type_of(const Known& integers);
+  Expected<Parameters> parameters_at(const Node& node, Arguments arguments, ElementType type);
+  Expected<Known> quantize(const Node& node, Arguments arguments);
+  // By one scale that is computed: a quotient, rounded, and the zero point.
+  Expected<Known> quantize_as_defined(const Node& node, Arguments arguments, ElementType type);
+  Expected<Known> quantized_to(const Node& node, const Known& input, const Parameters& parameters);
+  Expected<Known> quantize_channels(const Node& node, const Known& input, const Parameters& parameters);
+  // Activations with a scale for each channel: no operator of bytes takes them, but those that quantize do.
+  std::vector<graph::Port> channel_parameters(const std::string& name, const Parameters& parameters);
+  Expected<Known> dequantize(const Node& node, Arguments arguments);
+  // The integers of `input` as the reals that they stand for.
+  Expected<Known> view_of(const Known& input, Parameters parameters, ElementType type);
+  Known dequantize_channels(const Known& input, const Codes& codes, const Parameters& parameters);
+  // Scale and zero point of all of the input; as ONNX has them for uint8, 128 less.
+  Done quantize_dynamically(const Node& node);
+
+  // ---- operators that say their own quantization --------------------------------------------------------------------
+
+  // The triple that begins at input `first`.
+  Expected<Known> operand_of(const QuantizedOperator& row, size_t first, bool may_be_weight, const Node& node,
+                             Arguments arguments);
+  // The bias of integers as reals: its scale is that of the sums.
+  Expected<Known> bias_of(const TensorPtr& bias, const Known& input, const Known& weight, const Node& node);
+  Expected<Known> quantized_operator(const QuantizedOperator& row, const Node& node, Arguments arguments);
+  // Integers of 4 or 8 bits; groups of neighbours along K have a scale and a zero point each.
+  Expected<Known> matmul_nbits(const Node& node, Arguments arguments);
+  // Integers as the reals of a scale of 1; a Dynamic operand, if the zero point is found while the model runs.
+  Expected<Known> whole(const Node& node, Arguments arguments, size_t index);
+  Expected<Known> of_integers(const Node& node, Arguments arguments);
+  Known less_zero_point(const Node& node, const Codes& codes, const DynamicZeroPoint& zero_point);
+  Known dequantized_dynamically(const Node& node, const Codes& codes, ValueId scale,
+                                const DynamicZeroPoint& zero_point);
+
+  // ---- integers that nothing dequantizes ----------------------------------------------------------------------------
+
+  // Add, Sub, Mul, Max, Min, Clip and Cast, as the reals of a scale of 1, which are exact; nullopt: the node does
+  // something else, or its inputs are no such integers.
+  Expected<std::optional<Known>> of_codes(const Node& node, Arguments arguments);
+  Expected<Known> greatest_or_least(const Node& node, const std::vector<Known>& operands, const PerTensor& output);
+
+  // ---- views, functions and pools --------------------------------------------------------------------------
+
+  Expected<Known> seen_as(const Node& node, const Known& input, const Dims& shape);
+  Expected<std::optional<Function>> function_at(const Node& node, Arguments arguments);
+  Expected<Known> apply(const Node& node, const Known& input, const Function& function);
+  // The sum of a layer without a bias and a constant is the layer with one; nullopt: it is something else.
+  std::optional<Known> add_bias(const Node& node, Arguments arguments);
+  // Of a constant that has one element for each channel of a layer, or one for all, its elements, one for each.
+  // Channels are second in images and last in rows of a linear layer. nullopt: it is something else.
+  static std::optional<std::vector<float>> of_channels(const Pending& layer, const Known& constant);
+  // A Mul, Add or Sub of a layer that waits for it and such a constant, or a Div by one, is the layer with another
+  // weight and bias; nullopt: it is something else.
+  Expected<std::optional<Known>> scaled_or_shifted(const Node& node, Arguments arguments);
+  // By a constant: the product with its reciprocal, which is rounded once more.
+  Expected<Known> divided(const Node& node, Arguments arguments);
+  // Of a layer that waits for it a part, else a product and a sum with a constant for each channel.
+  Expected<Known> batch_normalization(const Node& node, Arguments arguments);
+  Expected<Known> max_pool(const Node& node, Arguments arguments);
+  Expected<Known> depth_to_space(const Node& node, Arguments arguments);
+
+  // ---- elements that move: bytes as they are, else reals ------------------------------------------------------------
+
+  Expected<Elements> elements_of(const Known& input);
+  Known moved(const std::string& name, const Elements& elements, std::string_view op, Attributes attributes,
+              const Dims& shape);
+  // nullopt: the node does something else.
+  Expected<std::optional<Known>> move(const Node& node, Arguments arguments);
+  Expected<Known> permuted(const std::string& name, const Known& input, const std::vector<int64_t>& order);
+  Expected<Known> transpose(const Node& node, Arguments arguments);
+  Expected<Known> slice(const Node& node, Arguments arguments);
+  // Places from `start` on along one dimension, as many as `count`; their side may be a symbol.
+  Known part_of(const std::string& name, const Elements& elements, size_t dimension, int64_t start, int64_t count);
+  // Has several results.
+  Done split(const Node& node);
+  // Of one place, or of places that follow each other, a slice.
+  Expected<Known> gather(const Node& node, Arguments arguments);
+  Expected<Known> gathered(const Node& node, std::string_view op, const Known& input, const Known& indices, size_t axis,
+                           const Dims& shape);
+  Expected<Known> gather_elements(const Node& node, Arguments arguments);
+  // Integers and bytes that no scale goes with.
+  Expected<Known> concat_elements(const Node& node, Arguments arguments);
+  Expected<Known> concat_elements_along(const Node& node, const std::vector<Known>& parts, size_t axis);
+  Expected<Known> pad(const Node& node, Arguments arguments);
+  Expected<Known> expand(const Node& node, Arguments arguments);
+  Expected<Known> resize(const Node& node, Arguments arguments);
+  // Along another axis than the last: of dimensions in another order, and back.
+  Expected<std::optional<Known>> turned_softmax(const Node& node, Arguments arguments);
+
+  // ---- nodes that are others, written out ---------------------------------------------------------------------------
+
+  static bool is_rewritten(const Node& node);
+  // nullopt: the node is none of them, or what it is depends on its inputs, and they are others.
+  Expected<std::optional<Known>> rewritten(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> sum_of_all(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> power(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> extreme(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> along_axes(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> depth_to_space_of_any(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> space_to_depth(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> tiled(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> plain_gemm(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> product_of_vectors(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> group_normalization(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> fused_layer(const Node& node, Arguments arguments);
+  // What several nodes are to read is put into the graph now.
+  Expected<Known> computed(const Known& input);
+  // written() and then computed().
+  Expected<Known> computed(const Node& node, std::string_view op, std::vector<Known> inputs,
+                           std::map<std::string, AttributeData, std::less<>> attributes = {});
+  // A Reshape to sides of which one may be -1.
+  Expected<Known> viewed(const Node& node, const Known& input, const Dims& target);
+
+  const Model& model_;
+  std::vector<const ModelGraph*> branches_;  // that are being lowered, the innermost last
+  Order order_;
+  Builder builder_;
+  std::map<std::string, Known, std::less<>> known_;
+  std::map<std::string, int64_t, std::less<>> symbols_;
+  std::map<std::string_view, const Node*> writers_;
+  std::map<std::string_view, const ValueInfo*> declared_;  // values of the model whose shapes it says
+  struct Refused {
+    const Node* node;
+    Error error;
+  };
+  std::vector<Refused> refused_;
+  std::set<std::string_view> lost_;  // values that nothing computes, since a node before them is refused
+};
+
+}  // namespace qgen::onnx

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/models/onnx/passes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "runtime/engine/operators/byte_table.h"
+#include "runtime/engine/operators/pointwise/chain.h"
+
+namespace qgen::onnx {
+
+using graph::ValueId;
+
+namespace {
+
+std::optional<ValueId> input_of(const graph::Node& node, std::string_view operand) {
+  const auto found = std::ranges::find(node.inputs, operand, &graph::Port::operand);
+  return found == node.inputs.end() ? std::nullopt : std::optional(found->value);
+}
+
+template <typename T>
+T attribute_or(const graph::Node& node, std::string_view name, T otherwise) {
+  const auto found = node.attributes.find(name);
+  return found == node.attributes.end() ? otherwise : std::get<T>(found->second);
+}
+
+PerTensor parameters_of(const graph::Node& node, const std::string& operand) {
+  return per_tensor(attribute_or(node, operand + "_scale", 1.0),
+                    attribute_or(node, operand + "_zero_point", int64_t{0}));
+}
+
+bool has_residual(const graph::Node& node) {
+  return node.op == "q8ta_conv2d" || node.op == "q8ta_conv2d_transposed" || node.op == "q8ta_linear";
+}
+
+// Whether the bounds of the sum's activation are those of a byte anyway.
+bool is_activation_idle(const graph::Node& sum) {
+  const auto activation = attribute_or<std::string>(sum, "activation", "none");
+  const PerTensor output = parameters_of(sum, "output");
+  if (activation == "none") return true;
+  const bool starts_at_zero = quantized(0, output) <= -128;
+  return starts_at_zero && (activation == "relu" || (activation == "relu6" && quantized(6, output) >= 127));
+}
+
+class Residuals {
+ public:
+  Residuals(graph::Graph& graph, const std::vector<Dims>& shapes)
+      : graph_(graph), shapes_(shapes), reads_(graph.values.size(), 0), writers_(graph.values.size()) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (const graph::Port& port : graph.nodes[i].inputs) ++reads_[port.value];
+      for (const graph::Port& port : graph.nodes[i].outputs) writers_[port.value] = i;
+    }
+    for (const graph::Named& output : graph.outputs) ++reads_[output.value];
+  }
+
+  void run() {
+    std::vector<bool> is_gone(graph_.nodes.size(), false);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (const auto layer = layer_of(i)) {
+        join(*layer, i);
+        is_gone[*layer] = true;
+      }
+    }
+    std::vector<graph::Node> left;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!is_gone[i]) left.push_back(std::move(graph_.nodes[i]));
+    }
+    graph_.nodes = std::move(left);
+  }
+
+ private:
+  // The layer that takes the sum; of two the later one, since the other's result is there by then.
+  std::optional<size_t> layer_of(size_t sum) const {
+    const graph::Node& node = graph_.nodes[sum];
+    if (node.op != "q8ta_add" || attribute_or(node, "alpha", 1.0) != 1 || !is_activation_idle(node))
+      return std::nullopt;
+    const ValueId a = *input_of(node, "input"), b = *input_of(node, "other");
+    if (!(shapes_[a] == shapes_[b])) return std::nullopt;
+    std::optional<size_t> layer;
+    for (const std::string operand : {"input", "other"}) {
+      const ValueId value = *input_of(node, operand);
+      const auto writer = writers_[value];
+      if (!writer || reads_[value] != 1 || (layer && *writer < *layer)) continue;
+      const graph::Node& candidate = graph_.nodes[*writer];
+      // The sum has to read the integers by the parameters that they were made with.
+      if (has_residual(candidate) && !input_of(candidate, "residual") &&
+          parameters_of(candidate, "output") == parameters_of(node, operand))
+        layer = writer;
+    }
+    return layer;
+  }
+
+  // The layer takes the sum's place in the order, where both operands are there.
+  void join(size_t layer, size_t sum) {
+    graph::Node joined = std::move(graph_.nodes[layer]);
+    graph::Node& node = graph_.nodes[sum];
+    const ValueId result = joined.outputs.front().value;
+    const bool is_first = input_of(node, "input") == result;
+    const std::string residual = is_first ? "other" : "input";
+    const auto move = [&](const graph::Node& from, const std::string& operand, const std::string& as) {
+      for (const std::string what : {"_scale", "_zero_point"}) {
+        const auto found = from.attributes.find(operand + what);
+        if (found == from.attributes.end()) continue;
+        const AttributeValue value = found->second;
+        joined.attributes.insert_or_assign(as + what, value);
+      }
+    };
+    move(node, is_first ? "input" : "other", "result");
+    move(node, residual, "residual");
+    move(node, "output", "output");
+    joined.inputs.push_back({"residual", *input_of(node, residual)});
+    joined.name = fmt::format("{} + {}", joined.name, node.name);
+    joined.outputs = node.outputs;
+    graph_.values[node.outputs.front().value].name = joined.name;
+    writers_[node.outputs.front().value] = sum;
+    node = std::move(joined);
+  }
+
+  graph::Graph& graph_;
+  const std::vector<Dims>& shapes_;
+  std::vector<size_t> reads_;
+  std::vector<std::optional<size_t>> writers_;
+};
+
+}  // namespace
+
+void join_residuals(graph::Graph& graph, const std::vector<Dims>& shapes) { Residuals(graph, shapes).run(); }
+
+// ---- chains ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+using List = std::vector<int64_t>;
+
+class ChainJoiner {
+ public:
+  ChainJoiner(graph::Graph& graph, const std::vector<Dims>& shapes)
+      : graph_(graph), shapes_(shapes), reads_(graph.values.size(), 0), writers_(graph.values.size()) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (const graph::Port& port : graph.nodes[i].inputs) ++reads_[port.value];
+      for (const graph::Port& port : graph.nodes[i].outputs) writers_[port.value] = i;
+    }
+    for (const graph::Named& output : graph.outputs) ++reads_[output.value];
+  }
+
+  void run() {
+    std::vector<bool> is_gone(graph_.nodes.size(), false);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      while (const auto first = joined_into(i)) is_gone[*first] = true;
+    }
+    std::vector<graph::Node> left;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!is_gone[i]) left.push_back(std::move(graph_.nodes[i]));
+    }
+    graph_.nodes = std::move(left);
+  }
+
+ private:
+  static bool converts(const graph::Node& node) { return node.attributes.contains("output_dtype"); }
+
+  // The chain that became a part of node i; nullopt: there is none.
+  std::optional<size_t> joined_into(size_t i) {
+    graph::Node& last = graph_.nodes[i];
+    if (last.op != "pointwise") return std::nullopt;
+    for (const graph::Port& port : last.inputs) {
+      const auto writer = writers_[port.value];
+      if (port.operand == "mask" || !writer || reads_[port.value] != 1) continue;
+      const graph::Node& first = graph_.nodes[*writer];
+      const bool is_of_shape = shapes_[port.value] == shapes_[last.outputs.front().value];
+      if (first.op != "pointwise" || converts(first) || !is_of_shape) continue;
+      auto joined = both(first, last, port.value);
+      if (!joined) continue;
+      reads_[port.value] = 0;
+      last = *std::move(joined);
+      graph_.values[last.outputs.front().value].name = last.name;
+      return writer;
+    }
+    return std::nullopt;
+  }
+
+  // The steps of `first`, then those of `last`, which read its result.
+  static std::optional<graph::Node> both(const graph::Node& first, const graph::Node& last, ValueId between) {
+    chains::Formula formula;
+    std::vector<graph::Port> inputs;
+    const auto input = [&](const graph::Port& port) {
+      if (port.operand == "mask") return formula.input(chains::kMaskInput);
+      const auto same = std::ranges::find_if(
+          inputs, [&](const graph::Port& it) { return it.operand != "mask" && it.value == port.value; });
+      if (same != inputs.end()) return formula.input(same - inputs.begin());
+      inputs.push_back(port);
+      return formula.input(std::ssize(inputs) - 1);
+    };
+    const auto append = [&](const graph::Node& node, std::optional<uint32_t> result) -> std::optional<uint32_t> {
+      const chains::Formula steps =
+          chains::decoded(std::get<List>(node.attributes.at("steps")), std::get<List>(node.attributes.at("constants")));
+      std::vector<uint32_t> ids;
+      for (const chains::Value& value : steps.values) {
+        if (value.kind == chains::Value::Kind::constant) {
+          ids.push_back(formula.bits(value.number));
+        } else if (value.kind == chains::Value::Kind::step) {
+          const auto [a, b, c] = value.sources;
+          const auto id = [&](uint32_t source) { return source < ids.size() ? ids[source] : 0; };
+          ids.push_back(formula.step(value.step, id(a), id(b), id(c)));
+        } else {
+          const std::string name =
+              value.number == chains::kMaskInput ? "mask" : fmt::format("input_{}", value.number + 1);
+          const auto port = std::ranges::find(node.inputs, name, &graph::Port::operand);
+          if (port == node.inputs.end()) return std::nullopt;
+          ids.push_back(result && port->value == between ? *result : input(*port));
+        }
+      }
+      return ids.back();
+    };
+    const auto mask_of = [](const graph::Node& node) { return input_of(node, "mask"); };
+    if (mask_of(first) && mask_of(last)) return std::nullopt;
+    const auto result = append(first, std::nullopt);
+    if (!result || !append(last, result) || inputs.size() > chains::kMostInputs) return std::nullopt;
+    const auto chain = chains::encoded(formula);
+    if (!chain) return std::nullopt;
+    graph::Node node{.name = fmt::format("{} + {}", first.name, last.name),
+                     .op = "pointwise",
+                     .inputs = {},
+                     .attributes = last.attributes,
+                     .outputs = last.outputs};
+    for (size_t k = 0; k < inputs.size(); ++k) node.inputs.push_back({fmt::format("input_{}", k + 1), inputs[k].value});
+    const auto mask = mask_of(first) ? mask_of(first) : mask_of(last);
+    if (mask) node.inputs.push_back({"mask", *mask});
+    node.attributes.insert_or_assign("steps", AttributeValue(chain->steps));
+    node.attributes.insert_or_assign("constants", AttributeValue(chain->constants));
+    return node;
+  }
+
+  graph::Graph& graph_;
+  const std::vector<Dims>& shapes_;
+  std::vector<size_t> reads_;
+  std::vector<std::optional<size_t>> writers_;
+};
+
+}  // namespace
+
+void join_chains(graph::Graph& graph, const std::vector<Dims>& shapes) { ChainJoiner(graph, shapes).run(); }
+
+void drop_unused(graph::Graph& graph) {
+  std::vector<bool> is_needed(graph.values.size(), false);
+  for (const ValueId input : graph.inputs) is_needed[input] = true;
+  for (const graph::Named& output : graph.outputs) is_needed[output.value] = true;
+  std::vector<graph::Node> nodes;
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    const bool is_read = std::ranges::any_of(node->outputs, [&](const auto& port) { return is_needed[port.value]; });
+    if (!is_read) continue;
+    for (const auto* ports : {&node->inputs, &node->outputs}) {
+      for (const graph::Port& port : *ports) is_needed[port.value] = true;
+    }
+    nodes.push_back(std::move(*node));
+  }
+  std::ranges::reverse(nodes);
+  graph.nodes = std::move(nodes);
+
+  std::vector<ValueId> new_ids(graph.values.size(), 0);
+  std::vector<graph::Value> values;
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    if (!is_needed[i]) continue;
+    new_ids[i] = static_cast<ValueId>(values.size());
+    values.push_back(std::move(graph.values[i]));
+  }
+  graph.values = std::move(values);
+  const auto renumber = [&](ValueId& value) { value = new_ids[value]; };
+  for (ValueId& input : graph.inputs) renumber(input);
+  for (graph::Named& output : graph.outputs) renumber(output.value);
+  for (graph::Node& node : graph.nodes) {
+    for (auto* ports : {&node.inputs, &node.outputs}) {
+      for (graph::Port& port : *ports) renumber(port.value);
+    }
+  }
+}
+
+}  // namespace qgen::onnx

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What operations become: a table with a row for each way to compute one. The rows of an operation are tried in order,
+// and each says why it does not fit; if none does, the reasons are what the user reads. A new operator of qgen is a new
+// row, and a function that takes the node apart if none of those that are there does.
+//
+//   of the model   operands            before a QuantizeLinear    otherwise
+//   Conv           int8, int8 weight   q8ta_conv2d                q8ta_conv2d_dequantize
+//   Conv           real, int8 weight                              conv2d_q8csw
+#pragma once
+
+#include <span>
+
+#include "runtime/models/onnx/known.h"
+
+namespace qgen::onnx {
+
+class Builder;
+
+// How an operator of qgen is told what its operands are.
+enum class Style : uint8_t {
+  none,      // there is no such operator
+  q8ta,      // int8 operands; attributes input_scale, input_zero_point
+  fused,     // operands that may be quantized; further operands input_scale, input_zero_point
+  joins,     // operands in any number, int8 or reals, which are joined four at a time
+  real,      // reals
+  weighted,  // the same with a weight of reals, where the operands are those of integers with scales
+};
+
+struct Form {
+  std::string_view op = {};
+  Style style = Style::none;
+  bool has_activation = false;  // the attribute
+  bool has_table = false;       // the operand
+
+  explicit operator bool() const { return style != Style::none; }
+};
+
+// The node's inputs; of one that is left out, nullptr.
+using Arguments = std::span<const Known* const>;
+
+struct Pattern {
+  std::string_view op;
+  std::string_view operands;  // for people
+  Form quantized;
+  Form real;
+  // Everything but pattern and name. Error::Kind::unsupported: this row does not fit, and why.
+  Expected<Pending> (*match)(Builder& builder, const Node& node, Arguments arguments);
+};
+
+std::span<const Pattern> patterns();
+
+// Of an operator that the table has no row for: what would be needed, and what helps until then.
+Error lacking(std::string_view op);
+
+// The operation as the first row that fits has it. `op` is a float operation: that of the node, or what an
+// operator-oriented node stands for.
+Expected<Pending> match(Builder& builder, std::string_view op, const Node& node, Arguments arguments);
+// Whether its rows go through a matrix: channels are then last.
+inline bool is_linear(const Pending& pending) {
+  return pending.pattern->op == "MatMul" || pending.pattern->op == "Gemm";
+}
+// Which channel of the result an element of the weight is of. The weight is [channels, I, taps...], of a linear layer
+// without taps, or of a transposed convolution [groups * I, channels / groups, taps...].
+class ChannelOf {
+ public:
+  ChannelOf(const Shape& weight, int64_t groups, bool is_transposed)
+      : side_(weight[1]),
+        taps_(element_count(Shape(weight.begin() + 2, weight.end()))),
+        rows_(is_transposed ? weight[0] / groups : 1),
+        is_transposed_(is_transposed) {}
+
+  size_t operator()(size_t element) const {
+    const auto i = static_cast<int64_t>(element);
+    const int64_t group = i / (rows_ * side_ * taps_), column = i / taps_ % side_;
+    return static_cast<size_t>(is_transposed_ ? group * side_ + column : group);
+  }
+
+ private:
+  int64_t side_, taps_, rows_;
+  bool is_transposed_;
+};
+
+ChannelOf channels_of(const Pending& layer, const Shape& weight);
+// The view itself, as an operation that does nothing.
+Pending identity(const View& view, const Dims& shape);
+bool is_identity(const Pending& pending);
+
+}  // namespace qgen::onnx

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// How large a file may be, and what it names.
+#pragma once
+
+#include <cstddef>
+
+namespace qgen::onnx {
+
+struct ReadLimits {
+  size_t file_bytes = size_t{1} << 31;  // protobuf reads no more
+  size_t nodes = 200'000;
+  size_t data_bytes = size_t{1} << 36;  // of all initializers, those that lie in files of their own too
+};
+
+}  // namespace qgen::onnx

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Rewrites nodes as other ONNX nodes: Sum as several Add, ReduceMax as a pool of an image that is a view of the tensor.
+// The new nodes are imported in place of the old one, so everything that holds for them (integers, functions, layers)
+// also holds here.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/models/onnx/fold.h"
+#include "runtime/models/onnx/written_out.h"
+
+namespace qgen::onnx {
+namespace {
+
+using Attribute = std::pair<const std::string, AttributeData>;
+const Rewritten kOther = std::optional<Known>();
+
+// Of a constant of reals with one element.
+std::optional<float> number_of(const Known* known) {
+  if (!known) return std::nullopt;
+  if (const TensorPtr tensor = known->tensor(); tensor && tensor->size() == 1) return tensor->real(0);
+  const auto* quantized = known->as<QuantizedConstant>();
+  if (!quantized || quantized->codes->size() != 1) return std::nullopt;
+  return dequantized(*quantized).as<float>()[0];
+}
+
+}  // namespace
+
+Expected<Known> Importer::written(const Node& node, std::string_view op, std::vector<Known> inputs,
+                                  std::map<std::string, AttributeData, std::less<>> attributes) {
+  Node stand_in{.name = node.name, .op = std::string(op), .outputs = node.outputs, .attributes = std::move(attributes)};
+  std::vector<const Known*> pointers;
+  for (const Known& input : inputs) {
+    stand_in.inputs.emplace_back("an input");
+    pointers.push_back(&input);
+  }
+  return result_of(stand_in, pointers);
+}
+
+Expected<Known> Importer::computed(const Node& node, std::string_view op, std::vector<Known> inputs,
+                                   std::map<std::string, AttributeData, std::less<>> attributes) {
+  const auto result = written(node, op, std::move(inputs), std::move(attributes));
+  return result ? computed(*result) : result;
+}
+
+Expected<Known> Importer::computed(const Known& input) {
+  if (!input.as<PendingPtr>()) return input;
+  const auto real = builder_.real_of(input);
+  if (!real) return real.error();
+  return Known{*real, input.shape};
+}
+
+// ---- sums and powers ------------------------------------------------------------------------------------------------
+
+Rewritten Importer::sum_of_all(const Node& node, Arguments arguments) {
+  if (std::ranges::count(arguments, nullptr) > 0 || arguments.empty()) return refused("an input is left out");
+  Expected<Known> sum = *arguments[0];
+  for (size_t i = 1; sum && i < arguments.size(); ++i) sum = written(node, "Add", {*sum, *arguments[i]});
+  if (sum && node.op == "Mean" && arguments.size() > 1)
+    sum = written(node, "Mul", {*sum, number(node.name + " factor", 1 / static_cast<float>(arguments.size()))});
+  return as_other(std::move(sum));
+}
+
+Rewritten Importer::power(const Node& node, Arguments arguments) {
+  const auto exponent = number_of(arguments.size() > 1 ? arguments[1] : nullptr);
+  if (!exponent || arguments[1]->shape.size() > arguments[0]->shape.size() || builder_.view_of(*arguments[0]))
+    return kOther;
+  if (*exponent == 1) return std::optional(*arguments[0]);
+  if (*exponent != 2 && *exponent != 3) return kOther;
+  const auto x = computed(*arguments[0]);
+  if (!x) return x.error();
+  auto product = written(node, "Mul", {*x, *x});
+  if (product && *exponent == 3) product = written(node, "Mul", {*product, *x});
+  return as_other(std::move(product));
+}
+
+// ---- the greatest and the least -------------------------------------------------------------------------------------
+
+// Bounds where all but one are numbers.
+Rewritten Importer::extreme(const Node& node, Arguments arguments) {
+  if (std::ranges::count(arguments, nullptr) > 0 || arguments.empty()) return refused("an input is left out");
+  const bool is_max = node.op == "Max";
+  std::optional<float> bound;
+  std::vector<Known> tensors;
+  for (const Known* argument : arguments) {
+    const auto value = number_of(argument);
+    const bool is_number = value && argument->shape.size() <= 1;
+    if (is_number) bound = !bound ? *value : is_max ? std::max(*bound, *value) : std::min(*bound, *value);
+    else tensors.push_back(*argument);
+  }
+  if (tensors.size() != 1) return kOther;
+  Expected<Known> result = tensors.front();
+  if (result && bound) result = written(node, "Clip", {*result}, {{is_max ? "min" : "max", *bound}});
+  return as_other(std::move(result));
+}
+
+Expected<Known> Importer::viewed(const Node& node, const Known& input, const Dims& target) {
+  const auto shape = reshaped(input.shape, target, false, builder_.symbols.next);
+  if (!shape) return shape.error();
+  return seen_as(node, input, *shape);
+}
+
+// ---- along axes -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+// In order, from 0; without: all.
+Expected<std::vector<int64_t>> reduced_axes(const Node& node, Arguments arguments, size_t rank) {
+  std::vector<int64_t> axes;
+  if (node.find("axes") || (arguments.size() > 1 && arguments[1])) {
+    const auto said = list_at(node, "axes", arguments, 1);
+    if (!said) return unsupported("its axes are not constant");
+    axes = *said;
+  }
+  if (axes.empty() && node.integer("noop_with_empty_axes", 0) != 0) return axes;
+  if (axes.empty()) {
+    axes.resize(rank);
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  for (int64_t& axis : axes) {
+    const auto dimension = dimension_at(axis, rank);
+    if (!dimension) return refused(fmt::format("axis {} of rank {}", axis, rank));
+    axis = static_cast<int64_t>(*dimension);
+  }
+  std::ranges::sort(axes);
+  if (std::ranges::adjacent_find(axes) != axes.end())
+    return refused(fmt::format("its axes [{}] name one twice", fmt::join(axes, ", ")));
+  return axes;
+}
+
+Dims without_axes(const Dims& shape, const std::vector<int64_t>& axes, bool keeps) {
+  Dims result;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const bool is_reduced = std::ranges::find(axes, static_cast<int64_t>(d)) != axes.end();
+    if (!is_reduced) result.push_back(shape[d]);
+    else if (keeps) result.push_back({1});
+  }
+  return result;
+}
+
+// All spatial axes of an image, which a global pool takes.
+bool are_of_image(const std::vector<int64_t>& axes, size_t rank) {
+  if (rank != 3 && rank != 4) return false;
+  return axes.size() == rank - 2 && axes.front() == 2;
+}
+
+}  // namespace
+
+namespace {
+
+struct ReductionRow {
+  std::string_view op, operation;
+};
+constexpr ReductionRow kReductions[] = {{"ReduceL1", "l1"},          {"ReduceL2", "l2"},
+                                        {"ReduceLogSum", "log_sum"}, {"ReduceLogSumExp", "log_sum_exp"},
+                                        {"ReduceMax", "maximum"},    {"ReduceMean", "mean"},
+                                        {"ReduceMin", "minimum"},    {"ReduceProd", "product"},
+                                        {"ReduceSum", "sum"},        {"ReduceSumSquare", "sum_of_squares"}};
+
+}  // namespace
+
+// Of bytes that a scale goes with, the axes become one, of an image [before, 1, axes, behind], and a pool takes its
+// columns: so the result can be quantized at once.
+Rewritten Importer::along_axes(const Node& node, Arguments arguments) {
+  const size_t rank = arguments[0]->shape.size();
+  const auto axes = reduced_axes(node, arguments, rank);
+  if (!axes) return axes.error();
+  Known input = *arguments[0];
+  if (axes->empty()) return std::optional(std::move(input));
+  const bool is_mean = node.op == "ReduceMean", is_sum = node.op == "ReduceSum", is_min = node.op == "ReduceMin";
+  if (is_mean && are_of_image(*axes, rank)) return kOther;
+  const bool keeps = node.integer("keepdims", 1) != 0;
+  const Dims output = without_axes(input.shape, *axes, keeps);
+  const bool is_of_pools = is_mean || is_sum || is_min || node.op == "ReduceMax";
+  if (!is_of_pools || !builder_.fuses || !builder_.view_of(input)) {
+    const auto row = std::ranges::find(kReductions, node.op, &ReductionRow::op);
+    return as_other(reduced(node, row->operation, input, *axes, keeps));
+  }
+  const bool is_run = axes->back() - axes->front() + 1 == std::ssize(*axes);
+  if (!is_run) {
+    std::vector<int64_t> order;
+    for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d) {
+      if (std::ranges::find(*axes, d) == axes->end()) order.push_back(d);
+    }
+    order.insert(order.end(), axes->begin(), axes->end());
+    const auto turned = written(node, "Transpose", {input}, {{"perm", order}});
+    if (!turned) return turned.error();
+    input = *turned;
+  }
+  const auto first = static_cast<std::ptrdiff_t>(is_run ? static_cast<size_t>(axes->front()) : rank - axes->size());
+  const auto middle = input.shape.begin() + first;
+  const auto count = known_shape({middle, middle + std::ssize(*axes)});
+  const auto behind = known_shape({middle + std::ssize(*axes), input.shape.end()});
+  if (!count || !behind)
+    return unsupported("a side along its axes, or behind them, is not known before the model runs", kHowToNumberSides);
+  const int64_t terms = element_count(*count);
+  if (terms == 0) return unsupported("it has no elements along its axes");
+  const auto negated =
+      is_min ? written(node, "Mul", {input, number(node.name + " factor", -1)}) : Expected<Known>(input);
+  const auto image = negated ? viewed(node, *negated, {{-1}, {1}, {terms}, {element_count(*behind)}}) : negated;
+  if (!image) return image.error();
+  const bool is_pool = !is_min && node.op != "ReduceMax";
+  auto result =
+      written(node, is_pool ? "AveragePool" : "MaxPool", {*image}, {{"kernel_shape", std::vector<int64_t>{terms, 1}}});
+  const float factor = is_min ? -1.0f : static_cast<float>(terms);
+  const bool has_factor = is_min || is_sum;
+  if (result && has_factor && factor != 1)
+    result = written(node, "Mul", {*result, number(node.name + " factor", factor)});
+  if (!result) return result.error();
+  return as_other(seen_as(node, *result, output));
+}
+
+// ---- elements elsewhere ---------------------------------------------------------------------------------------------
+
+// [N, C, H, W] as blocks: DCR [N, r, r, C / r^2, H, W] or CRD [N, C / r^2, r, r, H, W] -> [N, C / r^2, H, r, W, r].
+Rewritten Importer::depth_to_space_of_any(const Node& node, Arguments arguments) {
+  const bool is_column_first = node.word("mode", "DCR") == "CRD";
+  const bool are_bytes = arguments[0]->as<Codes>() || builder_.view_of(*arguments[0]);
+  if (is_column_first && are_bytes) return kOther;
+  const Dims& input = arguments[0]->shape;
+  const int64_t r = node.integer("blocksize", 0);
+  if (input.size() != 4 || r < 1 || r > 32768 || input[1].is_symbol || input[1].value % (r * r) != 0)
+    return refused(fmt::format("blocks of {} of {}", r, to_text(input)));
+  if (input[2].is_symbol || input[3].is_symbol)
+    return unsupported("its height or width is not known before the model runs", kHowToNumberSides);
+  const Number channels{input[1].value / (r * r)};
+  const Dims blocks = is_column_first ? Dims{input[0], channels, {r}, {r}, input[2], input[3]}
+                                      : Dims{input[0], {r}, {r}, channels, input[2], input[3]};
+  const std::vector<int64_t> order =
+      is_column_first ? std::vector<int64_t>{0, 1, 4, 2, 5, 3} : std::vector<int64_t>{0, 3, 4, 1, 5, 2};
+  auto result = seen_as(node, *arguments[0], blocks);
+  if (result) result = written(node, "Transpose", {*result}, {{"perm", order}});
+  if (!result) return result.error();
+  return as_other(seen_as(node, *result, {input[0], channels, {input[2].value * r}, {input[3].value * r}}));
+}
+
+// [N, C, H, r, W, r] -> [N, r, r, C, H, W].
+Rewritten Importer::space_to_depth(const Node& node, Arguments arguments) {
+  const Dims& input = arguments[0]->shape;
+  const int64_t r = node.integer("blocksize", 0);
+  const auto sides = input.size() == 4 ? known_shape({input.begin() + 1, input.end()}) : std::nullopt;
+  if (!sides)
+    return unsupported(fmt::format("its input {} is no image of known sides", to_text(input)), kHowToNumberSides);
+  const int64_t c = (*sides)[0], h = (*sides)[1], w = (*sides)[2];
+  if (r < 1 || h % r != 0 || w % r != 0) return refused(fmt::format("blocks of {} of {}", r, to_text(input)));
+  auto result = seen_as(node, *arguments[0], {input[0], {c}, {h / r}, {r}, {w / r}, {r}});
+  if (result) result = written(node, "Transpose", {*result}, {{"perm", std::vector<int64_t>{0, 3, 5, 1, 2, 4}}});
+  if (!result) return result.error();
+  return as_other(seen_as(node, *result, {input[0], {c * r * r}, {h / r}, {w / r}}));
+}
+
+Rewritten Importer::tiled(const Node& node, Arguments arguments) {
+  const auto repeats = list_at(node, "", arguments, 1);
+  if (!repeats) return unsupported("its repeats are not constant");
+  const auto sides = known_shape(arguments[0]->shape);
+  if (!sides) return unsupported("its input has a side that is not known before the model runs", kHowToNumberSides);
+  if (repeats->size() != sides->size())
+    return refused(fmt::format("it has {} repeats of {}", repeats->size(), to_text(*sides)));
+  Expected<Known> result = *arguments[0];
+  for (size_t d = sides->size(); result && d-- > 0;) {
+    const int64_t count = (*repeats)[d];
+    if (count == 1) continue;
+    if (count < 1) return unsupported(fmt::format("it repeats {} times", count));
+    // [before, side * behind] -> [before, count, side * behind].
+    const Dims whole = result->shape;
+    Dims rows = dims_of(Shape{1, 1});
+    rows[0].value = element_count(*known_shape({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(d)}));
+    Dims columns{whole.begin() + static_cast<std::ptrdiff_t>(d), whole.end()};
+    const int64_t behind = element_count(*known_shape(columns));
+    rows.push_back({behind});
+    result = seen_as(node, *result, rows);
+    const Known target{Numbers{{rows[0], {count}, {behind}}}, {{3}}};
+    if (result) result = written(node, "Expand", {*result, target});
+    Dims output = whole;
+    output[d].value *= count;
+    if (result) result = seen_as(node, *result, output);
+  }
+  return as_other(std::move(result));
+}
+
+// ---- layers ---------------------------------------------------------------------------------------------------------
+
+// alpha * A^T * B^T + beta * C, of which the factors move into constants.
+Rewritten Importer::plain_gemm(const Node& node, Arguments arguments) {
+  const bool turns = node.integer("transA", 0) != 0;
+  const float alpha = node.real("alpha", 1), beta = node.real("beta", 1);
+  const bool has_sum = arguments.size() > 2 && arguments[2];
+  const bool is_weight = arguments.size() > 1 && arguments[1] && arguments[1]->as<QuantizedConstant>();
+  const bool keeps_alpha = alpha == 1 || (is_weight && alpha > 0);
+  const bool keeps_beta = beta == 1 || !has_sum || is_weight;
+  if ((!turns && keeps_alpha && keeps_beta) || arguments.size() < 2 || !arguments[0] || !arguments[1]) return kOther;
+  auto attributes = node.attributes;
+  std::vector<Known> inputs{*arguments[0], *arguments[1]};
+  if (turns) {
+    if (inputs[0].shape.size() != 2) return refused(fmt::format("its first matrix is {}", to_text(inputs[0].shape)));
+    auto turned = written(node, "Transpose", {inputs[0]}, {{"perm", std::vector<int64_t>{1, 0}}});
+    if (!turned) return turned.error();
+    inputs[0] = *std::move(turned);
+    attributes.erase("transA");
+  }
+  // As a factor of a constant matrix, or of the product.
+  Expected<Known> product = inputs[0];
+  const auto factored = [&](const Known& known, float factor) {
+    return written(node, "Mul", {known, number(node.name + " factor", factor)});
+  };
+  attributes.erase("alpha");
+  attributes.erase("beta");
+  if (alpha != 1 && inputs[1].tensor()) {
+    auto weight = factored(inputs[1], alpha);
+    if (!weight) return weight.error();
+    inputs[1] = *std::move(weight);
+    product = written(node, "Gemm", inputs, attributes);
+  } else {
+    product = written(node, "Gemm", inputs, attributes);
+    if (product && alpha != 1) product = factored(*product, alpha);
+  }
+  if (!product || !has_sum || beta == 0) return as_other(std::move(product));
+  const auto sum = beta == 1 ? Expected<Known>(*arguments[2]) : factored(*arguments[2], beta);
+  if (!sum) return sum.error();
+  return as_other(written(node, "Add", {*product, *sum}));
+}
+
+// A vector is a matrix of one row, or of one column.
+Rewritten Importer::product_of_vectors(const Node& node, Arguments arguments) {
+  if (arguments.size() != 2 || !arguments[0] || !arguments[1]) return kOther;
+  const size_t ranks[] = {arguments[0]->shape.size(), arguments[1]->shape.size()};
+  if ((ranks[0] != 1 && ranks[1] != 1) || ranks[0] == 0 || ranks[1] == 0) return kOther;
+  std::vector<Known> matrices{*arguments[0], *arguments[1]};
+  for (size_t i = 0; i < 2; ++i) {
+    if (ranks[i] != 1) continue;
+    auto matrix = written(node, "Unsqueeze", {matrices[i]}, {{"axes", std::vector<int64_t>{static_cast<int64_t>(i)}}});
+    if (!matrix) return matrix.error();
+    matrices[i] = *std::move(matrix);
+  }
+  auto product = written(node, "MatMul", std::move(matrices));
+  if (!product) return product.error();
+  Dims shape = product->shape;
+  if (ranks[1] == 1) shape.pop_back();
+  if (ranks[0] == 1) shape.erase(shape.end() - (ranks[1] == 1 ? 1 : 2));
+  return as_other(seen_as(node, *product, shape));
+}
+
+// Rows of a group are normalized, and then multiplied and shifted, a channel each.
+Rewritten Importer::group_normalization(const Node& node, Arguments arguments) {
+  const Dims input = arguments[0]->shape;
+  const bool is_instance = node.op == "InstanceNormalization";
+  if (arguments.size() < 3 || !arguments[1] || !arguments[2] || input.size() < 3 || input[1].is_symbol)
+    return unsupported("it has no scale and bias for the channels of an image");
+  const int64_t channels = input[1].value, groups = is_instance ? channels : node.integer("num_groups", 0);
+  if (groups < 1 || channels % groups != 0) return refused(fmt::format("{} groups of {} channels", groups, channels));
+  const auto pixels = known_shape({input.begin() + 2, input.end()});
+  if (!pixels) return unsupported("its image has a side that is not known before the model runs", kHowToNumberSides);
+  const int64_t row = channels / groups * element_count(*pixels);
+  auto result = seen_as(node, *arguments[0], {input[0], {groups}, {row}});
+  if (result) result = written(node, "LayerNormalization", {*result}, {{"epsilon", node.real("epsilon", 1e-5f)}});
+  if (result) result = seen_as(node, *result, input);
+  // Until opset 20 a GroupNormalization has a scale and a bias for each group.
+  const bool is_of_groups = !is_instance && arguments[1]->shape == Dims{{groups}} && groups != channels;
+  for (size_t i = 1; result && i < 3; ++i) {
+    Known factor = *arguments[i];
+    if (is_of_groups) {
+      auto wide = seen_as(node, factor, {{groups}, {1}});
+      const Known target{Numbers{{{groups}, {channels / groups}}}, {{2}}};
+      if (wide) wide = written(node, "Expand", {*wide, target});
+      if (!wide) return wide.error();
+      factor = *std::move(wide);
+    }
+    Dims shape(input.size() - 1, Number{1});
+    shape[0] = {channels};
+    const auto lies = viewed(node, factor, shape);
+    if (!lies) return lies.error();
+    result = written(node, i == 1 ? "Mul" : "Add", {*result, *lies});
+  }
+  return as_other(std::move(result));
+}
+
+// Of com.microsoft, which ONNX Runtime writes: a layer, what is added to it, and a function.
+Rewritten Importer::fused_layer(const Node& node, Arguments arguments) {
+  const bool is_conv = node.op == "FusedConv";
+  auto attributes = node.attributes;
+  const std::string activation(node.word("activation", ""));
+  std::vector<float> parameters;
+  if (const auto* given = node.find("activation_params"); given && std::get_if<std::vector<float>>(given))
+    parameters = std::get<std::vector<float>>(*given);
+  for (const char* name : {"activation_alpha", "activation_beta"}) {
+    if (node.find(name)) parameters.push_back(node.real(name, 0));
+  }
+  std::erase_if(attributes, [](const auto& attribute) { return attribute.first.starts_with("activation"); });
+  std::vector<const Known*> inputs(arguments.begin(), arguments.end());
+  const Known* added = is_conv && inputs.size() > 3 ? inputs[3] : nullptr;
+  if (is_conv && inputs.size() > 3) inputs.resize(inputs[2] ? 3 : 2);
+  Node stand_in = node;
+  stand_in.op = is_conv ? "Conv" : "Gemm";
+  stand_in.domain.clear();
+  stand_in.inputs.resize(inputs.size());
+  stand_in.attributes = attributes;
+  auto result = result_of(stand_in, inputs);
+  if (result && added) result = written(node, "Add", {*result, *added});
+  if (!result || activation.empty()) return as_other(std::move(result));
+  std::map<std::string, AttributeData, std::less<>> of_function;
+  const bool is_clip = activation == "Clip";
+  constexpr const char* kNames[2][2] = {{"alpha", "beta"}, {"min", "max"}};
+  const size_t most = activation == "LeakyRelu" ? 1 : activation == "HardSigmoid" || is_clip ? 2 : 0;
+  for (size_t i = 0; i < std::min(parameters.size(), most); ++i)
+    of_function.emplace(kNames[is_clip ? 1 : 0][i], parameters[i]);
+  if (!is_function(activation)) return unsupported(fmt::format("its activation is '{}'", activation));
+  return as_other(written(node, activation, {*result}, std::move(of_function)));
+}
+
+Rewritten Importer::rewritten(const Node& node, Arguments arguments) {
+  struct Row {
+    std::string_view op, domain;
+    Rewritten (Importer::*rewrite)(const Node& node, Arguments arguments);
+  };
+  constexpr std::string_view kMicrosoft = "com.microsoft";
+  constexpr Row kRows[] = {
+      {"ArgMax", "", &Importer::arg_extreme},
+      {"ArgMin", "", &Importer::arg_extreme},
+      {"CumSum", "", &Importer::cumulative_sum},
+      {"DepthToSpace", "", &Importer::depth_to_space_of_any},
+      {"EyeLike", "", &Importer::rectangle_of_ones},
+      {"FusedConv", kMicrosoft, &Importer::fused_layer},
+      {"FusedGemm", kMicrosoft, &Importer::fused_layer},
+      {"GatherND", "", &Importer::gather_nd},
+      {"Gemm", "", &Importer::plain_gemm},
+      {"GroupNormalization", "", &Importer::group_normalization},
+      {"Hardmax", "", &Importer::hardmax},
+      {"InstanceNormalization", "", &Importer::group_normalization},
+      {"LRN", "", &Importer::local_response},
+      {"LogSoftmax", "", &Importer::log_softmax},
+      {"MatMul", "", &Importer::product_of_vectors},
+      {"Max", "", &Importer::extreme},
+      {"Mean", "", &Importer::sum_of_all},
+      {"Min", "", &Importer::extreme},
+      {"NegativeLogLikelihoodLoss", "", &Importer::negative_log_likelihood},
+      {"OneHot", "", &Importer::one_hot},
+      {"Pow", "", &Importer::power},
+      {"ReduceL1", "", &Importer::along_axes},
+      {"ReduceL2", "", &Importer::along_axes},
+      {"ReduceLogSum", "", &Importer::along_axes},
+      {"ReduceLogSumExp", "", &Importer::along_axes},
+      {"ReduceMax", "", &Importer::along_axes},
+      {"ReduceMean", "", &Importer::along_axes},
+      {"ReduceMin", "", &Importer::along_axes},
+      {"ReduceProd", "", &Importer::along_axes},
+      {"ReduceSum", "", &Importer::along_axes},
+      {"ReduceSumSquare", "", &Importer::along_axes},
+      {"ReverseSequence", "", &Importer::batches_in_order},
+      {"SoftmaxCrossEntropyLoss", "", &Importer::softmax_cross_entropy},
+      {"SpaceToDepth", "", &Importer::space_to_depth},
+      {"Sum", "", &Importer::sum_of_all},
+      {"Tile", "", &Importer::tiled},
+      {"Trilu", "", &Importer::triangle},
+  };
+  const auto row =
+      std::ranges::find_if(kRows, [&](const Row& it) { return it.op == node.op && it.domain == node.domain; });
+  if (row == std::end(kRows)) return kOther;
+  if (arguments.empty() || !arguments[0]) return refused("it has no input");
+  return (this->*row->rewrite)(node, arguments);
+}
+
+bool Importer::is_rewritten(const Node& node) {
+  constexpr std::string_view kOperators[] = {"ArgMax",
+                                             "ArgMin",
+                                             "CumSum",
+                                             "EyeLike",
+                                             "GatherND",
+                                             "GroupNormalization",
+                                             "Hardmax",
+                                             "InstanceNormalization",
+                                             "LRN",
+                                             "LogSoftmax",
+                                             "Mean",
+                                             "NegativeLogLikelihoodLoss",
+                                             "OneHot",
+                                             "ReduceL1",
+                                             "ReduceL2",
+                                             "ReduceLogSum",
+                                             "ReduceLogSumExp",
+                                             "ReduceMax",
+                                             "ReduceMin",
+                                             "ReduceProd",
+                                             "ReduceSum",
+                                             "ReduceSumSquare",
+                                             "ReverseSequence",
+                                             "SoftmaxCrossEntropyLoss",
+                                             "SpaceToDepth",
+                                             "Sum",
+                                             "Tile",
+                                             "Trilu"};
+  return std::ranges::find(kOperators, node.op) != std::end(kOperators);
+}
+
+}  // namespace qgen::onnx

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A graph of operators as the planner sees it: what each kernel takes, and which tensors lie between.
+//
+//   Graph graph;
+//   graph.tensors = {{.name = "x", .shape = {1, 64, 56, 56}, .dtype = DType::f32, .arrives_as = strided},
+//                    {.name = "q", .shape = {1, 64, 56, 56}, .dtype = DType::i8}};
+//   graph.nodes = {{.name = "quantize", .op = "q8ta_quantize", .inputs = {"x"}, .outputs = {"q"},
+//                   .kernels = {{.name = "tiles", .takes = {strided, tiles_4w4c}, .cost_us = 3.5},
+//                               {.name = "words", .takes = {strided, all_words}, .cost_us = 6}}}};
+//
+// A kernel takes one set of representations for each operand: of a set with several members it takes any, at the same
+// cost. One that takes some combinations only, or whose cost depends on the combination, is several rows.
+//
+// The order of tensors, nodes and kernels means nothing; names do. Weights that are packed for their kernel beforehand
+// are no tensors of the graph.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/models/planner/representation.h"
+
+namespace qgen::planner {
+
+struct Tensor {
+  std::string name;
+  Shape shape;
+  DType dtype = DType::f32;
+  RepresentationSet arrives_as;  // of a graph input: how the caller may hand it in; empty: as suits the graph
+  RepresentationSet leaves_as;   // of a graph output: how the caller takes it; empty: no demand
+  friend bool operator==(const Tensor&, const Tensor&) = default;
+};
+
+constexpr double kMostMicroseconds = 1e9;  // that a kernel or a conversion may cost: 17 minutes
+
+struct Kernel {
+  std::string name;                      // unique in its node
+  std::vector<RepresentationSet> takes;  // one an input, then one an output
+  double cost_us = 0;
+  friend bool operator==(const Kernel&, const Kernel&) = default;
+};
+
+struct Node {
+  std::string name;
+  std::string op;
+  std::vector<std::string> inputs, outputs;  // tensors
+  std::vector<Kernel> kernels;
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+const std::string& tensor_name(const Node& node, size_t operand);  // of its inputs, then of its outputs
+
+struct Graph {
+  std::vector<Tensor> tensors;
+  std::vector<Node> nodes;
+  friend bool operator==(const Graph&, const Graph&) = default;
+};
+
+// A checked graph with names resolved, in canonical order: everything sorted by name, so that what is computed from it
+// cannot depend on the order of insertion.
+struct ResolvedGraph {
+  struct Use {
+    uint32_t node, operand;
+  };
+  Graph graph;                                  // sorted; kernels too
+  std::vector<std::vector<uint32_t>> operands;  // of each node: the tensors that it reads, then those that it writes
+  std::vector<std::vector<Use>> uses;           // of each tensor that is read, by node, then by operand
+  std::vector<std::optional<Use>> writer;       // of each tensor; none: a graph input
+  std::vector<uint32_t> topological;            // nodes, each after those that write its inputs
+};
+
+// Refuses: names that are not unique or not known, tensors written twice or both written and arriving, cycles, kernels
+// whose `takes` does not match the operands, costs that are no non-negative number.
+Expected<ResolvedGraph> resolve(const Graph& graph);
+
+}  // namespace qgen::planner

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The state of a tensor: the representation in which it is written, and all those in which copies of it exist.
+//
+// States are all (home, copies), less those that another state replaces at no higher cost: one that satisfies every
+// mode around the tensor that the first satisfies. A tensor that one operator reads in one of two ways has few states,
+// however many representations there are. The order in which operators are looked at plays no part.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "runtime/models/planner/conversions.h"
+
+namespace qgen::planner {
+
+struct State {
+  Representation home;
+  RepresentationSet present;  // home, and the copies that somebody may read
+  Cost cost;
+};
+
+// What the modes around a tensor write and read.
+struct Surroundings {
+  RepresentationSet homes;
+  RepresentationSet leaves_as;          // empty: no demand
+  std::set<RepresentationSet> offers;   // that modes write
+  std::set<RepresentationSet> demands;  // that modes read
+  size_t takers = 0;                    // operands that read it, and the caller: no plan needs more copies
+  friend auto operator<=>(const Surroundings&, const Surroundings&) = default;
+};
+
+// Empty where no conversion leads to what the caller takes. Of states that cost the same, that of the lower home comes
+// first, then of the lower copies.
+std::vector<State> states_of(const Surroundings& around, CopyTrees& trees);
+
+}  // namespace qgen::planner

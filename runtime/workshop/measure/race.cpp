@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/workshop/measure/race.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace qgen::measure {
+namespace {
+
+constexpr uint32_t kCounted = 10;    // chains of a submission
+constexpr uint32_t kNotCounted = 1;  // rounds: caches fill, pages are touched, drivers finish what they put off
+// Of TimingOptions::is_quick:
+constexpr uint32_t kFewest = 3;          // chains that count, of a submission that would take longer than
+constexpr double kSubmissionUs = 100e3;  // this
+constexpr double kFarSlower = 4;         // than the best, at the first look: a clock may be at a third for one of them
+constexpr int kMostFalls = 5;            // of the clock, before what was measured is taken as it is
+
+// Replays of a chain: as many as layers of a network follow one another, or fewer, which take so long that the
+// timestamp between two chains does not count.
+constexpr uint32_t kLongestChain = 20;
+constexpr double kChainUs = 400;
+
+uint32_t chain_of(double replay_us) {
+  const double wanted = std::ceil(kChainUs / std::max(replay_us, 1e-3));
+  return static_cast<uint32_t>(std::clamp(wanted, 1.0, double{kLongestChain}));
+}
+
+uint32_t counted_of(double chain_us) {
+  const double wanted = std::ceil(kSubmissionUs / std::max(chain_us, 1e-3));
+  return static_cast<uint32_t>(std::clamp(wanted, double{kFewest}, double{kCounted}));
+}
+
+uint32_t rounds_of(const TimingOptions& options) { return (options.replays + kCounted - 1) / kCounted; }
+
+double at_share(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+class Race {
+ public:
+  Race(const TimingOptions& options, size_t racers) : options_(options), racers_(racers), best_us_(options.best_us) {}
+  // The first look, and the recording that rounds replay.
+  Done enter(const Racer& racer);
+  // A row of samples for each. One that is out has its first look.
+  Expected<std::vector<std::vector<double>>> round(size_t index);
+  bool is_out(size_t index) const { return is_out(entries_[index]); }
+
+ private:
+  struct Entry {
+    const Racer* racer;
+    double look_us;
+  };
+  bool is_out(const Entry& entry) const {
+    return options_.is_quick && best_us_ > 0 && entry.look_us > kFarSlower * best_us_;
+  }
+
+  void tell(size_t done) const {
+    if (options_.on_turn) options_.on_turn(done, turns_of(options_, racers_));
+  }
+
+  const TimingOptions& options_;
+  size_t racers_;
+  double best_us_;
+  std::vector<Entry> entries_;
+};
+
+Done Race::enter(const Racer& racer) {
+  const bool is_quick = options_.is_quick;
+  if (Done recorded = racer.record(1, is_quick ? 1 : kCounted); !recorded) return recorded;
+  const auto replays = racer.run();
+  if (!replays) return replays.error();
+  const double look_us = std::ranges::min(*replays);  // the clock may be low
+  best_us_ = best_us_ > 0 ? std::min(best_us_, look_us) : look_us;
+  entries_.push_back({&racer, look_us});
+  tell(entries_.size());
+  // A recording that is run again begins with the first copy: by then all others were read.
+  const uint32_t whole_rotation = racer.copies / ((is_quick ? kFewest : kCounted) + 1) + 1;
+  const uint32_t chain = std::max(chain_of(look_us), whole_rotation);
+  if (is_out(entries_.back()) || (chain == 1 && !is_quick)) return std::monostate{};
+  return racer.record(chain, is_quick ? counted_of(chain * look_us) : kCounted);
+}
+
+Expected<std::vector<std::vector<double>>> Race::round(size_t index) {
+  std::vector<std::vector<double>> rows;
+  for (const Entry& entry : entries_) {
+    auto samples = is_out(entry) ? Expected<std::vector<double>>(std::vector{entry.look_us}) : entry.racer->run();
+    if (!samples) return samples.error();
+    rows.push_back(*std::move(samples));
+    tell((1 + index) * racers_ + rows.size());
+  }
+  return rows;
+}
+
+}  // namespace
+
+Spread spread_of(std::vector<double> samples) {
+  if (samples.empty()) return {};
+  std::ranges::sort(samples);
+  return {at_share(samples, 0.5), at_share(samples, 0.1), at_share(samples, 0.9),
+          static_cast<uint32_t>(samples.size())};
+}
+
+size_t turns_of(const TimingOptions& options, size_t contestants) {
+  return contestants * (1 + kNotCounted + rounds_of(options));
+}
+
+Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const TimingOptions& options) {
+  // The clock is up at the first looks too, where they count.
+  if (options.is_quick) {
+    if (const auto raised = clock.raise(); !raised) return raised.error();
+  }
+  Race race(options, racers.size());
+  for (const Racer& racer : racers) {
+    if (Done entered = race.enter(racer); !entered) return entered.error();
+  }
+  if (const auto first = race.round(0); !first) return first.error();
+  auto level = options.is_quick ? clock.look() : clock.raise();
+  if (level && options.is_quick && !level->is_steady()) level = clock.raise();
+  if (!level) return level.error();
+
+  Timings timings{.clock = *level};
+  std::vector<std::vector<double>> samples(racers.size());
+  int falls = 0;
+  for (uint32_t rounds = 0; rounds < rounds_of(options);) {
+    const auto round = race.round(kNotCounted + rounds);
+    if (!round) return round.error();
+    level = clock.look();
+    if (level && !level->is_steady() && falls++ < kMostFalls) {
+      level = clock.raise();
+      if (level && level->is_steady()) continue;
+    }
+    if (!level) return level.error();
+    if (level->of_plateau < timings.clock.of_plateau) timings.clock = *level;
+    for (size_t i = 0; i < samples.size(); ++i)
+      samples[i].insert(samples[i].end(), (*round)[i].begin(), (*round)[i].end());
+    ++rounds;
+  }
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (race.is_out(i)) samples[i].resize(1);  // the same look, of each round
+    timings.device_us.push_back(spread_of(std::move(samples[i])));
+  }
+  return timings;
+}
+
+}  // namespace qgen::measure

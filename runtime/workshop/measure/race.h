@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Times several contestants against each other, and decides how often each is replayed (timing.h). First a short look
+// at each gives the length of its chains; then they take turns in rounds. It knows no device: a contestant is anything
+// that can be recorded and run.
+//
+//   race(clock, {{.record = ..., .run = ...}, ...}, {.replays = 60})->device_us[0].median
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/workshop/measure/clock.h"
+
+namespace qgen::measure {
+
+struct Spread {  // of microseconds
+  double median = 0;
+  double low = 0, high = 0;  // a tenth lies below, a tenth above
+  uint32_t samples = 0;      // 1: a first look, and no round
+};
+Spread spread_of(std::vector<double> samples);
+
+struct TimingOptions {
+  uint32_t replays = 60;  // samples of each contestant, at least
+  bool is_cold = false;   // the cache, of weights
+  // For a search among many: a contestant that takes many times as long as the best does, or as `best_us`, has the time
+  // of its first look and takes part in no round, and one whose replays take tens of milliseconds has fewer samples.
+  bool is_quick = false;
+  double best_us = 0;  // of another that is known already; 0: none is
+  // Hears of each turn of a contestant, once it is done, and how many there are; may be empty. A round that is made
+  // again is counted again.
+  std::function<void(size_t done, size_t all)> on_turn;
+};
+// How many turns so many contestants have together: a first look, a round that is not counted, and those that are.
+size_t turns_of(const TimingOptions& options, size_t contestants);
+
+struct Timings {
+  std::vector<Spread> device_us;  // in the contestants' order
+  ClockLevel clock;               // the lowest in a round that was counted
+};
+
+// A chain is replays one after the other; a first chain, of what is recorded, is not counted.
+struct Racer {
+  std::function<Done(uint32_t chain, uint32_t counted)> record;  // so many replays, so many chains that count
+  std::function<Expected<std::vector<double>>()> run;  // what was recorded: of each chain that counts, a replay's share
+  uint32_t copies = 1;                                 // of its operands, which one run should come through
+};
+Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const TimingOptions& options);
+
+}  // namespace qgen::measure

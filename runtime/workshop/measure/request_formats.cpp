@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/workshop/measure/request_formats.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "runtime/engine/calls/attributes.h"
+#include "runtime/engine/calls/placement.h"
+#include "vocabulary/layouts.h"
+
+namespace qgen::measure {
+namespace {
+
+constexpr size_t kMaxTextureRank = 4;
+constexpr std::string_view kOutputDtype = "output_dtype";
+
+// Calls visit(form) for everything that a kernel of the operator, or of a recipe's step, takes at an operand; of a
+// step, as far as the operator takes it too.
+void for_each_form(const OperatorInfo& op, size_t operand, const std::function<void(const OperandForm&)>& visit) {
+  for (const KernelInfo& kernel : op.kernels) visit(op.form(kernel.parameters, operand));
+  for (const RecipeInfo& recipe : op.recipes) {
+    for (const StepInfo& step : recipe.steps) {
+      for (size_t i = 0; i < step.operands.size(); ++i) {
+        const OperandSource& source = step.operands[i];
+        if (source.is_scratch || source.index != operand || source.seen_as != kAbsent) continue;
+        for (const KernelInfo& kernel : step.family->kernels) {
+          if (step.takes && !step.takes(kernel.parameters)) continue;
+          const OperandForm form = step.family->form(kernel.parameters, i);
+          const uint32_t taken = op.operands[operand].dtypes;
+          if (taken == 0 || (taken & bit(form.dtype)) != 0) visit(form);
+        }
+      }
+    }
+  }
+}
+
+bool takes(const OperatorInfo& op, size_t operand, DType dtype) {
+  bool is_taken = false;
+  for_each_form(op, operand, [&](const OperandForm& form) { is_taken |= form.dtype == dtype; });
+  return is_taken;
+}
+
+size_t operand_named(const OperatorInfo& op, std::string_view name) {
+  const auto operand = std::ranges::find(op.operands, name, &OperandInfo::name);
+  return static_cast<size_t>(operand - op.operands.begin());
+}
+
+// An operand that may lie in several places.
+struct Mover {
+  std::string name;
+  std::vector<Place> places;
+};
+
+std::vector<Mover> movers_of(const OperatorEntry& entry, const OperatorInfo& op,
+                             const std::map<std::string, size_t, std::less<>>& ranks) {
+  std::vector<Mover> movers;
+  const auto add = [&](const TensorInfo& info) {
+    const auto rank = ranks.find(info.name);
+    if (!info.has_place || rank == ranks.end()) return;
+    auto places = places_of(op, operand_named(op, info.name));
+    // Of recipes only, an operator may take less than its steps' kernels.
+    std::erase_if(places, [&](const Place& place) { return !can_lie(info, place.storage, place.layout); });
+    if (rank->second > kMaxTextureRank) {
+      std::erase_if(places, [](const Place& place) { return place.storage == Storage::texture3d; });
+    }
+    if (places.size() > 1) movers.push_back({std::string(info.name), std::move(places)});
+  };
+  for (const TensorInfo& info : inputs_of(entry)) add(info);
+  for (const TensorInfo& info : outputs_of(entry)) add(info);
+  return movers;
+}
+
+void add_formats(std::vector<RequestFormats>& formats, RequestFormats one) {
+  std::erase_if(one.places, [](const auto& named) { return named.second == Place{}; });
+  const bool is_known =
+      std::ranges::any_of(formats, [&](const RequestFormats& other) { return other.places == one.places; });
+  if (!is_known) formats.push_back(std::move(one));
+}
+
+std::vector<RequestFormats> formats_through(const std::vector<Mover>& movers) {
+  std::vector<RequestFormats> formats = {RequestFormats{}};
+  for (const Mover& first : movers) {
+    for (const Place& place : first.places) {
+      add_formats(formats, {.places = {{first.name, place}}});
+      for (const Mover& second : movers) {
+        if (&second <= &first) continue;
+        for (const Place& other : second.places)
+          add_formats(formats, {.places = {{first.name, place}, {second.name, other}}});
+      }
+      RequestFormats together;
+      for (const Mover& mover : movers) {
+        const bool is_possible = std::ranges::find(mover.places, place) != mover.places.end();
+        if (is_possible) together.places.emplace(mover.name, place);
+      }
+      add_formats(formats, std::move(together));
+    }
+  }
+  return formats;
+}
+
+HostTensor as_half(const HostTensor& tensor) {
+  HostTensor half = zeros(DType::f16, tensor.shape);
+  for (int64_t i = 0; i < element_count(tensor.shape); ++i) set_element(half, i, element(tensor, i));
+  return half;
+}
+
+// What becomes a half: f32 inputs that some kernel takes as f16, and a real output whose dtype the request may say.
+bool may_be_half(const OperatorInfo& op, std::string_view name, DType given) {
+  const size_t operand = operand_named(op, name);
+  return given == DType::f32 && operand < op.operands.size() && takes(op, operand, DType::f16);
+}
+
+bool output_may_be_half(const OperatorEntry& entry, const OperatorInfo& op, const Request& request) {
+  const auto info = std::ranges::find(entry.attributes, kOutputDtype, &AttributeInfo::name);
+  if (info == entry.attributes.end()) return false;
+  const auto given = request.attributes.find(kOutputDtype);
+  const bool is_given = given != request.attributes.end();
+  // Where the operator finds out for itself, it does so for halves too.
+  const auto* word = is_given ? std::get_if<std::string>(&given->second) : nullptr;
+  const bool is_real = dtype_named(word ? *word : info->otherwise) == DType::f32;
+  return is_real && std::ranges::any_of(outputs_of(entry), [&](const TensorInfo& output) {
+           return may_be_half(op, output.name, DType::f32);
+         });
+}
+
+bool may_be_half(const OperatorEntry& entry, const OperatorInfo& op, const Request& request) {
+  return output_may_be_half(entry, op, request) || std::ranges::any_of(request.inputs, [&](const auto& named) {
+           return may_be_half(op, named.first, named.second.dtype);
+         });
+}
+
+}  // namespace
+
+std::string to_text(const RequestFormats& one) {
+  std::vector<std::string> parts;
+  for (const auto& [operand, place] : one.places) {
+    parts.push_back(fmt::format("{} {} {}", operand, name(place.storage), name(place.layout)));
+  }
+  if (parts.empty()) parts.emplace_back("plain buffers");
+  if (one.is_half) parts.emplace_back("f16");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::vector<Place> places_of(const OperatorInfo& op, size_t operand) {
+  std::vector<Place> places;
+  if (operand >= op.operands.size()) return places;
+  for_each_form(op, operand, [&](const OperandForm& form) {
+    for (const LayoutInfo& row : kLayouts) {
+      const Place place{row.storage, row.layout};
+      const bool is_new = std::ranges::find(places, place) == places.end();
+      if (is_new && takes(form, form.dtype, row.storage, row.layout)) places.push_back(place);
+    }
+  });
+  return places;
+}
+
+std::vector<RequestFormats> formats_of(const OperatorEntry& entry, const OperatorInfo& op, const Request& request,
+                                       const std::map<std::string, size_t, std::less<>>& ranks) {
+  std::vector<RequestFormats> formats = formats_through(movers_of(entry, op, ranks));
+  if (!may_be_half(entry, op, request)) return formats;
+  const size_t count = formats.size();
+  for (size_t i = 0; i < count; ++i) {
+    formats.push_back(formats[i]);
+    formats.back().is_half = true;
+  }
+  return formats;
+}
+
+Request in_formats(const Request& request, const RequestFormats& one, const OperatorEntry& entry,
+                   const OperatorInfo& op) {
+  Request result = request;
+  result.places = one.places;
+  if (!one.is_half) return result;
+  for (auto& [operand, tensor] : result.inputs) {
+    if (may_be_half(op, operand, tensor.dtype)) tensor = as_half(tensor);
+  }
+  if (output_may_be_half(entry, op, request))
+    result.attributes.insert_or_assign(std::string(kOutputDtype), std::string(name(DType::f16)));
+  return result;
+}
+
+}  // namespace qgen::measure

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/workshop/model/arguments.h"
+
+#include <CLI/CLI.hpp>
+
+#include "common/help.h"
+#include "common/number_option.h"
+#include "common/version.h"
+#include "runtime/workshop/runner/arguments.h"
+
+namespace qgen::model {
+namespace {
+
+constexpr std::string_view kNotes = R"(
+Examples:
+  qgen-model run resnet50.onnx --input x.npy --output y.npy
+  qgen-model run resnet50.onnx --batch 32 --time
+  qgen-model run resnet50.onnx --explain           which kernel runs each layer, in which layouts
+  qgen-model run resnet50.onnx --explain conv1     and why, for the layers of this name
+  qgen-model run resnet50.onnx --explain --device-file devices/adreno-740.yaml
+  qgen-model run resnet50.onnx --profile t.json    for ui.perfetto.dev or chrome://tracing
+  qgen-model run resnet50.onnx --trace t.yaml      for qgen-tune --from-trace t.yaml
+  qgen-model check resnet50.onnx --input x.npy     compare with the definitions of its operators
+  qgen-model check resnet50.onnx --unfused         with those of its nodes, each by itself
+  qgen-model check-support resnet50.onnx           what of it has no operator
+  qgen-model compile resnet50.onnx -o net.qgen     for this device; `run` loads it in milliseconds
+
+Exit codes: 0 done, 1 a check failed or check-support found a lack, 2 the arguments or the model are
+wrong, 3 the machine is.)";
+
+void add_model(CLI::App& app, Arguments& arguments, const char* text) {
+  app.add_option("MODEL", arguments.model, text)->required()->type_name("");
+  const auto typed = [&](const char* flag, std::vector<std::string>& values, const char* help) {
+    app.add_option(flag, values, help)->allow_extra_args(false)->option_text("[NAME=]...");
+  };
+  typed("-i,--input", arguments.inputs, "a NumPy file; with the input's name, if there are several inputs");
+  typed("--shape", arguments.shapes, "a random input: name=1x3x224x224:f32, name=1x8:i8=-8..7");
+  typed("--constant", arguments.constants, "an input that becomes a constant of the model: name=16000, name=1,2,3");
+  add_number(app, "--batch", arguments.batch, {1, 1 << 20},
+             "the batch of inputs that are not given; these are "
+             "random (1)");
+}
+
+void add_common(CLI::App& app, Arguments& arguments) {
+  add_model(app, arguments, "an ONNX file, or a compiled model (.qgen)");
+  app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
+      ->type_name("DEVICE");
+  profiles::add_mask_options(app, arguments.mask);
+  app.add_flag("--untuned", arguments.is_untuned, "choose by estimates only, and ignore times that qgen-tune measured");
+}
+
+CLI::App* add_run(CLI::App& app, Arguments& arguments) {
+  CLI::App* run = app.add_subcommand("run", "run a model, time it, or explain its kernels");
+  add_common(*run, arguments);
+  run->add_option("-o,--output", arguments.outputs, "write an output to this NumPy file")
+      ->allow_extra_args(false)
+      ->option_text("[NAME=]FILE");
+  run->add_flag("--time", arguments.is_timed, "print the time of a replay, by the device's clock and the host's");
+  add_number(*run, "--replays", arguments.replays, {1, 1000000}, "the least number of replays (200)");
+  run->add_option("--explain", arguments.explained,
+                  "print the kernel and the layouts of each layer; for LAYER also the reasons")
+      ->expected(0, 1)
+      ->default_str("")
+      ->option_text("[LAYER]");
+  CLI::Option* device_file =
+      run->add_option("--device-file", arguments.device_file,
+                      "with --explain: choose for the device that this file describes, without running anything")
+          ->type_name("FILE");
+  run->add_option("--profile", arguments.profile, "print a table of all layers' times, and write a trace to this file")
+      ->type_name("FILE");
+  run->add_option("--json", arguments.json, "write the same times as JSON, with trtexec's keys")->type_name("FILE");
+  run->add_option("--plot", arguments.plot,
+                  "draw the graph with layouts, kernels and times: .dot; or .svg, .png, .pdf, which need Graphviz")
+      ->type_name("FILE");
+  run->add_option("--trace", arguments.trace, "write the layers as problems for qgen-tune --from-trace")
+      ->type_name("FILE");
+  for (const char* of_a_run : {"--device", "--as", "--without", "--limit", "--trust-driver", "--output", "--time",
+                               "--profile", "--json", "--plot", "--trace"})
+    device_file->excludes(run->get_option(of_a_run));
+  run->callback([&] { arguments.command = Command::run; });
+  return run;
+}
+
+void add_check(CLI::App& app, Arguments& arguments) {
+  CLI::App* check = app.add_subcommand("check",
+                                       "compare a model's outputs with files, or with the references of its "
+                                       "operators");
+  add_common(*check, arguments);
+  check
+      ->add_option("--expect", arguments.expected,
+                   "the expected output; without it the references are computed, slowly")
+      ->allow_extra_args(false)
+      ->option_text("[NAME=]FILE");
+  add_number(*check, "--tolerance", arguments.tolerance, {0, 1e30}, "how far an element may differ (0)");
+  check
+      ->add_flag("--unfused", arguments.is_unfused,
+                 "compare with the references of its ONNX nodes, imported without fusion: this checks the fusion too")
+      ->excludes("--expect");
+  check->callback([&] { arguments.command = Command::check; });
+}
+
+void add_compile(CLI::App& app, Arguments& arguments) {
+  CLI::App* compile = app.add_subcommand("compile", "store a model with packed weights and chosen kernels and layouts");
+  add_common(*compile, arguments);
+  compile->add_option("-o,--output", arguments.compiled, "the file to write; its name ends in .qgen")
+      ->required()
+      ->type_name("FILE");
+  compile->callback([&] { arguments.command = Command::compile; });
+}
+
+void add_check_support(CLI::App& app, Arguments& arguments) {
+  CLI::App* support = app.add_subcommand("check-support", "list what of a model has no operator; no device is opened");
+  add_model(*support, arguments, "an ONNX file");
+  support->add_flag("--json", arguments.is_json, "as JSON");
+  support->callback([&] { arguments.command = Command::check_support; });
+}
+
+}  // namespace
+
+std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app{"Runs a quantized model on a device.", "qgen-model"};
+  wrap_help(app);
+  app.set_help_flag("-h,--help", "print this and exit; after a command, the help of the command");
+  add_version_flag(app, "qgen-model");
+  app.require_subcommand(1);
+  app.footer(std::string(kNotes));
+  const CLI::App* run = add_run(app, arguments);
+  add_check(app, arguments);
+  add_compile(app, arguments);
+  add_check_support(app, arguments);
+  try {
+    app.parse(argc, argv);
+    if (run->count("--explain") > 0 && !arguments.explained) arguments.explained = "";
+    if (!arguments.device_file.empty() && !arguments.explained)
+      throw CLI::ValidationError("--device-file", "goes with --explain");
+    if (arguments.command == Command::compile && !arguments.compiled.ends_with(".qgen"))
+      throw CLI::ValidationError("--output", "must end in .qgen");
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? runner::kDone : runner::kWrongInput;
+  }
+  return arguments;
+}
+
+}  // namespace qgen::model

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The command line of qgen-model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/engine/profiles/mask_text.h"
+
+namespace qgen::model {
+
+enum class Command : uint8_t { run, check, compile, check_support };
+
+struct Arguments {
+  Command command = Command::run;
+  std::string model;
+  std::vector<std::string> inputs;     // file.npy of the only input, or name=file.npy
+  std::vector<std::string> shapes;     // name=1x3x224x224:f32, made up
+  std::vector<std::string> constants;  // name=16000, of inputs that are known before the model runs
+  std::vector<std::string> outputs;    // file.npy of the only output, or name=file.npy
+  std::vector<std::string> expected;
+  double tolerance = 0;
+  bool is_unfused = false;  // ImportOptions::fuses, of what is expected
+  std::string compiled;
+  std::optional<int64_t> batch;  // of inputs that are made up; nullopt: what the model was compiled for, or 1
+  std::string device;
+  std::string device_file;
+  profiles::MaskText mask;
+  std::string profile;  // a file for a trace
+  std::string json;
+  std::string plot;
+  std::string trace;
+  std::optional<std::string> explained;  // a part of a layer's name; empty: all
+  uint32_t replays = 200;
+  bool is_timed = false;
+  bool is_json = false;  // of check-support
+  bool is_untuned = false;
+};
+
+// The arguments; or, where the command line alone has settled it (--help, a mistake, which is printed), an exit code.
+std::variant<Arguments, int> parse_arguments(int argc, char** argv);
+
+}  // namespace qgen::model

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Explains the kernels and layouts of layers, for --explain.
+#pragma once
+
+#include <string>
+
+#include "runtime/models/graph/schedule.h"
+
+namespace qgen::model {
+
+// Of the layers of this name, which is whole ("Conv_5 + Relu_6") or that of one of their nodes ("Conv_5"); where there
+// are none, of those whose names have it in them. What they would cost in other layouts, and the ranking of the kernels
+// in those that they have. Errors: there is no such layer.
+Expected<std::string> reasons_of(const graph::Graph& graph, const graph::Schedule& schedule, const std::string& layer,
+                                 const graph::Chooser& chooser);
+
+}  // namespace qgen::model

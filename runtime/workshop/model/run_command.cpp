@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+
+#include "common/files.h"
+#include "common/stopwatch.h"
+#include "common/time_text.h"
+#include "runtime/engine/device/choose_device.h"
+#include "runtime/engine/profiles/device_file.h"
+#include "runtime/engine/tensor/npy.h"
+#include "runtime/workshop/model/draw.h"
+#include "runtime/workshop/model/layers.h"
+#include "runtime/workshop/model/reasons.h"
+#include "runtime/workshop/model/session.h"
+#include "runtime/workshop/runner/arguments.h"
+#include "runtime/workshop/runner/trace.h"
+
+namespace qgen::model {
+namespace {
+
+using graph::Prepared;
+using graph::Schedule;
+
+// How often a replay is taken apart into layers.
+constexpr size_t kProfiled = 50;
+
+std::string bytes_text(uint64_t bytes) {
+  return bytes < 1 << 20 ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / (1 << 10))
+                         : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::string memory_text(const Schedule& schedule, uint64_t constant_bytes) {
+  const graph::MemoryPlan& memory = schedule.memory;
+  std::string text = fmt::format("memory: {} for tensors; least possible {}, without sharing {}",
+                                 bytes_text(memory.bytes), bytes_text(memory.lower_bound), bytes_text(memory.naive));
+  if (constant_bytes > 0) text += fmt::format("; {} of weights", bytes_text(constant_bytes));
+  return text + "\n";
+}
+
+std::string plan_text(const Schedule& schedule) {
+  const graph::Decision& decision = schedule.decision;
+  const bool is_best = decision.cost_us == decision.lower_bound_us;
+  return fmt::format("plan: {} steps, {} of them conversions; {} us estimated, {}\n", schedule.steps.size(),
+                     decision.copies.size(), us_text(decision.cost_us),
+                     is_best ? "and no other choice of layouts is better"
+                             : "and none takes less than " + us_text(decision.lower_bound_us));
+}
+
+// ---- --explain ------------------------------------------------------------------------------------------------------
+
+Done print_explanation(const graph::Graph& graph, const Schedule& schedule, const std::string& layer,
+                       const graph::Chooser& chooser) {
+  const auto text = layer.empty() ? Expected<std::string>(table_of(layers_of(schedule, {}), 0))
+                                  : reasons_of(graph, schedule, layer, chooser);
+  if (!text) return text.error();
+  fmt::print("{}", *text);
+  return std::monostate{};
+}
+
+Expected<int> explain_on_file(const Program& program, const Arguments& arguments, const Loaded& loaded,
+                              const Inputs& inputs) {
+  const auto device = profiles::load_device(arguments.device_file);
+  if (!device) return device.error();
+  if (Done checked = check_vulkan_version(*device); !checked) return checked.error();
+  const auto inferred = graph::infer(loaded.graph, program.operators, graph::shapes_of(inputs.tensors));
+  if (!inferred) return inferred.error();
+  const auto constants = graph::Constants::create(
+      loaded.graph, *inferred, loaded.compiled ? loaded.compiled->weights : graph::Constants::SavedWeights());
+  if (!constants) return constants.error();
+  const graph::Chooser chooser{*device, program.library, program.operators};
+  const auto schedule = graph::make_schedule(loaded.graph, *inferred, constants->weight_descs(), chooser);
+  if (!schedule) return schedule.error();
+  if (Done printed = print_explanation(loaded.graph, *schedule, *arguments.explained, chooser); !printed)
+    return printed.error();
+  fmt::print("{}{}", plan_text(*schedule), memory_text(*schedule, 0));
+  return runner::kDone;
+}
+
+// ---- --time, --profile ----------------------------------------------------------------------------------------------
+
+struct Headline {
+  measure::Spread device_us, submit_us, wall_us;
+};
+
+Expected<Headline> time(Prepared& prepared, uint32_t replays) {
+  std::vector<double> device, submit, wall;
+  for (uint32_t i = 0; i < replays; ++i) {
+    const auto timing = prepared.time();
+    if (!timing) return timing.error();
+    device.push_back(timing->device_us);
+    submit.push_back(timing->submit_us);
+    Stopwatch watch;
+    if (Done done = prepared.replay(); !done) return done.error();
+    wall.push_back(1e3 * watch.lap_ms());
+  }
+  return Headline{measure::spread_of(std::move(device)), measure::spread_of(std::move(submit)),
+                  measure::spread_of(std::move(wall))};
+}
+
+std::string headline_text(const Headline& times) {
+  const auto text = [](const measure::Spread& us) {
+    return fmt::format("{} us ({} to {})", us_text(us.median), us_text(us.low), us_text(us.high));
+  };
+  std::string line = fmt::format(
+      "time: {} by the device's clock; {} from call to return, {} us of it for "
+      "submission\n",
+      text(times.device_us), text(times.wall_us), us_text(times.submit_us.median));
+  if (times.device_us.high > 1.1 * times.device_us.median)
+    line += "warning: the times vary by more than a tenth: another program uses the device, or its clock changes\n";
+  return line;
+}
+
+Expected<std::vector<std::vector<double>>> profile(Prepared& prepared) {
+  std::vector<std::vector<double>> samples;
+  for (size_t i = 0; i < kProfiled; ++i) {
+    auto times = prepared.step_times_us();
+    if (!times) return times.error();
+    samples.push_back(*std::move(times));
+  }
+  return samples;
+}
+
+// ---- all of it ------------------------------------------------------------------------------------------------------
+
+// The problems of its layers go to a file, if one is named.
+Expected<Prepared*> prepare_and_trace(Session& session, const Tensors& inputs, const std::string& file) {
+  if (file.empty()) return session.prepare(inputs);
+  runner::Trace trace;
+  session.context().on_call = [&](const Call& call) { trace.add(call); };
+  const auto made = session.prepare(inputs);
+  session.context().on_call = nullptr;
+  if (!made) return made;
+  const Done saved = trace.save(file);
+  return saved ? made : saved.error();
+}
+
+Done write_outputs(const std::map<std::string, std::string>& files, const Tensors& tensors) {
+  Outputs outputs;
+  for (const auto& [name, file] : files) {
+    if (Done added = add_npy(outputs, file, tensors.at(name)); !added) return added;
+  }
+  return outputs.commit();
+}
+
+std::string tensor_text(const std::string& name, const HostTensor& tensor) {
+  std::string values;
+  const int64_t count = element_count(tensor.shape);
+  for (int64_t i = 0; i < std::min<int64_t>(count, 6); ++i) values += fmt::format(" {:.6g}", element(tensor, i));
+  return fmt::format("{}: {} {}:{}{}\n", name, qgen::name(tensor.dtype), to_text(tensor.shape), values,
+                     count > 6 ? " ..." : "");
+}
+
+Done plot(const std::string& dot, const std::string& file) {
+  const auto drawn = drawing(dot, file);
+  if (!drawn) return drawn.error();
+  Outputs outputs;
+  if (Done added = outputs.add(file, *drawn); !added) return added;
+  return outputs.commit();
+}
+
+bool is_measuring(const Arguments& arguments) {
+  return arguments.is_timed || !arguments.profile.empty() || !arguments.json.empty();
+}
+
+Done measure_and_report(Context& context, Prepared& prepared, const graph::Graph& graph, const Arguments& arguments) {
+  std::vector<std::vector<double>> samples;
+  double headline_us = 0;
+  if (is_measuring(arguments)) {
+    auto clock = measure::clock_of(context);
+    if (!clock) return clock.error();
+    if (const auto level = clock->raise(); !level) return level.error();
+    const auto times = time(prepared, arguments.replays);
+    if (!times) return times.error();
+    fmt::print("{}", headline_text(*times));
+    headline_us = times->device_us.median;
+    if (!arguments.profile.empty() || !arguments.json.empty()) {
+      auto profiled = profile(prepared);
+      if (!profiled) return profiled.error();
+      samples = *std::move(profiled);
+    }
+  }
+  const std::vector<Layer> layers = layers_of(prepared.schedule(), samples);
+  if (!samples.empty()) fmt::print("{}", table_of(layers, headline_us));
+  Outputs outputs;
+  const auto add = [&](const std::string& path, const std::string& text) {
+    return path.empty() ? Done(std::monostate{}) : outputs.add(path, text);
+  };
+  if (Done added = add(arguments.profile, trace_of(layers, arguments.model, context.profile.name)); !added)
+    return added;
+  if (Done added = add(arguments.json, json_of(layers, samples.size())); !added) return added;
+  if (Done written = outputs.commit(); !written || arguments.plot.empty()) return written;
+  return plot(dot_of(graph, prepared.schedule(), layers), arguments.plot);
+}
+
+}  // namespace
+
+Expected<int> run(const Program& program, const Arguments& arguments) {
+  if (!arguments.plot.empty()) {
+    if (Done can = check_drawing(arguments.plot); !can) return can.error();
+  }
+  auto question = read_question(arguments);
+  if (!question) return question.error();
+  Inputs& inputs = question->inputs;
+  const auto files = files_of_outputs(question->loaded.graph, "--output", arguments.outputs);
+  if (!files) return files.error();
+  if (!arguments.device_file.empty()) return explain_on_file(program, arguments, question->loaded, inputs);
+
+  const double parse_ms = question->loaded.parse_ms, fuse_ms = question->loaded.fuse_ms;
+  const auto session = Session::open(program, arguments, std::move(question->loaded), inputs.tensors);
+  if (!session) return session.error();
+  Context& context = (*session)->context();
+  const auto made = prepare_and_trace(**session, inputs.tensors, arguments.trace);
+  if (!made) return made.error();
+  Prepared& prepared = **made;
+  if (Done filled = make(inputs); !filled) return filled.error();  // the device has taken the shapes
+  const graph::Model& model = (*session)->model();
+  Stopwatch watch;
+  const auto outputs = prepared.run(inputs.tensors);
+  if (!outputs) return outputs.error();
+  const double first_run_ms = watch.lap_ms();
+  if (Done written = write_outputs(*files, *outputs); !written) return written.error();
+
+  if (!inputs.random_inputs.empty()) fmt::print("random: {}\n", fmt::join(inputs.random_inputs, ", "));
+  for (const auto& [name, tensor] : *outputs) fmt::print("{}", tensor_text(name, tensor));
+  const graph::Phases& phases = prepared.phases();
+  fmt::print(
+      "load: parse {:.1f} ms, fuse {:.1f}, plan {:.1f}, upload {:.1f}, pipelines {:.1f}, record {:.1f}; first run "
+      "{:.1f}\n",
+      parse_ms, fuse_ms, phases.plan, phases.upload, phases.pipelines, phases.record, first_run_ms);
+  fmt::print("{}{}", plan_text(prepared.schedule()), memory_text(prepared.schedule(), model.constant_bytes()));
+  if (arguments.explained) {
+    const graph::Chooser chooser{context.profile, program.library, program.operators, context.times};
+    if (Done printed = print_explanation(model.graph(), prepared.schedule(), *arguments.explained, chooser); !printed)
+      return printed.error();
+  }
+  if (Done reported = measure_and_report(context, prepared, model.graph(), arguments); !reported)
+    return reported.error();
+  return runner::kDone;
+}
+
+}  // namespace qgen::model

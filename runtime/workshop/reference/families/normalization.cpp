@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// softmax and layer_norm by the exact formulas, in double, with the error bound of computing them in f32.
+// docs/normalization.md derives each line. kU is the largest relative error of one rounding to f32.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/engine/calls/attributes.h"
+#include "runtime/workshop/reference/rows.h"
+
+namespace qgen::reference {
+namespace {
+
+constexpr double kU = 0x1p-24;
+constexpr double kLost = 0x1p-125;  // what a result that is flushed, or left out, may have been
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// What `count` roundings may add up to, in relation to their result.
+double roundings(double count) { return std::expm1(count * kU * 1.01); }
+
+using RowOf = std::vector<double>;
+RowOf row_of(const HostTensor& tensor, int64_t row, int64_t columns) {
+  RowOf elements;
+  for (int64_t k = 0; k < columns; ++k) elements.push_back(element(tensor, row * columns + k));
+  return elements;
+}
+
+// Rows of `input`, each through `compute`, which adds a value and a bound for each element.
+template <typename Compute>
+Answer by_rows(const HostTensor& input, Compute compute) {
+  Exact exact;
+  const int64_t columns = input.shape.back(), count = element_count(input.shape);
+  for (int64_t row = 0; row * columns < count; ++row) compute(row_of(input, row, columns), exact);
+  HostTensor output = zeros(input.dtype, input.shape);
+  for (int64_t i = 0; i < count; ++i) set_element(output, i, exact.values[static_cast<size_t>(i)]);
+  Answer answer;
+  answer.outputs.emplace("output", std::move(output));
+  answer.exact.emplace("output", std::move(exact));
+  return answer;
+}
+
+// ---- softmax --------------------------------------------------------------------------------------------------------
+
+// Of exp(difference), in relation to it: that of exponential(), and the difference's own rounding.
+double exponential_error(double difference) { return roundings(2 - difference); }
+
+void add_softmax(const RowOf& x, Exact& exact) {
+  double greatest = -kInfinity;
+  bool is_undefined = false;
+  for (const double element : x) {
+    is_undefined |= std::isnan(element) || element == kInfinity;
+    greatest = std::max(greatest, element);
+  }
+  if (is_undefined || greatest == -kInfinity) {
+    exact.values.insert(exact.values.end(), x.size(), std::numeric_limits<double>::quiet_NaN());
+    exact.bounds.insert(exact.bounds.end(), x.size(), 0);
+    return;
+  }
+  const auto of_terms = [](double difference) { return difference < -87 ? 0 : exponential_error(difference); };
+  double sum = 0, error = 0;
+  for (const double element : x) {
+    const double term = std::exp(element - greatest);
+    sum += term;
+    error += term * of_terms(element - greatest) + kLost;
+  }
+  const double of_sum = error / sum * 1.01 + roundings(static_cast<double>(x.size()));
+  for (const double element : x) {
+    const double value = std::exp(element - greatest) / sum;
+    // The term, divided by what the sum may have become, and two roundings more.
+    const double ratio = (1 + of_terms(element - greatest)) * (1 + roundings(2)) /
+                         std::max(1 - of_sum, std::numeric_limits<double>::min());
+    exact.values.push_back(value);
+    exact.bounds.push_back(value * (ratio - 1) + kLost);
+  }
+}
+
+Answer softmax(const Request& request) { return by_rows(request.inputs.at("input"), add_softmax); }
+
+// ---- layer_norm -----------------------------------------------------------------------------------------------------
+
+struct LayerNorm {
+  double epsilon;
+  const HostTensor *weight, *bias;
+};
+
+void add_layer_norm(const LayerNorm& norm, const RowOf& x, Exact& exact) {
+  const auto columns = static_cast<double>(x.size());
+  const double of_sum = roundings(columns + 2);
+  double total = 0, magnitudes = 0;
+  for (const double element : x) {
+    total += element;
+    magnitudes += std::abs(element);
+  }
+  const double mean = total / columns, mean_error = of_sum * magnitudes / columns + kLost;
+
+  const auto difference_error = [&](double d) { return mean_error + kU * (std::abs(d) + mean_error) + kLost; };
+  double squares = 0, drift = 0;
+  for (const double element : x) {
+    const double d = element - mean, e = difference_error(d);
+    squares += d * d;
+    drift += 2 * std::abs(d) * e + e * e + kLost;
+  }
+  const double under = squares / columns + norm.epsilon;  // under the root
+  const double under_error =
+      (drift + of_sum * (squares + drift)) / columns + kU * 2 * (under + drift / columns) + kLost;
+  const double factor = 1 / std::sqrt(under);
+  // Squares do not become negative, so the root is of epsilon at least. A device's inversesqrt may be off by 2 ulp.
+  const double greatest = 1 / std::sqrt(std::max(under - under_error, norm.epsilon * (1 - 2 * kU))) * (1 + 4 * kU);
+  const double least = 1 / std::sqrt(under + under_error) * (1 - 4 * kU);
+  const double factor_error = std::max(greatest - factor, factor - least);
+
+  for (size_t k = 0; k < x.size(); ++k) {
+    const double d = x[k] - mean, normal = d * factor;
+    const double weight = norm.weight ? element(*norm.weight, static_cast<int64_t>(k)) : 1;
+    const double bias = norm.bias ? element(*norm.bias, static_cast<int64_t>(k)) : 0;
+    double error = std::abs(d) * factor_error + difference_error(d) * (factor + factor_error);
+    error = (error + roundings(2) * (std::abs(normal) + error) + kLost) * std::abs(weight) + kLost;
+    const double value = normal * weight + bias;
+    exact.values.push_back(value);
+    exact.bounds.push_back(error + roundings(1) * (std::abs(value) + error) + kLost);
+  }
+}
+
+Answer layer_norm(const Request& request) {
+  const LayerNorm norm{static_cast<double>(static_cast<float>(attribute<double>(request, "epsilon"))),
+                       find_input(request, "weight"), find_input(request, "bias")};
+  return by_rows(request.inputs.at("input"), [&](const RowOf& x, Exact& exact) { add_layer_norm(norm, x, exact); });
+}
+
+constexpr Row kRows[] = {
+    exact_row<layer_norm>("layer_norm"),
+    exact_row<softmax>("softmax"),
+};
+
+}  // namespace
+
+std::span<const Row> normalization_rows() { return kRows; }
+
+}  // namespace qgen::reference

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Linear layers as docs/linear.md defines them, in plain loops over 64-bit sums: what every kernel is judged by.
+#pragma once
+
+#include <span>
+
+#include "runtime/engine/tensor/tensor.h"
+#include "words.h"
+
+namespace qgen::reference {
+
+using namespace generated::words;
+
+struct LinearParams {
+  float input_scale = 1;
+  int32_t input_zero_point = 0;
+  Activation activation = Activation::none;
+};
+
+// An output of column n from its sum, as real.
+float output_of(int64_t sum, size_t n, const HostTensor& scales, const HostTensor* bias, const LinearParams& params);
+
+// y[m, n] of x [..., K] and w [N, K], both i8; `bias` may be null. The result is f32 [..., N].
+HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
+                  const LinearParams& params);
+
+// Reals as another dtype of reals.
+HostTensor rounded_to(DType dtype, const HostTensor& reals);
+
+// Of reals x, f32 or f16, quantized first; y is of their dtype.
+HostTensor linear_q8ta_q8csw(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
+                             const LinearParams& params);
+
+}  // namespace qgen::reference

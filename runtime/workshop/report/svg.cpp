@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/workshop/report/svg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/text.h"
+
+namespace qgen::report {
+namespace {
+
+constexpr double kLeft = 64, kTop = 28, kWidth = 340, kHeight = 230, kBelow = 44, kLegendRow = 16, kRight = 16;
+
+constexpr size_t kMaxReported = 160;  // letters behind a point
+constexpr int kMostEmpty = 4;         // decades that are drawn for a line's sake
+
+// The powers of ten around what is drawn, and where they lie.
+struct Decades {
+  int low = 0, high = 1;
+  double from = 0, length = 0;  // in the picture
+
+  void include(double log) {
+    low = std::min(low, static_cast<int>(std::floor(log)));
+    high = std::max(high, static_cast<int>(std::ceil(log)));
+  }
+  double at(double log) const { return from + length * (log - low) / (high - low); }
+  int step() const { return (high - low + 7) / 8; }
+};
+
+std::string power_of_ten(int exponent) {
+  constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  if (exponent < -3 || exponent > 20) return fmt::format("1e{}", exponent);
+  if (exponent < 0) return fmt::format("0.{:0>{}}", 1, -exponent);
+  constexpr std::string_view kRests[] = {"1", "10", "100"};
+  return fmt::format("{}{}", kRests[exponent % 3], kPrefixes[exponent / 3]);
+}
+
+// A circle, or a ring: readers who tell no colours apart see the difference, and so does a printer.
+std::string point_text(double x, double y, std::string_view kind, std::string_view told) {
+  return fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"><title>{}</title></circle>\n", kind, x,
+                     y, escaped(told.substr(0, kMaxReported)));
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string safe;
+  for (const char c : printable(text)) {
+    if (c == '&') safe += "&amp;";
+    else if (c == '<') safe += "&lt;";
+    else if (c == '>') safe += "&gt;";
+    else if (c == '"') safe += "&quot;";
+    else if (c == '\'') safe += "&#39;";
+    else safe += c;
+  }
+  return safe;
+}
+
+std::string rate_text(double rate) { return rate < 1 ? fmt::format("{:.3g}", rate) : fmt::format("{:.1f}", rate); }
+
+LogChart::LogChart(std::string title, std::string x_title, std::string y_title)
+    : title_(std::move(title)), x_title_(std::move(x_title)), y_title_(std::move(y_title)) {}
+
+void LogChart::add_point(double x, double y, std::string_view kind, std::string_view told) {
+  if (!(x > 0) || !(y > 0) || !std::isfinite(x) || !std::isfinite(y)) return;
+  points_.push_back({std::log10(x), std::log10(y), std::string(kind), std::string(told)});
+}
+
+void LogChart::add_rate(double rate, std::string_view name) {
+  if (rate > 0 && std::isfinite(rate)) rates_.push_back({std::log10(rate), std::string(name)});
+}
+
+std::string LogChart::text() const {
+  if (points_.empty()) return "";
+  const auto around = [](double log) { return static_cast<int>(std::floor(log)); };
+  Decades x{around(points_[0].x), around(points_[0].x) + 1, kLeft, kWidth};
+  Decades y{around(points_[0].y), around(points_[0].y) + 1, kTop + kHeight, -kHeight};
+  std::vector<std::string> kinds;
+  for (const Point& point : points_) {
+    x.include(point.x);
+    y.include(point.y);
+    if (std::ranges::find(kinds, point.kind) == kinds.end()) kinds.push_back(point.kind);
+  }
+  // The roofline at the largest problem is always visible, even if it is far below the points.
+  for (const Rate& rate : rates_) {
+    const double largest = std::ranges::max(points_, {}, &Point::x).x;
+    y.include(std::clamp<double>(largest - rate.log_rate, y.low - kMostEmpty, y.high + kMostEmpty));
+  }
+  const double legend = kTop + kHeight + kBelow;
+  const double height = legend + kLegendRow * static_cast<double>(kinds.size() + rates_.size());
+  std::string svg = fmt::format(
+      "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{2}\">\n"
+      "<text class=\"title\" x=\"{3}\" y=\"16\">{2}</text>\n",
+      kLeft + kWidth + kRight, height, escaped(title_), kLeft);
+  for (int power = x.low; power <= x.high; power += x.step()) {
+    const double at = x.at(power);
+    svg += fmt::format(
+        "<path class=\"grid\" d=\"M{0:.1f} {1}V{2}\"/><text class=\"tick\" text-anchor=\"middle\" x=\"{0:.1f}\" "
+        "y=\"{3}\">{4}</text>\n",
+        at, kTop, kTop + kHeight, kTop + kHeight + 17, power_of_ten(power));
+  }
+  for (int power = y.low; power <= y.high; power += y.step()) {
+    const double at = y.at(power);
+    svg += fmt::format(
+        "<path class=\"grid\" d=\"M{1} {0:.1f}H{2}\"/><text class=\"tick\" text-anchor=\"end\" x=\"{3}\" "
+        "y=\"{4:.1f}\">{5}</text>\n",
+        at, kLeft, kLeft + kWidth, kLeft - 6, at + 4, power_of_ten(power));
+  }
+  svg += fmt::format("<text class=\"axis\" text-anchor=\"middle\" x=\"{}\" y=\"{}\">{}</text>\n", kLeft + kWidth / 2,
+                     kTop + kHeight + 32, escaped(x_title_));
+  svg +=
+      fmt::format("<text class=\"axis\" text-anchor=\"middle\" transform=\"translate(14 {}) rotate(-90)\">{}</text>\n",
+                  kTop + kHeight / 2, escaped(y_title_));
+  double row = legend + 12;
+  for (size_t i = 0; i < rates_.size(); ++i, row += kLegendRow) {
+    const auto& [log_rate, name] = rates_[i];
+    const double begin = std::max<double>(x.low, y.low + log_rate), end = std::min<double>(x.high, y.high + log_rate);
+    if (begin < end) {
+      svg += fmt::format("<path class=\"rate r{}\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"><title>{}</title></path>\n",
+                         i % 5, x.at(begin), y.at(begin - log_rate), x.at(end), y.at(end - log_rate), escaped(name));
+    }
+    svg += fmt::format("<path class=\"rate r{}\" d=\"M{} {}h24\"/><text class=\"key\" x=\"{}\" y=\"{}\">{}{}</text>\n",
+                       i % 5, kLeft, row - 4, kLeft + 32, row, escaped(name), begin < end ? "" : " (outside)");
+  }
+  for (const Point& point : points_) svg += point_text(x.at(point.x), y.at(point.y), point.kind, point.told);
+  for (const std::string& kind : kinds) {
+    svg += point_text(kLeft + 12, row - 4, kind, kind);
+    svg += fmt::format("<text class=\"key\" x=\"{}\" y=\"{}\">{}</text>\n", kLeft + 32, row, escaped(kind));
+    row += kLegendRow;
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace qgen::report

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The problems that a program meets, as a file that qgen-tune tunes:
+//
+//   Trace trace;
+//   Context context{..., .on_call = [&](const Call& call) { trace.add(call); }};
+//   ... the program's work ...
+//   trace.save("trace.yaml");            // qgen-tune --from-trace trace.yaml
+//
+// Of a tensor its shape, dtype and place are kept, never its values; the tuner makes some up. A problem that was met
+// before is not added again.
+#pragma once
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/calls/call.h"
+#include "runtime/workshop/runner/task.h"
+
+namespace qgen::runner {
+
+class Trace {
+ public:
+  // Safe from many threads. A Call that was made by hand, and of no operator's function, is passed over.
+  void add(const Call& call);
+  std::vector<Task> tasks() const;  // in the order in which they were met
+  Done save(const std::string& path) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::string, std::less<>> keys_;
+  std::vector<Task> tasks_;
+};
+
+// How the Call that was inferred from this would be asked for.
+Task task_of(const Given& given);
+
+}  // namespace qgen::runner

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/workshop/tuner/arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+#include "common/date.h"
+#include "common/help.h"
+#include "common/number_option.h"
+#include "common/text.h"
+#include "common/version.h"
+#include "runtime/engine/tuning/store.h"
+
+namespace qgen::tuner {
+namespace {
+
+const std::map<std::string, Strategy> kStrategies = {
+    {"auto", Strategy::automatic}, {"exhaustive", Strategy::exhaustive}, {"halving", Strategy::halving}};
+
+// "2026-11-23" as it stands, "30" as the date of thirty days ago.
+std::string date_of(const std::string& text) {
+  constexpr int kMostDays = 36500;
+  if (const auto days = NumberRange<int>{0, kMostDays}.read(text)) return days_ago(*days);
+  if (is_date(text)) return text;
+  throw CLI::ValidationError(  // CLI11 puts the option's name before it
+      fmt::format("'{}' is neither a date, like 2026-11-23, nor a number of days", printable(text)));
+}
+
+void add_common(CLI::App& app, Arguments& arguments) {
+  app.add_option("--store", arguments.store,
+                 "the tuning store; default: $QGEN_TUNING_STORE, or a file in the user's "
+                 "cache")
+      ->type_name("FILE");
+  app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
+      ->type_name("DEVICE");
+}
+
+void add_tune_options(CLI::App& app, Arguments& arguments) {
+  profiles::add_mask_options(app, arguments.mask);
+  app.add_option("--operator", arguments.operators,
+                 "tune this operator; may be given several times; default: all that have problems")
+      ->allow_extra_args(false)
+      ->type_name("OP");
+  app.add_option("--problems,--from-trace", arguments.problems,
+                 "the problems to tune, or a trace that a program recorded; default: the built-in problems")
+      ->type_name("FILE");
+  const auto typed = [&](const char* flag, std::vector<std::string>& values, const char* text) {
+    app.add_option(flag, values, text)->allow_extra_args(false)->option_text("NAME=...");
+  };
+  typed("--shape", arguments.request.shapes,
+        "with one --operator: an input of the problem, as for qgen-run: "
+        "name=4096x4096:f32");
+  typed("-s,--set", arguments.request.attributes, "the same, an attribute: name=value");
+  typed("--storage", arguments.request.storages, "the same, a storage: name=texture3d");
+  typed("--layout", arguments.request.layouts, "the same, a layout: name=channels_packed");
+  add_number(app, "--budget", arguments.budget_s, {1, 1e7, "seconds"},
+             "the time for all problems together; default: "
+             "60 for each");
+  app.add_option("--strategy", arguments.search.strategy,
+                 "exhaustive: measure every kernel, without a budget; halving: search in batches; auto (default): "
+                 "exhaustive if the budget allows it, else halving")
+      ->transform(CLI::CheckedTransformer(kStrategies))
+      ->option_text("WORD");
+  add_number(app, "--hang", arguments.hang_s, {0.1, 3600, "seconds"},
+             "a kernel that takes longer is ended and "
+             "quarantined (10)");
+  app.add_flag("--cold", arguments.is_cold,
+               "time with a cold cache: each replay reads another copy of the weights. If a problem has such times, "
+               "only they count. In a file of problems, `cold: true` or `cold: false` decides for one problem");
+  app.add_flag("--again", arguments.is_anew,
+               "measure again the kernels that the store has, and try quarantined "
+               "kernels again");
+}
+
+constexpr std::string_view kNotes = R"(
+Examples:
+  qgen-tune --operator q8ta_linear          tune one operator on its built-in problems
+  qgen-tune --operator q8ta_linear --shape input=8x4096:i8 --shape weight=4096x4096:i8 ...
+  qgen-tune show                            what was gained
+  qgen-tune report -o report.html           the same as charts and tables, for a browser
+  qgen-tune export -o tuning/               a file for this device, for qgen specs/ --tuning tuning/
+  qgen-tune forget --older 90               remove what was measured more than 90 days ago
+  qgen-tune fit tuning/nvidia-h200.yaml     better estimates for problems that nobody tunes
+
+Every kernel is verified before it is timed, in a process of its own: one that is wrong, hangs or
+crashes is quarantined and never chosen. Times are kept at once; interrupted, the same command goes
+on where it was.
+
+Exit codes: 0 done, 1 a problem could not be tuned, 2 the arguments are wrong, 3 the machine is.)";
+
+}  // namespace
+
+std::filesystem::path store_path(const Arguments& arguments) {
+  return arguments.store.empty() ? tuning::Store::default_path() : std::filesystem::path(arguments.store);
+}
+
+std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Program& program) {
+  Arguments arguments;
+  CLI::App app{"Finds the fastest kernel for each problem on a device, by measuring.",
+               std::string(program.library.name)};
+  wrap_help(app);
+  app.set_help_flag("-h,--help", "print this and exit; after a command, the help of the command");
+  add_version_flag(app, program.library.name);
+  app.require_subcommand(0, 1);
+  add_common(app, arguments);
+  add_tune_options(app, arguments);
+
+  const auto command = [&](const char* name, const char* text, Command what) {
+    CLI::App* made = app.add_subcommand(name, text);
+    made->fallthrough();
+    made->callback([&arguments, what] { arguments.command = what; });
+    return made;
+  };
+  CLI::App* show = command("show", "print the best kernels, and their gain over the untuned choices", Command::show);
+  show->add_option("OP", arguments.operators, "only these operators")->type_name("");
+  CLI::App* exported = command("export", "write a device's times to a tuning file", Command::export_);
+  exported
+      ->add_option("-o,--output", arguments.output,
+                   "a file; or a folder, in which the file is named after the device; default: standard output")
+      ->type_name("FILE");
+  CLI::App* imported = command("import", "add tuning files to the store", Command::import);
+  imported->add_option("FILE", arguments.files, "tuning files")->required()->type_name("");
+  CLI::App* merge =
+      command("merge", "merge several tuning files of one device; of equal rows the newer one counts", Command::merge);
+  merge->add_option("FILE", arguments.files, "tuning files")->required()->expected(-2)->type_name("");
+  merge->add_option("-o,--output", arguments.output, "default: standard output")->type_name("FILE");
+  CLI::App* forget = command("forget", "remove times and quarantined kernels", Command::forget);
+  forget->add_option("OP", arguments.operators, "only those of these operators")->type_name("");
+  forget->add_flag("--all", arguments.is_all, "those of all operators");
+  forget
+      ->add_option("--older", arguments.older_than,
+                   "only those measured before a date, or more than so many days "
+                   "ago")
+      ->transform(date_of)
+      ->option_text("DATE or DAYS");
+  CLI::App* fit = command("fit", "find the constants of costs (fit: of specs) from tuning files", Command::fit);
+  fit->add_option("FILE", arguments.fit.files, "tuning files, of one device or several")->required()->type_name("");
+  fit->add_option("--only", arguments.fit.only,
+                  "only constants of this spec or fragment; may be given several "
+                  "times; default: all")
+      ->allow_extra_args(false)
+      ->type_name("SPEC ...");
+  fit->add_option("--specs", arguments.fit.specs, "the folder of specs (specs); only the numbers of 'fit:' change")
+      ->type_name("DIR");
+  fit->add_flag("--dry-run", arguments.fit.is_dry_run, "print the changes, and write nothing");
+  CLI::App* report =
+      command("report", "draw the times of one device: one HTML file, which needs no network", Command::report);
+  report->add_option("FILE", arguments.files, "tuning files of one device; default: the store")->type_name("");
+  report->add_option("-o,--output", arguments.output, "the file to write (report.html)")->type_name("FILE");
+  app.footer(std::string(kNotes));
+  try {
+    app.parse(argc, argv);
+    const bool is_typed = !arguments.request.shapes.empty() || !arguments.request.attributes.empty() ||
+                          !arguments.request.layouts.empty() || !arguments.request.storages.empty();
+    if (is_typed && arguments.operators.size() != 1)
+      throw CLI::ValidationError("--shape",
+                                 "needs exactly one "
+                                 "--operator");
+    if (is_typed && !arguments.problems.empty())
+      throw CLI::ValidationError("--shape",
+                                 "cannot be given together "
+                                 "with --problems");
+    arguments.fit.operators = arguments.operators;
+    if (arguments.command == Command::forget && arguments.operators.empty() != arguments.is_all &&
+        !(arguments.operators.empty() && !arguments.older_than.empty())) {
+      throw CLI::ValidationError("forget", "give operators, or --all, or --older");
+    }
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kWrongInput;
+  }
+  return arguments;
+}
+
+}  // namespace qgen::tuner

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Reading, moving and removing what the store has; no device is opened.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+
+#include "common/files.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "common/time_text.h"
+#include "runtime/engine/calls/registry.h"
+#include "runtime/engine/profiles/device_file.h"
+#include "runtime/engine/selector/select.h"
+#include "runtime/engine/tuning/store.h"
+#include "runtime/engine/tuning/tuning_file.h"
+#include "runtime/workshop/report/page.h"
+#include "runtime/workshop/tuner/commands.h"
+
+namespace qgen::tuner {
+namespace {
+
+using tuning::Store;
+using tuning::StoredDevice;
+using tuning::TunedRow;
+using tuning::TuningFile;
+
+// Keys begin with the names of specs. So an operator is looked up as the spec whose kernels compute it, which a line
+// says; a name that is no operator stays.
+std::vector<std::string> specs_of(const Program& program, const std::vector<std::string>& operators) {
+  std::vector<std::string> specs;
+  for (const std::string& op : operators) {
+    const OperatorEntry* entry = find_operator(program.library.operators, op);
+    specs.emplace_back(entry ? entry->op->name : op);
+    if (specs.back() != op)
+      print_log("{}: the kernels of '{}' are those of the spec '{}'\n", program.library.name, op, specs.back());
+  }
+  return specs;
+}
+
+// Of these specs alone; empty: of all.
+void keep_operators(std::vector<TunedRow>& rows, const std::vector<std::string>& operators) {
+  if (operators.empty()) return;
+  std::erase_if(rows, [&](const TunedRow& row) {
+    return std::ranges::find(operators, operator_of(row.problem)) == operators.end();
+  });
+}
+
+constexpr size_t kMostWarnings = 3;
+
+void warn(const Program& program, const std::vector<std::string>& faults) {
+  for (size_t i = 0; i < std::min(faults.size(), kMostWarnings); ++i) {
+    print_log("{}: warning: {}; left out\n", program.library.name, faults[i]);
+  }
+  if (faults.size() > kMostWarnings) {
+    print_log("{}: warning: {} more rows are left out for similar reasons\n", program.library.name,
+              faults.size() - kMostWarnings);
+  }
+}
+
+// Why its operator cannot have a problem of this key. None: it can, or the library lacks the operator.
+std::optional<Error> fault_of_key(const std::string& key, const KernelLibrary& library) {
+  const OperatorInfo* op = library.find(operator_of(key));
+  if (!op) return std::nullopt;
+  const auto problem = problem_of(key, *op);
+  return problem ? std::nullopt : std::optional(problem.error());
+}
+
+// "2 of q8ta_unary, 1 of conv_tile".
+std::string counts_text(const std::map<std::string, size_t>& counts) {
+  std::vector<std::string> texts;
+  for (const auto& [name, count] : counts) texts.push_back(fmt::format("{} of {}", count, name));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// Leaves out rows of problems that there are not; a sentence for each of those, and one for all that another version
+// of the specs wrote.
+std::vector<std::string> drop_impossible(std::vector<TunedRow>& rows, const KernelLibrary& library) {
+  std::map<std::string, bool, std::less<>> is_impossible;
+  std::map<std::string, size_t> lapsed;
+  std::vector<std::string> faults;
+  std::erase_if(rows, [&](const TunedRow& row) {
+    const auto [known, is_new] = is_impossible.try_emplace(row.problem, false);
+    if (!is_new) return known->second;
+    const auto fault = fault_of_key(row.problem, library);
+    known->second = fault.has_value();
+    if (fault && fault->kind == Error::Kind::unsupported) ++lapsed[std::string(operator_of(row.problem))];
+    else if (fault) faults.push_back(fault->message);
+    return known->second;
+  });
+  if (!lapsed.empty())
+    faults.push_back(fmt::format("problems whose keys another version of the specs wrote, to be tuned again: {}",
+                                 counts_text(lapsed)));
+  return faults;
+}
+
+// A file whose problems there can be. Those that another version of the specs wrote are left out, with a warning.
+Expected<TuningFile> load_checked(const std::string& path, const Program& program, const KernelLibrary& library) {
+  auto file = tuning::load_tuning_file(path);
+  if (!file) return file;
+  std::vector<std::string> warnings;
+  for (const auto& [key, line] : file->lines) {
+    const auto fault = fault_of_key(key, library);
+    if (!fault) continue;
+    std::string message = fmt::format("{}:{}: {}", path, line, fault->message);
+    if (fault->kind != Error::Kind::unsupported) return Error{fault->kind, std::move(message), fault->hint};
+    warnings.push_back(std::move(message));
+  }
+  (void)drop_impossible(file->rows, library);
+  warn(program, warnings);
+  return file;
+}
+
+// A store may serve several programs: what is of operators that this one lacks is another's. How many there were.
+size_t drop_foreign(std::vector<TunedRow>& rows, const KernelLibrary& library) {
+  return std::erase_if(rows, [&](const TunedRow& row) { return !library.find(operator_of(row.problem)); });
+}
+
+void tell_foreign(const Program& program, size_t count) {
+  if (count == 0) return;
+  print_log("{}: note: {} time{} of operators that this program lacks {} left out\n", program.library.name, count,
+            count == 1 ? "" : "s", count == 1 ? "is" : "are");
+}
+
+Error no_times(const Store& store, const Arguments& arguments, const std::vector<std::string>& operators) {
+  std::string whose = operators.empty() ? "" : fmt::format(" of {}", fmt::join(operators, ", "));
+  if (!arguments.device.empty()) whose += fmt::format(" on a device '{}'", arguments.device);
+  return {Error::Kind::not_found, fmt::format("'{}' has no times{}", store.path().string(), whose),
+          "measure some with qgen-tune"};
+}
+
+// What the store has of each device that is meant, of the operators that are.
+Expected<std::vector<TuningFile>> stored_files(Store& store, const Program& program, const Arguments& arguments,
+                                               const KernelLibrary& library) {
+  auto devices = store.devices();
+  if (!devices) return devices.error();
+  const std::vector<std::string> operators = specs_of(program, arguments.operators);
+  std::vector<TuningFile> files;
+  size_t foreign = 0;
+  for (const StoredDevice& stored : *devices) {
+    auto device = profiles::read_device(stored.profile, store.path().string());
+    if (!device) return device.error();
+    const auto names = {device->name, uuid_text(device->device_uuid)};
+    if (std::ranges::none_of(names,
+                             [&](const std::string& name) { return name.find(arguments.device) != std::string::npos; }))
+      continue;
+    auto found = store.read(stored.key, {});
+    if (!found) return found.error();
+    std::vector<TunedRow>& rows = found->rows;
+    keep_operators(rows, operators);
+    foreign += drop_foreign(rows, library);
+    std::ranges::move(drop_impossible(rows, library), std::back_inserter(found->faults));
+    warn(program, found->faults);
+    if (!rows.empty()) files.push_back({*std::move(device), std::move(rows)});
+  }
+  tell_foreign(program, foreign);
+  if (files.empty()) return no_times(store, arguments, operators);
+  return files;
+}
+
+Error several_devices(const std::vector<TuningFile>& files, std::string hint) {
+  std::vector<std::string> names;
+  for (const TuningFile& file : files) {
+    names.push_back(
+        fmt::format("{} {} of UUID {}", file.device.name, file.device.driver_info, uuid_text(file.device.device_uuid)));
+  }
+  return refused(fmt::format("there are {} devices: {}", files.size(), fmt::join(names, ", ")), std::move(hint));
+}
+
+Done write_out(const std::string& path, const std::string& text) {
+  if (!path.empty()) return write_file(path, text);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return std::monostate{};
+}
+
+// "NVIDIA H200" -> "nvidia-h200"
+std::string part_of_file_name(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (is_plain) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!name.empty() && name.back() != '-') name += '-';
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return name.empty() ? "device" : name;
+}
+
+// Cards of one model, with one driver, are one device to those whom a folder of tuning files is for.
+std::vector<TuningFile> by_model(std::vector<TuningFile> files) {
+  std::vector<TuningFile> models;
+  for (TuningFile& file : files) {
+    const auto same = std::ranges::find_if(models, [&](const TuningFile& other) {
+      const DeviceProfile &a = file.device, &b = other.device;
+      return std::tie(a.name, a.vendor_id, a.device_id, a.driver_version) ==
+                 std::tie(b.name, b.vendor_id, b.device_id, b.driver_version) &&
+             a.driver_info == b.driver_info;
+    });
+    if (same == models.end()) models.push_back(std::move(file));
+    else same->rows = tuning::merged(std::move(same->rows), std::move(file.rows));
+  }
+  return models;
+}
+
+// After the device, and after its driver where times of several are known.
+std::string file_name_of(const DeviceProfile& device, std::span<const TuningFile> all) {
+  std::string name = part_of_file_name(device.name);
+  const auto has_name = [&](const TuningFile& file) { return part_of_file_name(file.device.name) == name; };
+  if (std::ranges::count_if(all, has_name) > 1) name += "-" + part_of_file_name(device.driver_info);
+  return name + ".yaml";
+}
+
+// ---- what was gained ------------------------------------------------------------------------------------------------
+
+bool is_of_this_library(const TunedRow& row, const KernelLibrary& library) {
+  const OperatorInfo* op = library.find(operator_of(row.problem));
+  return op && digest_of(*op, row.kernel, library) == row.digest;
+}
+
+// In lines of 100 columns.
+std::string key_text(const std::string& key) { return fmt::format("  {}\n", wrapped(key, 6, 100)); }
+
+std::string line_of(const TunedRow& row) {
+  return fmt::format("    {:>9} us  {}\n", us_text(row.us), wrapped(row.kernel, 18, 100));
+}
+
+// As programs choose: by what is of the kernels that the library has. `problem` has one at least.
+void show_problem(const report::ProblemFact& problem, const std::string& left_out) {
+  const TunedRow& best = problem.kernels.front().row;
+  fmt::print("{}{}", key_text(best.problem), line_of(best));
+  if (const auto gain = problem.gain()) {
+    const TunedRow& untuned = problem.kernels[*problem.untuned].row;
+    if (*problem.untuned == 0) fmt::print("                  also the untuned choice\n");
+    else if (*gain >= 1)
+      fmt::print("{}                  the untuned choice: {:.2f} times as long\n", line_of(untuned), *gain);
+  }
+  const size_t others = problem.kernels.size() - 1;
+  const std::string measured =
+      fmt::format("measured {}{}{}{}", best.date, best.is_cold ? " with a cold cache" : "",
+                  others == 0 ? "" : fmt::format(", beside {} other{}", others, others == 1 ? "" : "s"), left_out);
+  fmt::print("                  {}\n", wrapped(measured, 18));
+}
+
+// Takes away rows of kernels that are not those of the library; how many there were of each problem.
+std::map<std::string, size_t> drop_changed(std::vector<TunedRow>& rows, const KernelLibrary& library) {
+  std::map<std::string, size_t> changed;
+  std::erase_if(rows, [&](const TunedRow& row) {
+    const bool is_changed = !is_of_this_library(row, library);
+    if (is_changed) ++changed[row.problem];
+    return is_changed;
+  });
+  return changed;
+}
+
+std::string times_text(size_t count) { return fmt::format("{} time{}", count, count == 1 ? "" : "s"); }
+
+void show_file(TuningFile file, const KernelLibrary& library) {
+  fmt::print("{} ({} {}): {}\n", file.device.name, file.device.driver_name, file.device.driver_info,
+             times_text(file.rows.size()));
+  file.rows = tuning::comparable(std::move(file.rows));
+  auto changed = drop_changed(file.rows, library);
+  const report::Facts facts = report::facts_of(file, library);
+  for (const report::ProblemFact& problem : facts.problems) {
+    const auto left_out = changed.extract(problem.key);
+    show_problem(problem, left_out.empty() ? ""
+                                           : fmt::format("; left out {} of kernels that have changed since",
+                                                         times_text(left_out.mapped())));
+  }
+  for (const auto& [key, count] : changed) {
+    fmt::print("{}    left out: {}, of {} that this program lacks or that changed since; tune it again\n",
+               key_text(key), times_text(count), count == 1 ? "a kernel" : "kernels");
+  }
+  const report::GainSummary gains = report::summary_of(facts.problems);
+  if (gains.problems > 0) {
+    fmt::print("  untuned choices take {:.3f} times as long, geometric mean of {} of {} problems\n",
+               gains.geometric_mean, gains.problems, facts.problems.size());
+  }
+}
+
+// No time of a first look is one that others may go by: it is a single sample, taken to see that a kernel is slow.
+size_t drop_looks(std::vector<TunedRow>& rows) {
+  return std::erase_if(rows, [](const TunedRow& row) { return row.samples == 1; });
+}
+
+}  // namespace
+
+Expected<int> show(const Program& program, const Arguments& arguments) {
+  const auto library = KernelLibrary::open(program.library.kernels);
+  if (!library) return library.error();
+  auto store = Store::open_to_read(store_path(arguments));
+  if (!store) return store.error();
+  auto files = stored_files(*store, program, arguments, *library);
+  if (!files) return files.error();
+  for (TuningFile& file : *files) show_file(std::move(file), *library);
+  return kDone;
+}
+
+Expected<int> export_file(const Program& program, const Arguments& arguments) {
+  const auto library = KernelLibrary::open(program.library.kernels);
+  if (!library) return library.error();
+  auto store = Store::open_to_read(store_path(arguments));
+  if (!store) return store.error();
+  auto stored = stored_files(*store, program, arguments, *library);
+  if (!stored) return stored.error();
+  for (TuningFile& file : *stored) drop_looks(file.rows);
+  const bool is_folder = std::filesystem::is_directory(arguments.output) || arguments.output.ends_with('/');
+  const std::vector<TuningFile> files = is_folder ? by_model(*std::move(stored)) : *std::move(stored);
+  if (!is_folder && files.size() > 1) return several_devices(files, "choose one with --device, or name a folder");
+  if (arguments.output.empty()) return write_out("", to_yaml(files.front())) ? kDone : kWrongMachine;
+  Outputs outputs;
+  std::string done;
+  for (const TuningFile& file : files) {
+    const std::string path = is_folder
+                                 ? (std::filesystem::path(arguments.output) / file_name_of(file.device, files)).string()
+                                 : arguments.output;
+    if (Done added = outputs.add(path, to_yaml(file), Outputs::Folder::is_made); !added) return added.error();
+    done += fmt::format("{}: {} times\n", path, file.rows.size());
+  }
+  if (Done written = outputs.commit(); !written) return written.error();
+  fmt::print("{}", done);
+  return kDone;
+}
+
+Expected<int> import_files(const Program& program, const Arguments& arguments) {
+  const auto library = KernelLibrary::open(program.library.kernels);
+  if (!library) return library.error();
+  std::vector<TuningFile> files;
+  for (const std::string& path : arguments.files) {
+    auto file = load_checked(path, program, *library);
+    if (!file) return file.error();
+    files.push_back(*std::move(file));
+  }
+  auto store = Store::open(store_path(arguments));
+  if (!store) return store.error();
+  for (const TuningFile& file : files) {
+    const Done added = store->add(tuning::device_key(file.device), profiles::to_yaml(file.device), file.rows);
+    if (!added) return added.error();
+    fmt::print("{}: {} times\n", file.device.name, file.rows.size());
+  }
+  return kDone;
+}
+
+namespace {
+
+std::string driver_of(const DeviceProfile& device) {
+  return fmt::format("{} {} (version {:#x})", device.driver_name, device.driver_info, device.driver_version);
+}
+
+// A file says its device and driver once, for all of its rows: rows of another's are not to be merged into it.
+Done check_are_of_one_driver(const std::vector<std::string>& paths) {
+  std::optional<DeviceProfile> first;
+  for (const std::string& path : paths) {
+    auto device = tuning::load_tuning_device(path);
+    if (!device) return device.error();
+    if (!first) first = *std::move(device);
+    else if (first->vendor_id != device->vendor_id || first->device_id != device->device_id) {
+      return refused(
+          fmt::format("'{}' is of the device {}, and the files before it are of {}", path, device->name, first->name),
+          "merge files of one device");
+    } else if (driver_of(*first) != driver_of(*device)) {
+      return refused(fmt::format("'{}' is of the driver {}, and the files before it are of {}", path,
+                                 driver_of(*device), driver_of(*first)),
+                     "merge files of one driver, and import those of others one by one: the store keeps the times of "
+                     "each driver separately");
+    }
+  }
+  return std::monostate{};
+}
+
+Expected<TuningFile> merged_files(const Program& program, const Arguments& arguments, const KernelLibrary& library) {
+  if (Done checked = check_are_of_one_driver(arguments.files); !checked) return checked.error();
+  std::optional<TuningFile> all;
+  for (const std::string& path : arguments.files) {
+    auto file = load_checked(path, program, library);
+    if (!file) return file.error();
+    if (all) all->rows = merged(std::move(all->rows), std::move(file->rows));
+    else all = *std::move(file);
+  }
+  return *std::move(all);
+}
+
+// What the store has of the one device that is meant.
+Expected<TuningFile> stored_file(const Program& program, const Arguments& arguments, const KernelLibrary& library) {
+  auto store = Store::open_to_read(store_path(arguments));
+  if (!store) return store.error();
+  auto files = stored_files(*store, program, arguments, library);
+  if (!files) return files.error();
+  if (files->size() > 1) return several_devices(*files, "choose one with --device");
+  return std::move(files->front());
+}
+
+}  // namespace
+
+Expected<int> merge_files(const Program& program, const Arguments& arguments) {
+  const auto library = KernelLibrary::open(program.library.kernels);
+  if (!library) return library.error();
+  const auto all = merged_files(program, arguments, *library);
+  if (!all) return all.error();
+  if (Done written = write_out(arguments.output, to_yaml(*all)); !written) return written.error();
+  return kDone;
+}
+
+Expected<int> report_page(const Program& program, const Arguments& arguments) {
+  const auto library = KernelLibrary::open(program.library.kernels);
+  if (!library) return library.error();
+  auto file =
+      arguments.files.empty() ? stored_file(program, arguments, *library) : merged_files(program, arguments, *library);
+  if (!file) return file.error();
+  keep_operators(file->rows, specs_of(program, arguments.operators));
+  const std::string path = arguments.output.empty() ? "report.html" : arguments.output;
+  if (Done written = write_file(path, page_of(report::facts_of(*file, *library))); !written) return written.error();
+  fmt::print("{}: {} times of {}\n", path, file->rows.size(), file->device.name);
+  return kDone;
+}
+
+Expected<int> forget(const Program& program, const Arguments& arguments) {
+  auto store = Store::open_existing(store_path(arguments));
+  if (!store) return store.error();
+  std::vector<std::string> operators = specs_of(program, arguments.operators);
+  if (operators.empty()) operators = {""};
+  size_t gone = 0;
+  for (const std::string& op : operators) {
+    const auto some = store->forget({.op = op, .device = arguments.device, .older_than = arguments.older_than});
+    if (!some) return some.error();
+    gone += *some;
+  }
+  fmt::print("forgot {}\n", times_text(gone));
+  return kDone;
+}
+
+Expected<int> fit(const Program& program, const Arguments& arguments) {
+  const auto library = KernelLibrary::open(program.library.kernels);
+  if (!library) return library.error();
+  const auto told = fitting::fit_specs(arguments.fit, *library);
+  if (!told) return told.error();
+  fmt::print("{}", *told);
+  return kDone;
+}
+
+}  // namespace qgen::tuner

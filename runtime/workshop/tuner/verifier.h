@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Decides whether a choice may be trusted on a problem of any size:
+//
+// * on small relatives of the problem (relatives.h) it gives what the reference gives;
+// * on the problem itself too, where the reference takes seconds at most. Where it would take longer, two choices that
+//   agree are believed, if they have no family in common: a family is a template, and kernels of one template may all
+//   be wrong in one place. A choice has another one run as a witness, the cheapest of other families. Two that do not
+//   agree are held to the reference, if it is expected to end in time. Of a problem whose choices are all of one
+//   template only relatives were checked, and the verdict says so;
+// * a program without references has kernels that are held to each other only, within the spec's tolerance;
+// * each time outputs are poisoned before, guard words stand behind them, and a second run must give the same bits.
+//
+// A reference may be wrong itself. Where a choice does not give what the reference gives, and none has given that yet,
+// others are asked, those without a family in common first. If all that are asked give what the choice gives, the
+// reference is suspected: the verdict says so. Choices of different templates that agree are believed from then on; of
+// one template alone, the choice is dropped, and its fault is not proven.
+//
+//   Verifier verifier(context, program, prepared, choices, options);
+//   verifier.prepare(*entry, task, request);
+//   verifier.verify(ids, {}, until, on_candidate, on_verdict);
+//
+// What is the same for all candidates (inputs, references, outputs that are known to be right) is made once. One whose
+// outputs are those bits is compared as they lie, and costs two copies from the device.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/workshop/measure/trial.h"
+#include "runtime/workshop/measure/verify.h"
+#include "runtime/workshop/runner/program.h"
+#include "runtime/workshop/runner/task.h"
+
+namespace qgen::tuner {
+
+struct Verdict {
+  std::string fault;  // "": none
+  // Of a fault: the choice is wrong, not only another than others of which none is proven right, or too large here.
+  bool is_proven = true;
+  bool is_by_relatives = false;  // nothing but small relatives was looked at
+  std::string suspicion = {};    // why the reference may be wrong; empty: nothing says so
+};
+
+struct VerifierOptions {
+  double most_operations = 2e8;  // of a reference
+  // Of the reference that decides between choices that do not agree. 0: there is none.
+  double most_operations_to_decide = 2e10;
+};
+
+class Verifier {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using At = std::function<void(const std::string& id)>;
+  using Say = std::function<void(const std::string& id, const Verdict& verdict)>;
+
+  // `choices` by cost. `allow` hears for how many seconds the host may now work by itself. What is given by
+  // reference outlives this, but for the options.
+  Verifier(Context& context, const runner::Program& program, const PreparedCall& problem,
+           std::span<const Choice> choices, std::function<void(double seconds)> allow,
+           const VerifierOptions& options = {});
+  // The relatives and references, made, a thread for each. Error: the program has references, and none of the operator.
+  Done prepare(const OperatorEntry& entry, const runner::Task& task, const Request& request);
+
+  // The candidates as verify() runs them on relatives, whose pipelines may have other constants than the problem's.
+  std::vector<Choice> on_relatives(std::span<const std::string> ids) const;
+  // Says of each candidate what is wrong with it. `at` hears of each before it runs. Witnesses are choices too: `at`
+  // hears of them, `say` if they are wrong, and once more of those that passed by relatives alone, if they turn out to
+  // be wrong. No witness is of `without`. A reference that would not end by then decides nothing.
+  void verify(std::span<const std::string> ids, const std::set<std::string>& without, Time until, const At& at,
+              const Say& say);
+  // Whether a candidate gives the same bits every time: up to so many, until then.
+  std::string repeat(const std::string& id, uint32_t times, Time until);
+
+ private:
+  using Answer = std::optional<measure::Expectation>;
+  // What a call should give: of the reference; or of a choice that was held to it, or that is believed. That one's
+  // bytes tell of most others that they are right, without a look at elements.
+  struct Standard {
+    std::future<Answer> reference;  // valid until it was waited for
+    Answer expected;
+    std::optional<measure::StoredOutputs> right;
+    bool is_known() const { return expected || right; }
+    bool is_confirmed = false;  // some choice gave it
+    const measure::StoredOutputs* known() const { return right ? &*right : nullptr; }
+  };
+  struct Case {
+    PreparedCall call;
+    Standard standard;
+  };
+  struct Result {
+    const Choice* choice;
+    measure::Trial trial;
+    std::vector<std::string> alike;  // it, and others that gave the same bits
+    bool has_passed = false;         // by relatives alone
+  };
+
+  // Who may be asked, and who hears of it.
+  struct Others {
+    const std::set<std::string>& without;
+    const At& at;
+  };
+
+  std::future<Answer> answer_later(const OperatorEntry& entry, std::shared_ptr<const Request> request) const;
+  Done wait_for_references();
+
+  const Choice& choice_of(const std::string& id) const;                                // which there is
+  std::optional<Choice> choice_on(const Case& relative, const std::string& id) const;  // nullopt: it does not fit
+  std::string fault_of(measure::Trial& trial, Standard& standard) const;
+  Verdict verdict_on_relatives(const std::string& id, const Others& others);
+  bool is_device_lost() const;
+  std::vector<const Choice*> others_than(const Choice& asked, const Others& others) const;
+  Verdict verdict_by(const Case* relative, Standard& standard, const std::string& id, measure::Trial& trial,
+                     const Others& others);
+  std::optional<Result> run(const std::string& id, const Others& others, Verdict& verdict);
+  Verdict verify(const std::string& id, const std::set<std::string>& without, Time until, const At& at, const Say& say);
+
+  Verdict settle(const Choice& asked, const Say& say);
+  Verdict leave_open(const Choice& asked, const Say& say);
+  bool is_near(measure::Trial& trial, const measure::Trial& other) const;
+  bool all_agree() const;
+  bool believe_two_that_agree();
+  const Choice* next_witness(const Choice& of, const std::set<std::string>& without);
+  bool invite_witnesses(const Choice& of, const Others& others, const Say& say);
+  bool let_reference_decide(Time until);
+
+  Context& context_;
+  const runner::Program& program_;
+  const PreparedCall& problem_;
+  std::span<const Choice> choices_;
+  std::function<void(double)> allow_;
+  VerifierOptions options_;
+  const OperatorEntry* entry_ = nullptr;
+  const Request* request_ = nullptr;  // the problem's
+  std::vector<Case> relatives_;
+  Standard standard_;                         // of the problem itself
+  std::vector<Result> unsettled_;             // while that is not known: those that are right on relatives
+  std::set<std::string, std::less<>> heard_;  // that were witnesses
+};
+
+}  // namespace qgen::tuner

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: qgen authors
+"""Writes runtime/models/onnx/schema_rows.inc: each operator's inputs, outputs and attributes, as ONNX's own schema has them.
+
+    apt-get install python3-onnx        # 1.16 or newer, so Debian 13's: older ones end before opset 21
+    scripts/write_onnx_schema.py > runtime/models/onnx/schema_rows.inc
+
+The result is committed, so building qgen needs no such package. runtime/models/onnx/schema.h says how a row is read. Only rows
+that a model of opset 7 to 21 can meet are written; NEWER has those of opset 22 to 25 that say something else. ONNX does not know the operators of com.microsoft: the rows below
+are from ONNX Runtime's docs/ContribOperators.md, and only those that the importer reads.
+"""
+import sys
+
+import onnx.defs
+
+FIRST, LAST = 7, 21
+
+KINDS = {"INT": "integer", "FLOAT": "real", "STRING": "word", "TENSOR": "tensor", "GRAPH": "graph",
+         "INTS": "integers", "FLOATS": "reals", "STRINGS": "words"}
+TYPES = {"float": "float32", "double": "float64"}
+# A list that has all of these excludes nothing.
+ALL = {"float32", "float64", "float16", "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
+       "uint64"}
+
+HEAD = """\
+// Written by scripts/write_onnx_schema.py with ONNX {version}. Do not edit.
+// operator, domain, since which opset, inputs, outputs, types of its type variables, attributes
+// clang-format off
+"""
+
+CONTRIB = [
+    ("QLinearMatMul", "a:T1 a_scale:float32 a_zero_point:T1 b:T2 b_scale:float32 b_zero_point:T2 y_scale:float32 "
+     "y_zero_point:T3", "y:T3", "", ""),
+    ("QGemm", "A:TA a_scale:T a_zero_point:TA B:TB b_scale:T b_zero_point:TB C?:int32 y_scale?:T y_zero_point?:TYZ",
+     "Y:TY", "T=float32", "alpha=real transA=integer transB=integer"),
+    ("QLinearAdd", "A:T A_scale:float32 A_zero_point?:T B:T B_scale:float32 B_zero_point?:T C_scale:float32 "
+     "C_zero_point?:T", "C:T", "T=int8,uint8", ""),
+    ("QLinearMul", "A:T A_scale:float32 A_zero_point?:T B:T B_scale:float32 B_zero_point?:T C_scale:float32 "
+     "C_zero_point?:T", "C:T", "T=int8,uint8", ""),
+    ("QLinearConcat", "Y_scale:TF Y_zero_point:T8 inputs*", "Y:T8", "T8=int8,uint8 TF=float32", "axis=integer!"),
+    ("QLinearAveragePool", "X:T x_scale:float32 x_zero_point?:T y_scale:float32 y_zero_point?:T", "Y:T",
+     "T=int8,uint8", "auto_pad=word ceil_mode=integer channels_last=integer count_include_pad=integer "
+     "kernel_shape=integers! pads=integers strides=integers"),
+    ("QLinearGlobalAveragePool", "X:T x_scale:float32 x_zero_point:T y_scale:float32 y_zero_point:T", "Y:T",
+     "T=int8,uint8", "channels_last=integer"),
+    ("QLinearReduceMean", "data:T data_scale:float32 data_zero_point?:T reduced_scale:float32 reduced_zero_point?:T",
+     "reduced:T", "T=int8,uint8", "axes=integers keepdims=integer"),
+    ("QLinearSigmoid", "X:T X_scale:float32 X_zero_point?:T Y_scale:float32 Y_zero_point?:T", "Y:T", "T=int8,uint8",
+     ""),
+    ("QLinearLeakyRelu", "X:T X_scale:float32 X_zero_point?:T Y_scale:float32 Y_zero_point?:T", "Y:T", "T=int8,uint8",
+     "alpha=real"),
+    ("QLinearSoftmax", "X:T X_scale:float32 x_zero_point?:T y_scale:float32 y_zero_point:T", "Y:T", "T=int8,uint8",
+     "axis=integer opset=integer!"),
+    ("FusedConv", "X:T W:T B?:T Z?:T", "Y:T", "T=float16,float32", "activation=word activation_params=reals auto_pad=word "
+     "dilations=integers group=integer kernel_shape=integers pads=integers strides=integers"),
+    ("FusedGemm", "A:T B:T C?:T", "Y:T", "T=float16,float32", "activation=word activation_alpha=real "
+     "activation_beta=real activation_gamma=real alpha=real beta=real transA=integer transB=integer"),
+    ("MatMulNBits", "A:T1 B scales:T1 zero_points? g_idx?:int32 bias?:T1", "Y:T1", "T1=float16,float32",
+     "K=integer! N=integer! accuracy_level=integer bits=integer block_size=integer! weight_prepacked=integer"),
+    ("QuantizeLinear", "x:T1 y_scale:T1 y_zero_point?:T2", "y:T2", "T1=float16,float32",
+     "axis=integer block_size=integer"),
+    ("DequantizeLinear", "x:T1 x_scale:T2 x_zero_point?:T1", "y:T2", "T2=float16,float32",
+     "axis=integer block_size=integer"),
+]
+
+# Operators of opset 22 to 25 with other inputs or attributes than before; the others only take more types. By hand:
+# Debian's ONNX ends before them.
+NEWER = [
+    ("Cast", 24, "input:T1", "output:T2", "", "round_mode=word saturate=integer to=integer!"),
+    ("DequantizeLinear", 23, None, "y:T3", None, "axis=integer block_size=integer output_dtype=integer"),
+    ("QuantizeLinear", 23, "x:T1 y_scale:T3 y_zero_point?:T2", None, None,
+     "axis=integer block_size=integer output_dtype=integer precision=integer saturate=integer"),
+]
+
+
+def short(kind):
+    """tensor(float) -> float32; others, sequences say, as they are."""
+    name = kind[len("tensor("):-1] if kind.startswith("tensor(") else kind
+    return TYPES.get(name, name)
+
+
+def parameters(formals, constraints):
+    marks = {"Single": "", "Optional": "?", "Variadic": "*"}
+    texts = []
+    for formal in formals:
+        # Inputs of one variadic parameter may differ in type where ONNX says so (Loop's do).
+        is_typed = formal.option.name != "Variadic" or formal.is_homogeneous
+        kind = formal.type_str if formal.type_str in constraints else short(formal.type_str)
+        texts.append(formal.name + marks[formal.option.name] + (f":{kind}" if is_typed else ""))
+    return " ".join(texts)
+
+
+def types(schema, later):
+    """Later opsets only add types, and a sum of int8 means in an old model what it means in a new one."""
+    texts = []
+    for constraint in schema.type_constraints:
+        allowed = {short(kind) for version in [schema, *later] for same in version.type_constraints
+                   if same.type_param_str == constraint.type_param_str
+                   for kind in same.allowed_type_strs if kind.startswith("tensor(")}
+        if allowed and not ALL <= allowed: texts.append(f"{constraint.type_param_str}={','.join(sorted(allowed))}")
+    return " ".join(texts)
+
+
+def attributes(schema):
+    return " ".join(f"{name}={KINDS[attribute.type.name]}{'!' if attribute.required else ''}"
+                    for name, attribute in sorted(schema.attributes.items()) if attribute.type.name in KINDS)
+
+
+def rows():
+    found = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain == "" and schema.since_version <= LAST and not schema.deprecated:
+            found.setdefault(schema.name, []).append(schema)
+    for name, versions in sorted(found.items()):
+        versions.sort(key=lambda schema: schema.since_version)
+        before = None
+        for i, schema in enumerate(versions):
+            later = versions[i + 1:]
+            if later and later[0].since_version <= FIRST: continue
+            variables = {constraint.type_param_str for constraint in schema.type_constraints}
+            row = (parameters(schema.inputs, variables), parameters(schema.outputs, variables), types(schema, later),
+                   attributes(schema))
+            if row != before: yield (name, "", schema.since_version, *row)
+            before = row
+        for newer, since, *texts in NEWER:
+            if newer == name: yield name, "", since, *(text if text is not None else old for text, old in zip(texts, before))
+    for name, inputs, outputs, kinds, given in sorted(CONTRIB):
+        yield name, "com.microsoft", 1, inputs, outputs, kinds, given
+
+
+if onnx.defs.onnx_opset_version() < LAST: sys.exit(f"ONNX {onnx.__version__} ends before opset {LAST}")
+print(HEAD.format(version=onnx.__version__), end="")
+for name, domain, since, *texts in rows():
+    print(f'{{"{name}", "{domain}", {since}, ' + ", ".join(f'"{text}"' for text in texts) + "},")
+print("// clang-format on")

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Whether a product is so near to a tie that the quotient which it replaces may round to the other integer. Near means
+// within 2^-22 of itself. The differences are exact up to 2^22; all larger products count as near.
+$include "lib/rounding_shift.glsl"
+
+bvec4 is_near_tie(vec4 product) {
+  precise const vec4 nearest = (product + kRoundingShift) - kRoundingShift;
+  precise const vec4 gap = 0.5 - abs(product - nearest);
+  precise const vec4 doubt = abs(product) * 2.384185791015625e-07;
+  return lessThanEqual(gap, doubt);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A chain of element-wise steps on up to six tensors and a mask, which are broadcast: docs/pointwise.md.
+//
+// An invocation makes four neighbouring outputs. All invocations run the same steps, which the problem has as numbers.
+// A register is four elements as their bits: floats, or integers of 32 bits. Groups of functions that the steps lack
+// are left out when the pipeline is made, so that a short chain is a short kernel.
+#version 450
+${local_size(workgroup)}
+${declare_words(input_1)}
+${declare_words(input_2)}
+${declare_words(input_3)}
+${declare_words(input_4)}
+${declare_words(input_5)}
+${declare_words(input_6)}
+${declare_words(mask)}
+${declare_words(output, bytes(output_dtype))}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/quotient.glsl"
+$include "lib/words.glsl"
+$include "lib/float32.glsl"
+
+const uint kPerWord = ${4 / bytes(dtype)}u;
+
+// ---- operands -------------------------------------------------------------------------------------------------------
+
+// Where an operand has the four elements from 4 * quad on; past the last one, that one's.
+uvec4 places_of(uint operand, uint quad) {
+  const uint mode = problem.modes[operand];
+  uvec4 element = min(4u * quad + uvec4(0u, 1u, 2u, 3u), uvec4(problem.numel - 1u));
+  if (mode == 0u) return element;
+  uvec4 place = uvec4(0u);
+  if (!${by_strides} || mode == 1u) return place;
+  for (uint d = 0u; d < problem.rank; ++d) {
+    const uvec4 whole = quotient(element, problem.dividers[3u * d + 1u], problem.dividers[3u * d + 2u]);
+    place += (element - whole * problem.dividers[3u * d]) * problem.strides[8u * operand + d];
+    element = whole;
+  }
+  return place;
+}
+
+// An element's bits, of the word that has it, as a register has them.
+$if dtype == f32
+uvec4 registers(uvec4 words, uvec4 places) { return floatBitsToUint(flush_subnormal(uintBitsToFloat(words))); }
+$elif dtype == f16
+uint half_at(uint word, uint place) { return word >> (16u * (place & 1u)) & 0xffffu; }
+uvec4 registers(uvec4 words, uvec4 places) {
+  return floatBitsToUint(vec4(f16_to_f32(half_at(words.x, places.x)), f16_to_f32(half_at(words.y, places.y)),
+                              f16_to_f32(half_at(words.z, places.z)), f16_to_f32(half_at(words.w, places.w))));
+}
+$elif dtype == i32
+uvec4 registers(uvec4 words, uvec4 places) { return words; }
+$elif dtype == i8
+uvec4 registers(uvec4 words, uvec4 places) {
+  return uvec4(ivec4(words >> 8u * (places & 3u)) << 24 >> 24);
+}
+$else
+uvec4 registers(uvec4 words, uvec4 places) { return words >> 8u * (places & 3u) & 0xffu; }
+$end
+
+$for i in (1, 2, 3, 4, 5, 6)
+uvec4 load_${i}(uint quad) {
+  const uvec4 places = places_of(${i - 1}u, quad), at = places / kPerWord;
+  return registers(uvec4(input_${i}_words[at.x], input_${i}_words[at.y], input_${i}_words[at.z],
+                         input_${i}_words[at.w]), places);
+}
+$end
+
+$if is_float(dtype)
+uvec4 truths(bvec4 b) { return floatBitsToUint(vec4(b)); }
+$else
+uvec4 truths(bvec4 b) { return uvec4(b); }
+$end
+
+uvec4 load_mask(uint quad) {
+  const uvec4 places = places_of(6u, quad), at = places / 4u;
+  const uvec4 words = uvec4(mask_words[at.x], mask_words[at.y], mask_words[at.z], mask_words[at.w]);
+  return truths(notEqual(words >> 8u * (places & 3u) & 0xffu, uvec4(0u)));
+}
+
+// ---- the chain ------------------------------------------------------------------------------------------------------
+
+const uint kMask = 7u, kFirstKept = 8u, kFirstConstant = 16u;
+
+uvec4 previous;
+uvec4 kept[8];
+
+uvec4 value_of(uint source, uint quad) {
+  if (source == 0u) return previous;
+  if (source >= kFirstConstant) return uvec4(problem.constants[min(source - kFirstConstant, 63u)]);
+  if (${has_kept} && source >= kFirstKept) return kept[source - kFirstKept];
+  if (${with_mask} && source == kMask) return load_mask(quad);
+  if (${has_second} && source == 2u) return load_2(quad);
+  if (${has_third} && source == 3u) return load_3(quad);
+  if (${has_others}) {
+    if (source == 4u) return load_4(quad);
+    if (source == 5u) return load_5(quad);
+    if (source == 6u) return load_6(quad);
+  }
+  return load_1(quad);
+}
+
+$if is_float(dtype)
+$include "lib/pointwise_reals.glsl"
+$else
+$include "lib/pointwise_integers.glsl"
+$end
+
+void run_steps(uint quad) {
+  previous = uvec4(0u);
+  const uint count = min(problem.step_count, 64u);
+  for (uint i = 0u; i < count; ++i) {
+    const uint step = problem.steps[i], operation = step & 0xffu;
+    const uint of_b = step >> 16 & 0xffu, of_c = step >> 24;
+    const uvec4 a = value_of(step >> 8 & 0xffu, quad);
+    if (operation == kPointwiseStepKeep) {
+      if (${has_kept}) kept[of_b - kFirstKept] = a;
+      continue;
+    }
+    const uvec4 b = of_b == 255u ? a : value_of(of_b, quad);
+    const uvec4 c = of_c == 255u ? b : value_of(of_c, quad);
+    previous = operate(operation, a, b, c);
+  }
+}
+
+// ---- the output -----------------------------------------------------------------------------------------------------
+
+$if is_float(dtype)
+vec4 reals_of(uvec4 x) { return uintBitsToFloat(x); }
+// Towards zero; outside of their range the nearest, and NaN is 0.
+ivec4 integers_of(uvec4 bits) {
+  const vec4 x = uintBitsToFloat(bits);
+  ivec4 result = ivec4(clamp(x, -2147483648.0, 2147483520.0));
+  result = mix(result, ivec4(kLargestInt), greaterThanEqual(x, vec4(2147483648.0)));
+  return mix(result, ivec4(0), greaterThan(bits & kMagnitude, uvec4(kInfinity)));
+}
+$else
+vec4 reals_of(uvec4 x) { return vec4(to_float(int(x.x)), to_float(int(x.y)), to_float(int(x.z)), to_float(int(x.w))); }
+ivec4 integers_of(uvec4 x) { return ivec4(x); }
+$end
+
+void main() {
+  const uint quad = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  if (quad >= problem.numel / 4u + uint(problem.numel % 4u != 0u)) return;
+  run_steps(quad);
+$if is_float(output_dtype)
+  output_words[quad] = pack_${output_dtype}(reals_of(previous));
+$else
+  output_words[quad] = pack_${output_dtype}(integers_of(previous));
+$end
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "codegen/spec/cost_sum.h"
+
+#include <gmock/gmock.h>
+
+#include "codegen/spec/parse_spec.h"
+
+namespace qgen::spec {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::string_view kSpec = R"(operator: op
+template: op.comp
+operands: {out: {access: write, dtype: f32}}
+problem: {m: u32, mode: {words: [slow, fast]}}
+specialization: {tile: [{rows: 16, workgroup: 64}]}
+fit: {tile_us: 0.5}
+define:
+  tiles:    ceil_div(m, tile.rows)
+  tiles_us: tiles * tile_us
+grid: [tiles, 1, 1]
+cost: device.launch_us + tiles_us * choose(mode == fast, 1.0, 2.0) - m / 1000.0
+)";
+
+const DeviceNumbers kDevice{.launch_us = 3};
+
+Spec parsed() { return *parse_spec(kSpec, "op.yaml"); }
+
+std::string errors_of(const NamedValues& values) {
+  const auto parts = cost_sum(parsed(), values, kDevice);
+  return parts ? "" : qgen::to_text(parts.error(), {});
+}
+
+TEST(CostSum, HasALineForEachTermAndDefinition) {
+  const auto parts = cost_sum(parsed(), {{"m", "100"}, {"tile.rows", "16"}, {"mode", "slow"}}, kDevice);
+  ASSERT_TRUE(parts) << qgen::to_text(parts.error(), {});
+  EXPECT_EQ(to_text(*parts),
+            "cost: 9.9 us\n"
+            "  = 3          device.launch_us\n"
+            "  + 7          tiles_us * choose(mode == fast, 1.0, 2.0)\n"
+            "  - 0.1        m / 1000.0\n"
+            "tiles_us: 3.5\n"
+            "  = 3.5        tiles * tile_us\n"
+            "tiles: 7\n"
+            "  = 7          ceil_div(m, tile.rows)\n");
+}
+
+TEST(CostSum, SaysWhatIsMissingAndWhatIsWrong) {
+  EXPECT_THAT(errors_of({{"m", "1"}}), HasSubstr("expected: values of mode, tile.rows"));
+  EXPECT_THAT(errors_of({{"m", "one"}, {"tile.rows", "16"}, {"mode", "slow"}}),
+              HasSubstr("'m' of 'op' cannot be 'one'\n  expected: integer"));
+  EXPECT_THAT(errors_of({{"m", "1"}, {"tile.rows", "16"}, {"mode", "quick"}}),
+              HasSubstr("expected: one of fast, slow"));
+  EXPECT_THAT(errors_of({{"m", "1"}, {"tile.row", "16"}, {"mode", "slow"}}), HasSubstr("did you mean 'tile.rows'?"));
+}
+
+}  // namespace
+}  // namespace qgen::spec

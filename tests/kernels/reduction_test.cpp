@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Reductions on every kernel, within the bounds of docs/reduction.md.
+#include <limits>
+
+#include "operators.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/expected_text.h"
+#include "tests/support/tensors.h"
+#include "words.h"
+
+namespace qgen {
+namespace {
+
+using testing::Random;
+using testing::tensor_of;
+using List = std::vector<int64_t>;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+class ReductionTest : public testing::KernelTest {
+ protected:
+  void expect_all(const HostTensor& input, const List& axes) {
+    for (const std::string_view operation : generated::words::kReduction) {
+      SCOPED_TRACE(fmt::format("{} {} of {}", name(input.dtype), operation, to_text(input.shape)));
+      const bool needs_reals =
+          operation == "mean" || operation == "l2" || operation == "log_sum" || operation == "log_sum_exp";
+      if (input.dtype == DType::i32 && needs_reals) continue;
+      const Request request{.inputs = {{"input", input}},
+                            .attributes = {{"operation", std::string(operation)}, {"axes", axes}}};
+      expect_reference("reduce", request, kEverythingAsAsked);
+    }
+  }
+};
+
+TEST_F(ReductionTest, OfEveryAxis) {
+  const List axes[] = {{}, {0}, {1}, {2}, {-1}, {0, 1}, {0, 2}, {1, 2}, {2, 0, 1}};
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const List& some : axes) expect_all(Random(1).reals(dtype, {3, 5, 7}, 0.1, 1.5), some);
+  }
+  HostTensor integers = zeros(DType::i32, {3, 5, 7});
+  for (int64_t i = 0; i < 105; ++i) set_element(integers, i, static_cast<double>(i * 37 % 41 - 20));
+  for (const List& some : axes) expect_all(integers, some);
+}
+
+TEST_F(ReductionTest, OfManyTerms) {
+  for (const Shape& shape : {Shape{1, 1}, {2, 63}, {2, 65}, {3, 1000}, {1, 70001}, {257, 3}}) {
+    expect_all(Random(2).reals(DType::f32, shape, -1, 1), {1});
+    expect_all(Random(3).reals(DType::f32, shape, -1, 1), {0});
+  }
+}
+
+TEST_F(ReductionTest, OfSpecialValues) {
+  expect_all(
+      tensor_of(DType::f32, {6, 3}, {0, -0.0, 0, kInf, 1, 2, -kInf, 1, 2, kNan, 1, 2, 1, kNan, 2, -kInf, -kInf, -kInf}),
+      {1});
+}
+
+TEST_F(ReductionTest, TheFirstOrTheLastOfEqualElements) {
+  const HostTensor input = tensor_of(DType::f32, {2, 5}, {1, 3, 3, 0, 0, 2, 2, 2, 2, 2});
+  for (const bool takes_last : {false, true}) {
+    for (const char* operation : {"arg_max", "arg_min"})
+      expect_reference(
+          "reduce",
+          {.inputs = {{"input", input}},
+           .attributes = {{"operation", std::string(operation)}, {"axes", List{1}}, {"takes_last", takes_last}}},
+          kEverythingAsAsked);
+  }
+}
+
+TEST(ReductionCalls, SayWhatTheyCannotDo) {
+  using namespace generated::operators;
+  const auto said = [](const TensorDesc& input, generated::words::Reduction operation, List axes) {
+    const auto call = reduce_call({.input = input}, {.operation = operation, .axes = std::move(axes)});
+    return call ? "accepted" : to_text(call.error());
+  };
+  using enum generated::words::Reduction;
+  EXPECT_TEXT(said({DType::i32, {2, 5}}, mean, {0}),
+              "operation is mean, and input is i32\n"
+              "  hint: mean, l2, log_sum and log_sum_exp need floating-point elements");
+  EXPECT_TEXT(said({DType::f32, {2, 5}}, sum, {2}), "axes has 2, and input of shape [2, 5] has 2 dimensions");
+  EXPECT_TEXT(said({DType::f32, {2, 5}}, sum, {1, -1}), "axes names dimension 1 twice");
+  EXPECT_TEXT(said({DType::f32, {2, 0}}, sum, {1}), "input of shape [2, 0] has no elements along the axes");
+}
+
+}  // namespace
+}  // namespace qgen

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/engine/device/device_mask.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/support/device_test.h"
+
+namespace qgen {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr CooperativeMatrixShape kHalves{16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false};
+constexpr CooperativeMatrixShape kBytes{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false};
+
+DeviceProfile large() {
+  DeviceProfile device{.name = "large"};
+  device.api_version = 1U << 22U | 3U << 12U;
+  device.features = bit(Feature::shader_int8) | bit(Feature::shader_int64) | bit(Feature::cooperative_matrix);
+  device.cooperative_matrices = {kHalves, kBytes};
+  device.max_workgroup_size = {1024, 1024, 64};
+  device.storage_buffer_alignment_bytes = 16;
+  device.numbers.max_workgroup_size_x = 1024;
+  device.numbers.shared_memory_bytes = 49152;
+  device.numbers.subgroup_size = 32;
+  device.numbers.bytes_per_us = 3e6;
+  return device;
+}
+
+DeviceProfile small() {
+  DeviceProfile device{.name = "small"};
+  device.architecture = "mali-valhall";
+  device.api_version = 1U << 22U | 1U << 12U;
+  device.features = bit(Feature::shader_int8) | bit(Feature::shader_float16) | bit(Feature::cooperative_matrix);
+  device.cooperative_matrices = {kHalves};
+  device.max_workgroup_size = {512, 512, 512};
+  device.storage_buffer_alignment_bytes = 64;
+  device.numbers.max_workgroup_size_x = 512;
+  device.numbers.shared_memory_bytes = 65536;
+  device.numbers.subgroup_size = 16;
+  device.numbers.bytes_per_us = 4e4;
+  return device;
+}
+
+TEST(DeviceMask, EmptyLeavesTheDevice) { EXPECT_EQ(masked(large(), {}), large()); }
+
+TEST(DeviceMask, TakesFeatures) {
+  const DeviceProfile less = masked(large(), {.without = bit(Feature::shader_int64)});
+  EXPECT_EQ(less.features, bit(Feature::shader_int8) | bit(Feature::cooperative_matrix));
+  EXPECT_EQ(less.numbers, large().numbers);
+}
+
+TEST(DeviceMask, ADeviceWithoutMatricesHasNoShapes) {
+  EXPECT_THAT(masked(large(), {.without = bit(Feature::cooperative_matrix)}).cooperative_matrices, IsEmpty());
+}
+
+TEST(DeviceMask, LowersLimitsAndRaisesNone) {
+  DeviceMask mask;
+  for (const LimitRow& row : kLimits) {
+    if (row.name == "shared_memory_bytes") mask.limits.push_back({&row, {16384, 16384, 16384}});
+    if (row.name == "workgroup_size") mask.limits.push_back({&row, {128, 2048, 64}});
+  }
+  const DeviceProfile less = masked(large(), mask);
+  EXPECT_EQ(less.numbers.shared_memory_bytes, 16384);
+  EXPECT_THAT(less.max_workgroup_size, ElementsAre(128, 1024, 64));
+  EXPECT_EQ(less.numbers.max_workgroup_size_x, 128);
+}
+
+TEST(DeviceMask, AnotherDeviceLeavesWhatBothHave) {
+  const DeviceProfile less = masked(large(), {.as = small()});
+  EXPECT_EQ(less.features, bit(Feature::shader_int8) | bit(Feature::cooperative_matrix));
+  EXPECT_THAT(less.cooperative_matrices, ElementsAre(kHalves));
+  EXPECT_THAT(less.max_workgroup_size, ElementsAre(512, 512, 64));
+  EXPECT_EQ(less.numbers.max_workgroup_size_x, 512);
+  EXPECT_EQ(less.numbers.shared_memory_bytes, 49152);
+  EXPECT_EQ(less.storage_buffer_alignment_bytes, 64U);
+  EXPECT_EQ(less.api_version, small().api_version);
+}
+
+TEST(DeviceMask, AnotherDevicesRatesDecideAndOwnSubgroupsStay) {
+  const DeviceProfile less = masked(large(), {.as = small()});
+  EXPECT_EQ(less.numbers.bytes_per_us, 4e4);
+  EXPECT_EQ(less.architecture, "mali-valhall");
+  EXPECT_EQ(less.numbers.subgroup_size, 32);
+}
+
+// Stores of times and pipelines find a device by its UUID.
+TEST(DeviceMask, EachMaskIsADeviceOfItsOwn) {
+  const auto uuid = [](const DeviceMask& mask) { return masked(large(), mask).device_uuid; };
+  EXPECT_NE(uuid({.without = bit(Feature::shader_int8)}), large().device_uuid);
+  EXPECT_NE(uuid({.without = bit(Feature::shader_int8)}), uuid({.without = bit(Feature::shader_int64)}));
+  EXPECT_EQ(uuid({.as = small()}), uuid({.as = small()}));
+}
+
+class MaskedDevice : public testing::DeviceTest {};
+
+TEST_F(MaskedDevice, IsOpenedWithWhatIsLeft) {
+  const auto opened = Device::open({}, {.mask = {.without = bit(Feature::shader_int8)}});
+  ASSERT_TRUE(opened) << to_text(opened.error());
+  EXPECT_EQ(opened->profile().features, device().profile().features & ~bit(Feature::shader_int8));
+}
+
+TEST_F(MaskedDevice, OfAnOlderVulkanIsRefusedInWords) {
+  const auto opened = Device::open({}, {.mask = {.api_version = 1U << 22U | 1U << 12U}});
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message, ::testing::HasSubstr("1.1"));
+}
+
+}  // namespace
+}  // namespace qgen

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Valid and invalid graphs, and the shapes of their values; no device is needed.
+#include "runtime/models/graph/graph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operators.h"
+#include "tests/support/networks.h"
+
+namespace qgen::graph {
+namespace {
+
+using ::testing::HasSubstr;
+
+Expected<Inferred> inferred(const Graph& graph, const InputShapes& shapes = {}) {
+  return infer(graph, generated::operators::entries(), shapes);
+}
+
+std::string refusal_of(const Graph& graph, const InputShapes& shapes = {}) {
+  const auto result = inferred(graph, shapes);
+  return result ? "" : result.error().message;
+}
+
+Node relu(ValueId x) {
+  return {.name = "relu",
+          .op = "q8ta_relu",
+          .inputs = {{"input", x}},
+          .attributes = {{"input_scale", 0.5}, {"output_scale", 0.5}}};
+}
+
+TEST(Graph, ShapesFollowFromThoseOfTheInputs) {
+  const Graph graph = testing::depthwise_network();
+  for (const int64_t batch : {1, 4}) {
+    const auto result = inferred(graph, {{"image", {batch, 5, 9, 7}}});
+    ASSERT_TRUE(result) << to_text(result.error());
+    EXPECT_EQ(result->values[graph.outputs[0].value].shape, (Shape{batch, 5, 9, 7}));
+    EXPECT_EQ(result->values[graph.outputs[0].value].dtype, DType::i8);
+    EXPECT_EQ(result->values[graph.outputs[1].value].shape, (Shape{batch, 18, 1, 1}));
+  }
+}
+
+TEST(Graph, InputsNeedTheirShapes) {
+  const Graph graph = testing::depthwise_network();
+  EXPECT_THAT(refusal_of(graph), HasSubstr("no shape is given for it"));
+  EXPECT_THAT(refusal_of(graph, {{"image", {1, 5, 9, 8}}}), HasSubstr("is given as [1, 5, 9, 8]"));
+  EXPECT_THAT(refusal_of(graph, {{"image", {1, 5, 9, 7}}, {"x", {1}}}), HasSubstr("no input 'x'"));
+}
+
+TEST(Graph, RefusesWhatDoesNotHoldTogether) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::i8, {1, 4, 2, 2});
+  const ValueId real = graph.add_input("real", DType::f32, {1, 4, 2, 2});
+  const auto with = [&](Node node) {
+    Graph other = graph;
+    other.add(std::move(node));
+    return refusal_of(other);
+  };
+  EXPECT_EQ(with(relu(x)), "");
+  EXPECT_THAT(with(relu(real)), HasSubstr("node 'relu': input is f32"));
+  EXPECT_THAT(with(relu(99)), HasSubstr("there is no value 99"));
+  Node unknown = relu(x);
+  unknown.op = "q8ta_rleu";
+  EXPECT_THAT(with(unknown), HasSubstr("unknown operator 'q8ta_rleu'"));
+  Node attribute = relu(x);
+  attribute.attributes.emplace("slope", 1.0);
+  EXPECT_THAT(with(attribute), HasSubstr("no attribute 'slope'"));
+  Node missing = relu(x);
+  missing.attributes.erase("input_scale");
+  EXPECT_THAT(with(missing), HasSubstr("needs attribute 'input_scale'"));
+  Node port = relu(x);
+  port.inputs.front().operand = "inptu";
+  EXPECT_THAT(with(port), HasSubstr("has no input 'inptu'"));
+}
+
+TEST(Graph, RefusesValuesThatAreWrittenTwiceOrTooLate) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::i8, {1, 4, 2, 2});
+  const ValueId y = graph.add(relu(x));
+  Graph twice = graph;
+  twice.nodes.push_back(twice.nodes.front());
+  EXPECT_THAT(refusal_of(twice), HasSubstr("is written twice"));
+  Graph late = graph;
+  late.nodes.front().inputs.front().value = y;
+  EXPECT_THAT(refusal_of(late), HasSubstr("is read before anything writes it"));
+  Graph named = graph;
+  named.add_output("y", y);
+  named.add_output("y", x);
+  EXPECT_THAT(refusal_of(named), HasSubstr("two outputs are called 'y'"));
+}
+
+TEST(Graph, WeightsAreConstants) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::i8, {2, 16});
+  const ValueId w = graph.add_input("w", DType::i8, {4, 16});
+  const ValueId scales = graph.add_constant("scales", zeros(DType::f32, {4}));
+  graph.add({.op = "q8ta_linear",
+             .inputs = {{"input", x}, {"weight", w}, {"weight_scales", scales}},
+             .attributes = {{"input_scale", 0.5}, {"output_scale", 0.5}}});
+  EXPECT_THAT(refusal_of(graph), HasSubstr("'weight' is a weight, but 'w' is not constant"));
+}
+
+struct ReshapeCase {
+  Shape input;
+  std::vector<int64_t> shape;
+  std::optional<Shape> output;
+};
+
+TEST(Reshape, IsThatOfOnnx) {
+  const ReshapeCase cases[] = {
+      {{2, 3, 4}, {0, -1}, Shape{2, 12}},
+      {{2, 3, 4}, {24}, Shape{24}},
+      {{2, 3, 4}, {-1, 0, 2}, Shape{4, 3, 2}},
+      {{0, 3}, {0, 3}, Shape{0, 3}},
+      {{2, 3}, {-1, -1}, std::nullopt},
+      {{2, 3}, {4, -1}, std::nullopt},
+      {{2, 3}, {7}, std::nullopt},
+      {{2}, {1, 0}, std::nullopt},
+      {{2, 3}, {-2, 3}, std::nullopt},
+      {{0, 3}, {0, -1}, std::nullopt},
+      {{1}, {int64_t{1} << 62, -1}, std::nullopt},
+  };
+  for (const ReshapeCase& one : cases) {
+    const auto output = reshaped(one.input, one.shape);
+    EXPECT_EQ(bool(output), one.output.has_value()) << to_text(one.input) << " to " << to_text(one.shape);
+    if (output && one.output) {
+      EXPECT_EQ(*output, *one.output);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace qgen::graph

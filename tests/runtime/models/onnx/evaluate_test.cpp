@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Nodes of constants: what they give, and what is refused.
+#include "runtime/models/onnx/evaluate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/models/onnx/model_builder.h"
+
+namespace qgen::onnx::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TensorPtr of(ElementType type, const Shape& shape, const std::vector<int64_t>& values) {
+  ModelBuilder m;
+  return m.model.graph.initializers.at(m.integers(type, shape, values));
+}
+TensorPtr longs(const Shape& shape, const std::vector<int64_t>& values) { return of(ElementType::i64, shape, values); }
+TensorPtr reals(const Shape& shape, const std::vector<float>& values) {
+  return std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, shape, values));
+}
+
+// "float32 [2] 1, 2", "bool [] 1".
+std::string text_of(const Tensor& tensor) {
+  std::vector<std::string> values;
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    values.push_back(is_real(tensor.type) ? fmt::format("{:.6g}", tensor.real(i))
+                                          : fmt::format("{}", tensor.integer(i)));
+  return fmt::format("{} {} {}", name(tensor.type), to_text(tensor.shape), fmt::join(values, ", "));
+}
+
+std::string evaluated(const std::string& op, const std::vector<TensorPtr>& inputs,
+                      std::map<std::string, AttributeData, std::less<>> attributes = {}) {
+  const Node node{.name = "n", .op = op, .attributes = std::move(attributes)};
+  const auto result = evaluate(node, inputs, 13, 1000);
+  if (!result) return result.error().message;
+  return *result ? text_of(**result) : "not evaluated";
+}
+
+TEST(Evaluate, ElementByElement) {
+  EXPECT_EQ(evaluated("Add", {reals({2}, {1, 2}), reals({2, 1}, {10, 20})}), "float32 [2, 2] 11, 12, 21, 22");
+  EXPECT_EQ(evaluated("Div", {longs({3}, {7, -7, 6}), longs({}, {2})}), "int64 [3] 3, -3, 3");
+  EXPECT_EQ(evaluated("Div", {longs({1}, {7}), longs({1}, {0})}), "it divides an integer by 0");
+  EXPECT_EQ(evaluated("Mod", {longs({2}, {-7, 7}), longs({}, {3})}), "int64 [2] 2, 1");
+  EXPECT_EQ(evaluated("Pow", {reals({2}, {3, 4}), longs({}, {2})}), "float32 [2] 9, 16");
+  EXPECT_EQ(evaluated("Sqrt", {reals({2}, {4, 2})}), "float32 [2] 2, 1.41421");
+  EXPECT_EQ(evaluated("Not", {of(ElementType::boolean, {2}, {0, 1})}), "bool [2] 1, 0");
+  EXPECT_EQ(evaluated("Equal", {longs({}, {16000}), longs({}, {16000})}), "bool [] 1");
+  EXPECT_EQ(evaluated("GreaterOrEqual", {reals({2}, {1, 3}), reals({}, {2})}), "bool [2] 0, 1");
+  EXPECT_EQ(evaluated("Max", {longs({2}, {1, 5}), longs({2}, {3, 3}), longs({}, {4})}), "int64 [2] 4, 5");
+  EXPECT_EQ(evaluated("Relu", {reals({2}, {-1, 2})}), "float32 [2] 0, 2");
+  EXPECT_EQ(evaluated("Where", {of(ElementType::boolean, {2}, {1, 0}), longs({2}, {1, 2}), longs({}, {9})}),
+            "int64 [2] 1, 9");
+  EXPECT_EQ(evaluated("Add", {reals({2}, {1, 2}), reals({3}, {1, 2, 3})}), "shapes [2] and [3] do not go together");
+  EXPECT_EQ(evaluated("Add", {reals({2}, {1, 2}), longs({2}, {1, 2})}), "not evaluated");
+}
+
+// Integers lose what is behind the point, and keep the bits that they have.
+TEST(Evaluate, Casts) {
+  const auto to = [](int64_t type) { return std::map<std::string, AttributeData, std::less<>>{{"to", type}}; };
+  EXPECT_EQ(evaluated("Cast", {reals({3}, {1.9f, -1.9f, 300})}, to(7)), "int64 [3] 1, -1, 300");
+  EXPECT_EQ(evaluated("Cast", {longs({2}, {300, -1})}, to(2)), "uint8 [2] 44, 255");
+  EXPECT_EQ(evaluated("Cast", {longs({2}, {300, 0})}, to(9)), "bool [2] 1, 0");
+  EXPECT_EQ(evaluated("Cast", {reals({1}, {65519})}, to(10)), "float16 [1] 65504");
+  EXPECT_EQ(evaluated("Cast", {longs({1}, {3})}, to(11)), "float64 [1] 3");
+  EXPECT_EQ(evaluated("Cast", {longs({1}, {3})}, to(8)), "not evaluated");
+}
+
+TEST(Evaluate, OfShapesAndNumbers) {
+  EXPECT_EQ(evaluated("ConstantOfShape", {longs({2}, {1, 2})}), "float32 [1, 2] 0, 0");
+  EXPECT_EQ(evaluated("ConstantOfShape", {longs({1}, {2})}, {{"value", longs({1}, {7})}}), "int64 [2] 7, 7");
+  EXPECT_THAT(evaluated("ConstantOfShape", {longs({2}, {100, 100})}), HasSubstr("more than the model's size allows"));
+  EXPECT_EQ(evaluated("Range", {longs({}, {1}), longs({}, {8}), longs({}, {3})}), "int64 [3] 1, 4, 7");
+  EXPECT_EQ(evaluated("Range", {reals({}, {1}), reals({}, {0}), reals({}, {-0.5})}), "float32 [2] 1, 0.5");
+  EXPECT_EQ(evaluated("Range", {longs({}, {1}), longs({}, {8}), longs({}, {0})}), "its delta is 0");
+  EXPECT_EQ(evaluated("Size", {reals({2, 3}, {1, 2, 3, 4, 5, 6})}), "int64 [] 6");
+}
+
+TEST(Evaluate, Moves) {
+  const TensorPtr x = longs({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(evaluated("Gather", {x, longs({2}, {2, -3})}, {{"axis", int64_t{1}}}), "int64 [2, 2] 3, 1, 6, 4");
+  EXPECT_EQ(evaluated("Gather", {x, longs({}, {1})}), "int64 [3] 4, 5, 6");
+  EXPECT_EQ(evaluated("Gather", {x, longs({}, {2})}), "index 2 of 2");
+  EXPECT_EQ(evaluated("Slice", {x, longs({1}, {-1}), longs({1}, {-10}), longs({1}, {1}), longs({1}, {-2})}),
+            "int64 [2, 2] 3, 1, 6, 4");
+  EXPECT_EQ(evaluated("Concat", {x, longs({2, 1}, {7, 8})}, {{"axis", int64_t{-1}}}),
+            "int64 [2, 4] 1, 2, 3, 7, 4, 5, 6, 8");
+  EXPECT_EQ(evaluated("Expand", {longs({2, 1}, {1, 2}), longs({2}, {1, 2})}), "int64 [2, 2] 1, 1, 2, 2");
+  EXPECT_EQ(evaluated("Tile", {longs({2}, {1, 2}), longs({1}, {2})}), "int64 [4] 1, 2, 1, 2");
+}
+
+TEST(Evaluate, Reductions) {
+  const TensorPtr x = reals({2, 3}, {1, 2, 3, 4, 5, 9});
+  EXPECT_EQ(evaluated("ReduceSum", {x}, {{"axes", std::vector<int64_t>{1}}}), "float32 [2, 1] 6, 18");
+  EXPECT_EQ(evaluated("ReduceMean", {x, longs({1}, {-1})}, {{"keepdims", int64_t{0}}}), "float32 [2] 2, 6");
+  EXPECT_EQ(evaluated("ReduceMax", {x}, {{"axes", std::vector<int64_t>{0}}}), "float32 [1, 3] 4, 5, 9");
+  EXPECT_EQ(evaluated("ReduceProd", {longs({2}, {3, 4})}, {{"keepdims", int64_t{0}}}), "int64 [] 12");
+  EXPECT_EQ(evaluated("ReduceSum", {x, longs({1}, {5})}), "axis 5 of rank 2");
+}
+
+}  // namespace
+}  // namespace qgen::onnx::testing

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Operators with quantization parameters as inputs, compared with the same model written with QuantizeLinear and
+// DequantizeLinear.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/models/onnx/compared.h"
+#include "tests/support/expected_text.h"
+
+namespace qgen::onnx::testing {
+namespace {
+
+using ::testing::HasSubstr;
+constexpr auto kMicrosoft = "com.microsoft";
+
+struct Bytes : ModelBuilder {
+  std::string x = input("x", {-1, 4, 6, 6}, ElementType::u8);
+  std::vector<std::string> with(const std::string& value, float scale, int64_t zero_point,
+                                ElementType type = ElementType::u8) {
+    return {value, scalar(scale), zero(zero_point, type)};
+  }
+  static std::vector<std::string> joined(std::vector<std::string> first, const std::vector<std::string>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  }
+  std::vector<std::string> to(float scale, int64_t zero_point, ElementType type = ElementType::u8) {
+    return {scalar(scale), zero(zero_point, type)};
+  }
+};
+
+// Both models have the same constants, since their seeds are the same.
+void expect_same(const ModelBuilder& a, const ModelBuilder& b, const Shape& shape) {
+  const auto first = a.import(), second = b.import();
+  ASSERT_TRUE(first) << to_text(first.error());
+  ASSERT_TRUE(second) << to_text(second.error());
+  const HostTensor x = Random(5).integers(DType::u8, shape, 0, 255);
+  const auto outputs = judged(first->graph, {{"x", x}}), others = judged(second->graph, {{"x", x}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  ASSERT_TRUE(others) << to_text(others.error());
+  EXPECT_EQ(outputs->begin()->second.dtype, DType::u8);
+  EXPECT_EQ(outputs->begin()->second.data, others->begin()->second.data);
+}
+
+TEST(QuantizedOperators, UnsignedBytesAtTheDoor) {
+  Bytes m;
+  m.output(m.quantize(m.node("Relu", {m.dequantize(m.x, 0.05f, 120, ElementType::u8)}), 0.04f, 7, ElementType::u8));
+  EXPECT_EQ(imported_operators(m), "requantize q8ta_relu requantize");
+  compare(m, {2, 4, 6, 6}, 1);
+}
+
+TEST(QuantizedOperators, Conv) {
+  Bytes m, views;
+  std::vector<float> scales{0.01f, 0.02f, 0.015f};
+  for (Bytes* it : {&m, &views}) {
+    const std::string w = it->random_integers(ElementType::i8, {3, 4, 3, 3}, -128, 127);
+    const std::string s = it->reals({3}, scales), z = it->integers(ElementType::i8, {3}, {0, 0, 0});
+    const std::string b = it->integers(ElementType::i32, {3}, {400, -300, 77});
+    if (it == &m) {
+      auto inputs = Bytes::joined(m.with(m.x, 0.05f, 120), {w, s, z});
+      m.output(m.node("QLinearConv", Bytes::joined(Bytes::joined(inputs, m.to(0.3f, 90)), {b})));
+      continue;
+    }
+    std::vector<float> bias_scales;
+    for (const float scale : scales) bias_scales.push_back(0.05f * scale);
+    const std::string y =
+        it->node("Conv", {it->dequantize(it->x, 0.05f, 120, ElementType::u8),
+                          it->node("DequantizeLinear", {w, s, z}, {{"axis", int64_t{0}}}),
+                          it->node("DequantizeLinear", {b, it->reals({3}, bias_scales)}, {{"axis", int64_t{0}}})});
+    it->output(it->quantize(y, 0.3f, 90, ElementType::u8));
+  }
+  EXPECT_EQ(imported_operators(m), "requantize q8ta_conv2d requantize");
+  expect_same(m, views, {2, 4, 6, 6});
+  compare(views, {2, 4, 6, 6}, 1);
+}
+
+TEST(QuantizedOperators, MatMulWithAnyZeroPoints) {
+  Bytes m;
+  m.x = m.input("y", {-1, 6, 6}, ElementType::u8);
+  m.model.graph.inputs.erase(m.model.graph.inputs.begin());
+  const std::string w = m.random_integers(ElementType::u8, {6, 5}, 0, 255);
+  m.output(m.node("QLinearMatMul",
+                  Bytes::joined(Bytes::joined(m.with(m.x, 0.05f, 120), m.with(w, 0.01f, 99)), m.to(0.2f, 90))));
+  EXPECT_EQ(imported_operators(m), "requantize bmm requantize");
+  ModelBuilder views;
+  const std::string y = views.input("y", {-1, 6, 6}, ElementType::u8);
+  const std::string v = views.random_integers(ElementType::u8, {6, 5}, 0, 255);
+  views.output(views.quantize(views.node("MatMul", {views.dequantize(y, 0.05f, 120, ElementType::u8),
+                                                    views.dequantize(v, 0.01f, 99, ElementType::u8)}),
+                              0.2f, 90, ElementType::u8));
+  compare(views, {2, 6, 6}, 1);
+  const HostTensor data = Random(5).integers(DType::u8, {2, 6, 6}, 0, 255);
+  EXPECT_EQ(judged(m.import()->graph, {{"y", data}})->begin()->second.data,
+            judged(views.import()->graph, {{"y", data}})->begin()->second.data);
+}
+
+TEST(QuantizedOperators, AddMulPoolAndFunctions) {
+  struct Row {
+    std::string op, becomes;
+    bool has_two;
+  };
+  const Row rows[] = {{"QLinearAdd", "requantize q8ta_add requantize", true},
+                      {"QLinearMul", "requantize q8ta_mul requantize", true},
+                      {"QLinearGlobalAveragePool", "requantize q8ta_avg_pool2d requantize", false},
+                      {"QLinearSigmoid", "requantize q8ta_sigmoid requantize", false},
+                      {"QLinearLeakyRelu", "requantize q8ta_leaky_relu requantize", false}};
+  for (const Row& row : rows) {
+    Bytes m, views;
+    auto inputs = m.with(m.x, 0.05f, 120);
+    if (row.has_two) inputs = Bytes::joined(inputs, m.with(m.x, 0.03f, 20));
+    m.output(m.node(row.op, Bytes::joined(inputs, m.to(0.04f, 10)), {}, kMicrosoft));
+    EXPECT_EQ(imported_operators(m), row.becomes) << row.op;
+    std::vector<std::string> operands{views.dequantize(views.x, 0.05f, 120, ElementType::u8)};
+    if (row.has_two) operands.push_back(views.dequantize(views.x, 0.03f, 20, ElementType::u8));
+    views.output(views.quantize(views.node(row.op.substr(7), operands), 0.04f, 10, ElementType::u8));
+    expect_same(m, views, {2, 4, 6, 6});
+    compare(views, {2, 4, 6, 6}, 1);
+  }
+}
+
+TEST(QuantizedOperators, ConcatOfAnyNumber) {
+  for (const size_t count : {1, 2, 5}) {
+    Bytes m, views;
+    std::vector<std::string> inputs = m.to(0.04f, 10), operands;
+    for (size_t i = 0; i < count; ++i) {
+      const auto zero_point = static_cast<int64_t>(20 * i);
+      inputs = Bytes::joined(inputs, m.with(m.x, 0.03f, zero_point));
+      operands.push_back(views.dequantize(views.x, 0.03f, zero_point, ElementType::u8));
+    }
+    m.output(m.node("QLinearConcat", inputs, {{"axis", int64_t{1}}}, kMicrosoft));
+    views.output(views.quantize(views.node("Concat", operands, {{"axis", int64_t{1}}}), 0.04f, 10, ElementType::u8));
+    EXPECT_EQ(imported_operators(m), count == 1   ? "requantize requantize requantize"
+                                     : count == 2 ? "requantize q8ta_concat requantize"
+                                                  : "requantize q8ta_concat q8ta_concat requantize");
+    expect_same(m, views, {2, 4, 6, 6});
+    compare(views, {2, 4, 6, 6}, 1);
+  }
+  Bytes none;
+  none.output(none.node("QLinearConcat", none.to(0.04f, 10), {{"axis", int64_t{1}}}, kMicrosoft));
+  EXPECT_THAT(imported_operators(none), ::testing::HasSubstr("it has no input 0"));
+  Bytes cut;
+  cut.output(cut.node("QLinearConcat", Bytes::joined(cut.to(0.04f, 10), {cut.x}), {{"axis", int64_t{1}}}, kMicrosoft));
+  EXPECT_THAT(imported_operators(cut), ::testing::HasSubstr("input 2 is missing, or its scale"));
+}
+
+TEST(QuantizedOperators, Gemm) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {-1, 8});
+  const std::string q = m.quantize(x, 0.05f, 3);
+  const std::string w = m.random_integers(ElementType::i8, {6, 8}, -127, 127),
+                    b = m.integers(ElementType::i32, {6}, {1, 2, 300, -4, -500, 6});
+  const std::string zeros = m.integers(ElementType::i8, {6}, {0, 0, 0, 0, 0, 0});
+  const std::string y =
+      m.node("QGemm",
+             {q, m.scalar(0.05f), m.zero(3, ElementType::i8), w, m.reals({6}, {.01f, .02f, .03f, .04f, .05f, .06f}),
+              zeros, b, m.scalar(0.2f), m.zero(1, ElementType::i8)},
+             {{"transB", int64_t{1}}}, kMicrosoft);
+  m.output(m.dequantize(y, 0.2f, 1));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize_linear q8ta_linear q8ta_dequantize");
+}
+
+TEST(QuantizedOperators, MatMulNBits) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {-1, 5, 8});
+  // Rows of N, K / 2 bytes: the first of two neighbours is in the low half.
+  const std::string packed = m.integers(ElementType::u8, {2, 2, 2}, {0x98, 0xba, 0x10, 0x32, 0xfe, 0xdc, 0x88, 0x88});
+  m.output(m.node("MatMulNBits", {x, packed, m.reals({4}, {1, 2, 3, 4})},
+                  {{"K", int64_t{8}}, {"N", int64_t{2}}, {"bits", int64_t{4}}, {"block_size", int64_t{4}}},
+                  kMicrosoft));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(operators_of(imported->graph), "linear_q4gsw");
+  const auto& node = imported->graph.nodes[0];
+  const auto weight = std::ranges::find(node.inputs, "weight", &graph::Port::operand)->value;
+  const auto codes = imported->graph.values[weight].data->as<int8_t>();
+  EXPECT_EQ(std::vector<int>(codes.begin(), codes.begin() + 8), (std::vector<int>{0, 1, 2, 3, -8, -7, -6, -5}));
+  EXPECT_TRUE(judged(imported->graph, {{"x", Random(1).reals(DType::f32, {1, 5, 8}, -1, 1)}}));
+}
+
+// The same weights, packed and as QuantizeLinear's: any zero points, 4 and 8 bits, with a bias.
+TEST(QuantizedOperators, MatMulNBitsIsAProductWithADequantizedWeight) {
+  struct Row {
+    int64_t bits, block;
+    bool has_zeros, has_bias;
+    std::string becomes;
+  };
+  const Row rows[] = {{4, 4, false, false, "linear_q4gsw"},      {4, 4, false, true, "linear_q4gsw"},
+                      {4, 4, true, false, "fused_bmm"},          {4, 4, true, true, "fused_bmm fused_add"},
+                      {4, 12, true, false, "linear_q8csw"},      {8, 4, false, false, "fused_bmm"},
+                      {8, 4, true, true, "fused_bmm fused_add"}, {8, 12, false, true, "linear_q8csw"}};
+  constexpr int64_t kK = 12, kN = 2;
+  for (const Row& row : rows) {
+    const int64_t values = int64_t{1} << row.bits, groups = kK / row.block;
+    ModelBuilder m(21), views(21);
+    for (ModelBuilder* it : {&m, &views}) {
+      const std::string x = it->input("x", {-1, 5, kK});
+      std::vector<int64_t> codes, zeros(static_cast<size_t>(kN * groups), values / 2);
+      for (int64_t i = 0; i < kN * kK; ++i) codes.push_back(it->random.integer(0, values - 1));
+      for (int64_t& zero : zeros) zero = row.has_zeros ? it->random.integer(0, values - 1) : zero;
+      const std::string scales = it->random_reals({kN, groups}, 0.01, 0.02), bias = it->reals({kN}, {1, -2});
+      if (it == &views) {
+        const ElementType type = row.bits == 4 ? ElementType::u4 : ElementType::u8;
+        const std::string w = it->node(
+            "DequantizeLinear", {it->integers(type, {kN, kK}, codes), scales, it->integers(type, {kN, groups}, zeros)},
+            {{"axis", int64_t{1}}, {"block_size", row.block}});
+        const std::string turned = it->node("Transpose", {w}, {{"perm", std::vector<int64_t>{1, 0}}});
+        const std::string y = it->node("MatMul", {x, turned});
+        it->output(row.has_bias ? it->node("Add", {y, bias}) : y);
+        continue;
+      }
+      const auto packed = [&](const std::vector<int64_t>& list, int64_t columns) {
+        std::vector<int64_t> bytes;
+        for (size_t i = 0; i < list.size(); ++i) {
+          const bool is_high = row.bits == 4 && static_cast<int64_t>(i) % columns % 2 == 1;
+          if (is_high) bytes.back() |= list[i] << 4;
+          else bytes.push_back(list[i]);
+        }
+        return it->integers(ElementType::u8, {std::ssize(bytes)}, bytes);
+      };
+      std::vector<std::string> inputs{x, packed(codes, kK), scales, row.has_zeros ? packed(zeros, groups) : ""};
+      if (row.has_bias) inputs.insert(inputs.end(), {"", bias});
+      it->output(it->node("MatMulNBits", inputs, {{"K", kK}, {"N", kN}, {"bits", row.bits}, {"block_size", row.block}},
+                          kMicrosoft));
+    }
+    EXPECT_EQ(imported_operators(m), row.becomes) << row.bits << " " << row.block;
+    compare(views, {1, 5, kK}, 1e-3f);
+    const HostTensor x = Random(5).reals(DType::f32, {1, 5, kK}, -2, 2);
+    const auto outputs = judged(m.import()->graph, {{"x", x}}), others = judged(views.import()->graph, {{"x", x}});
+    ASSERT_TRUE(outputs) << to_text(outputs.error());
+    for (int64_t i = 0; i < 5 * kN; ++i)
+      EXPECT_NEAR(element(outputs->begin()->second, i), element(others->begin()->second, i), 1e-5);
+  }
+}
+
+// It is gone through more often than others are, and is no attack.
+TEST(QuantizedOperators, ALargeMatMulNBits) {
+  constexpr int64_t kSide = 1024, kGroups = kSide / 32;
+  ModelBuilder m;
+  const auto bytes = [&](int64_t count, std::byte all) {
+    return m.constant(
+        {.type = ElementType::u8, .shape = {count}, .data = std::vector<std::byte>(static_cast<size_t>(count), all)});
+  };
+  const std::string scales = m.reals({kSide * kGroups}, std::vector<float>(kSide * kGroups, 0.01f));
+  m.output(m.node("MatMulNBits",
+                  {m.input("x", {-1, kSide}), bytes(kSide * kSide / 2, std::byte{255}), scales,
+                   bytes(kSide * kGroups / 2, std::byte{0}), "", m.random_reals({kSide}, -1, 1)},
+                  {{"K", kSide}, {"N", kSide}, {"bits", int64_t{4}}, {"block_size", int64_t{32}}}, kMicrosoft));
+  EXPECT_EQ(imported_operators(m), "fused_bmm fused_add");
+}
+
+TEST(QuantizedOperators, MatMulNBitsThatIsRefused) {
+  using Changes = std::map<std::string, int64_t>;
+  struct Row {
+    std::string what;
+    Changes attributes;
+    std::vector<std::string> more;  // inputs behind the scales
+    std::string reason;
+  };
+  const Row rows[] = {
+      {"bits", {{"bits", 2}}, {}, "its weight is of 2 bits, and can be of 4 or 8"},
+      {"g_idx", {}, {"", "indices"}, "it has group indices (g_idx)"},
+      {"K",
+       {{"K", 9}},
+       {},
+       "its weight and its scales are not constants of 2 x 3 blocks, as N, "
+       "K and block_size require"},
+      {"block",
+       {{"block_size", 0}},
+       {},
+       "its blocks have 0 integers of 4 bits, and a block must "
+       "be 1 to 2^30 whole bytes"},
+      {"more than there are numbers",
+       {{"K", int64_t{1} << 31}, {"N", int64_t{1} << 31}, {"bits", 8}},
+       {},
+       "its weight is 2147483648 x 2147483648, and dimensions can be 1 to 2^30"},
+      {"odd",
+       {{"block_size", 1}},
+       {},
+       "its blocks have 1 integers of 4 bits, and a block must be 1 to 2^30 whole "
+       "bytes"},
+      {"N",
+       {{"N", 3}},
+       {},
+       "its weight and its scales are not constants of 3 x 2 blocks, as N, "
+       "K and block_size require"},
+      {"width",
+       {{"bits", 8}},
+       {},
+       "its weight and its scales are not constants of 2 x 2 blocks, "
+       "as N, K and block_size require"},
+      {"zero points of another size",
+       {},
+       {"packed"},
+       "its zero points are not a constant of bytes "
+       "with one for each scale"},
+      {"zero points of reals",
+       {},
+       {"scales"},
+       "its zero points are not a constant of bytes with "
+       "one for each scale"},
+      {"zero points that are computed",
+       {},
+       {"zeros"},
+       "its zero points are not a constant of bytes "
+       "with one for each scale"},
+  };
+  for (const Row& row : rows) {
+    ModelBuilder m;
+    Tensor packed{.name = "packed", .type = ElementType::u8, .shape = {2, 2, 2}, .data = std::vector<std::byte>(8)};
+    m.constant(std::move(packed));
+    m.constant(tensor_of<float>(ElementType::f32, {4}, std::vector<float>{1, 2, 3, 4}, "scales"));
+    m.input("zeros", {2}, ElementType::u8);
+    m.constant(tensor_of<int32_t>(ElementType::i32, {8}, std::vector<int32_t>(8), "indices"));
+    std::vector<std::string> inputs{m.input("x", {-1, 5, 8}), "packed", "scales"};
+    inputs.insert(inputs.end(), row.more.begin(), row.more.end());
+    std::map<std::string, AttributeData, std::less<>> attributes{
+        {"K", int64_t{8}}, {"N", int64_t{2}}, {"bits", int64_t{4}}, {"block_size", int64_t{4}}};
+    for (const auto& [name, value] : row.attributes) attributes[name] = value;
+    m.output(m.node("MatMulNBits", inputs, attributes, kMicrosoft));
+    EXPECT_THAT(imported_operators(m), HasSubstr("(MatMulNBits): ")) << row.what;
+    EXPECT_TEXT(first_reason(imported_operators(m)), row.reason) << row.what;
+  }
+}
+
+TEST(QuantizedOperators, ConvOfOneTapWithAnyZeroPoints) {
+  Bytes m, views;
+  for (Bytes* it : {&m, &views}) {
+    const std::string w = it->random_integers(ElementType::u8, {3, 4, 1, 1}, 0, 255);
+    if (it == &m)
+      m.output(m.node("QLinearConv",
+                      Bytes::joined(Bytes::joined(m.with(m.x, 0.05f, 120), m.with(w, 0.01f, 255)), m.to(0.3f, 90))));
+    else
+      it->output(it->quantize(it->node("Conv", {it->dequantize(it->x, 0.05f, 120, ElementType::u8),
+                                                it->dequantize(w, 0.01f, 255, ElementType::u8)}),
+                              0.3f, 90, ElementType::u8));
+  }
+  EXPECT_EQ(imported_operators(m), "requantize q8ta_concat q8ta_conv2d requantize");
+  expect_same(m, views, {2, 4, 6, 6});
+  compare(views, {2, 4, 6, 6}, 1);
+}
+
+TEST(QuantizedOperators, ProductsOfIntegers) {
+  ModelBuilder m;
+  const std::string a = m.input("a", {2, 3}, ElementType::u8);
+  const std::string b = m.integers(ElementType::u8, {3, 2}, {1, 4, 2, 5, 3, 6});
+  m.output(m.node("MatMulInteger", {a, b, m.zero(12, ElementType::u8), m.zero(0, ElementType::u8)}));
+  EXPECT_EQ(imported_operators(m), "requantize bmm quantize_affine");
+  const auto outputs =
+      judged(m.import()->graph, {{"a", qgen::testing::tensor_of(DType::u8, {2, 3}, {11, 7, 3, 10, 6, 2})}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  const auto sums = outputs->begin()->second.as<int32_t>();
+  EXPECT_EQ(std::vector<int32_t>(sums.begin(), sums.end()), (std::vector<int32_t>{-38, -83, -44, -98}));
+}
+
+TEST(QuantizedOperators, ConvolutionsOfIntegers) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {1, 1, 3, 3}, ElementType::u8);
+  const std::string w = m.integers(ElementType::u8, {1, 1, 2, 2}, {129, 129, 129, 129});
+  m.output(m.node("ConvInteger", {x, w, m.zero(1, ElementType::u8), m.zero(128, ElementType::u8)}));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  const auto outputs =
+      judged(imported->graph, {{"x", qgen::testing::tensor_of(DType::u8, {1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10})}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  const auto sums = outputs->begin()->second.as<int32_t>();
+  EXPECT_EQ(std::vector<int32_t>(sums.begin(), sums.end()), (std::vector<int32_t>{12, 16, 24, 28}));
+}
+
+TEST(QuantizedOperators, QuantizedWhileTheModelRuns) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {-1, 5, 4});
+  Node quantize{
+      .name = "quantize", .op = "DynamicQuantizeLinear", .inputs = {x}, .outputs = {"codes", "scale", "zero"}};
+  m.model.graph.nodes.push_back(quantize);
+  const std::string w = m.random_integers(ElementType::i8, {4, 3}, -127, 127);
+  const std::string sums = m.node("Cast", {m.node("MatMulInteger", {"codes", w, "zero"})}, {{"to", int64_t{1}}});
+  m.output(m.node("Mul", {sums, m.node("Mul", {"scale", m.scalar(0.01f)})}));
+  EXPECT_EQ(imported_operators(m), "choose_qparams_affine quantize_linear reshape bmm fused_mul fused_mul");
+  const auto outputs = judged(m.import()->graph, {{"x", Random(1).reals(DType::f32, {2, 5, 4}, -1, 1)}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  EXPECT_EQ(outputs->begin()->second.shape, (Shape{2, 5, 3}));
+}
+
+// The integers less the zero point are reals, whose sums are exact.
+TEST(QuantizedOperators, AConvolutionQuantizedWhileTheModelRuns) {
+  for (const int64_t weight_zero : {0, 100}) {
+    ModelBuilder m;
+    const std::string x = m.input("x", {-1, 4, 6, 6});
+    m.model.graph.nodes.push_back(
+        {.name = "quantize", .op = "DynamicQuantizeLinear", .inputs = {x}, .outputs = {"codes", "scale", "zero"}});
+    const std::string w = m.random_integers(ElementType::u8, {3, 4, 3, 3}, 0, weight_zero == 0 ? 127 : 255);
+    const std::string sums = m.node("ConvInteger", {"codes", w, "zero", m.zero(weight_zero, ElementType::u8)},
+                                    {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+    m.output(m.node("Mul", {m.node("Cast", {sums}, {{"to", int64_t{1}}}), "scale"}));
+    m.output("codes");
+    m.output("scale");
+    m.output("zero");
+    EXPECT_EQ(imported_operators(m), fmt::format("choose_qparams_affine quantize_linear reshape dequantize_affine {} "
+                                                 "fused_mul requantize reshape requantize",
+                                                 weight_zero == 0 ? "conv2d_q8csw" : "conv2d"));
+    const auto outputs = judged(m.import()->graph, {{"x", Random(1).reals(DType::f32, {2, 4, 6, 6}, -1, 2)}});
+    ASSERT_TRUE(outputs) << to_text(outputs.error());
+    // What a convolution of integers is, padded with the zero point.
+    const HostTensor& codes = outputs->at("codes");
+    const double zero = element(outputs->at("zero"), 0), scale = element(outputs->at("scale"), 0);
+    const Tensor& weight = *m.model.graph.initializers.at(w);
+    const HostTensor& result = outputs->at(m.model.graph.outputs[0].name);
+    ASSERT_EQ(result.shape, (Shape{2, 3, 6, 6}));
+    for (int64_t i = 0; i < element_count(result.shape); ++i) {
+      const int64_t column = i % 6, row = i / 6 % 6, o = i / 36 % 3, n = i / 108;
+      double sum = 0;
+      for (int64_t tap = 0; tap < 36; ++tap) {
+        const int64_t c = tap / 9, v = column + tap % 3 - 1, h = row + tap / 3 % 3 - 1;
+        if (v < 0 || v >= 6 || h < 0 || h >= 6) continue;
+        sum += (element(codes, ((n * 4 + c) * 6 + h) * 6 + v) - zero) *
+               static_cast<double>(weight.integer(o * 36 + tap) - weight_zero);
+      }
+      EXPECT_EQ(element(result, i), static_cast<float>(sum) * static_cast<float>(scale)) << i;
+    }
+  }
+}
+
+TEST(QuantizedOperators, ZeroPointsThatAreComputedAreRefused) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {-1, 4, 6, 6}, ElementType::u8);
+  m.output(m.node("ConvInteger",
+                  {x, m.random_integers(ElementType::u8, {3, 4, 1, 1}, 0, 255), m.input("zero", {}, ElementType::u8)}));
+  EXPECT_THAT(imported_operators(m), HasSubstr("(ConvInteger): its zero point is not constant"));
+}
+
+TEST(QuantizedOperators, AScaleForEachChannelOfActivations) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {2, 3, 4});
+  const std::string scales = m.reals({3}, {0.1f, 0.2f, 0.3f}), zeros = m.integers(ElementType::u8, {3}, {7, 128, 250});
+  const std::string q = m.node("QuantizeLinear", {x, scales, zeros}, {{"axis", int64_t{1}}});
+  m.output(m.node("DequantizeLinear", {q, scales, zeros}, {{"axis", int64_t{-2}}}));
+  EXPECT_EQ(imported_operators(m), "quantize_linear dequantize_affine");
+  compare(m, {2, 3, 4}, 1e-3f);
+}
+
+TEST(QuantizedOperators, ScalesThatAreInputsMayBeGiven) {
+  ModelBuilder m;
+  m.output(m.node("QuantizeLinear", {m.input("x", {4}), m.input("scale", {}), m.input("zero", {}, ElementType::u8)}));
+  EXPECT_THAT(imported_operators(m), HasSubstr("pointwise")) << "by its definition, in floating point";
+  const ImportOptions options{.constants = {{"scale", qgen::testing::tensor_of(DType::f32, {}, {2})},
+                                            {"zero", qgen::testing::tensor_of(DType::u8, {}, {128})}}};
+  const auto imported = import_model(m.model, options);
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(operators_of(imported->graph), "q8ta_quantize_linear requantize");
+  const auto wrong = import_model(m.model, {.constants = {{"scales", HostTensor{}}}});
+  ASSERT_FALSE(wrong);
+  EXPECT_TEXT(wrong.error().message, "constant 'scales' is no input of the model");
+}
+
+}  // namespace
+}  // namespace qgen::onnx::testing

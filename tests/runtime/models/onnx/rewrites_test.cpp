@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Nodes that are rewritten as other nodes, branches, and layers that exporters write with many nodes. Their numbers are
+// those of tests/runtime/models/graph/field_tests.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/models/onnx/model_builder.h"
+
+namespace qgen::onnx::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string becomes(const std::function<std::string(ModelBuilder&)>& build, const Shape& shape = {1, 4, 6, 6}) {
+  ModelBuilder m;
+  m.input("x", shape);
+  m.output(build(m));
+  return imported_operators(m);
+}
+
+using Axes = std::vector<int64_t>;
+
+TEST(Rewrites, SumsAndPowers) {
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("Sum", {"x", "x", "x"}); }), "fused_add fused_add");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("Mean", {"x", "x"}); }), "fused_add fused_mul");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("Neg", {"x"}); }), "pointwise");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("Abs", {"x"}); }), "pointwise");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("Pow", {"x", m.scalar(2)}); }), "fused_mul");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("Pow", {"x", m.scalar(3)}); }), "fused_mul fused_mul");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("Pow", {"x", m.scalar(0.5f)}); }), "pointwise");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("Pow", {"x", "x"}); }), "pointwise");
+  EXPECT_EQ(becomes([](ModelBuilder& m) {
+              return m.node("PRelu", {"x", m.reals({4, 1, 1}, {1, 2, 3, 4})});
+            }),
+            "pointwise");
+}
+
+TEST(Rewrites, TheGreatestAndTheLeast) {
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("Max", {"x", m.scalar(0.5f)}); }), "fused_clip");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("Min", {m.scalar(2), "x", m.scalar(1)}); }), "fused_clip");
+  EXPECT_EQ(becomes([](ModelBuilder& m) {
+              return m.node("Max", {"x", m.reals({1, 4, 6, 6}, std::vector<float>(144))});
+            }),
+            "pointwise");
+}
+
+TEST(Rewrites, AlongAxes) {
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("ReduceMean", {"x"}, {{"axes", Axes{2, 3}}}); }), "avg_pool2d");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("ReduceMean", {"x"}, {{"axes", Axes{1}}}); }), "reduce");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("ReduceMax", {"x"}, {{"axes", Axes{0, 2}}}); }), "reduce");
+  EXPECT_EQ(becomes(
+                [](ModelBuilder& m) {
+                  return m.node("ReduceMean", {"x"}, {{"keepdims", int64_t{0}}});
+                },
+                {4, 16}),
+            "reduce");
+  EXPECT_EQ(becomes(
+                [](ModelBuilder& m) {
+                  return m.node("ReduceMax", {"x"}, {{"axes", Axes{0}}});
+                },
+                {-1, 16}),
+            "reduce");
+  // Of bytes that are quantized again, pools keep to bytes.
+  EXPECT_EQ(becomes([](ModelBuilder& m) {
+              return m.view(m.node("ReduceMax", {m.view("x", 0.1f, 3)}, {{"axes", Axes{1}}}), 0.1f, 3);
+            }),
+            "q8ta_quantize_linear reshape q8ta_max_pool2d reshape q8ta_dequantize");
+  EXPECT_EQ(becomes([](ModelBuilder& m) {
+              return m.node("LogSoftmax", {"x"}, {{"axis", int64_t{1}}});
+            }),
+            "reduce fused_add");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("ArgMax", {"x"}, {{"axis", int64_t{1}}}); }), "reduce");
+}
+
+TEST(Rewrites, ElementsElsewhere) {
+  EXPECT_EQ(becomes([](ModelBuilder& m) {
+              return m.node("DepthToSpace", {"x"}, {{"blocksize", int64_t{2}}});
+            }),
+            "reshape permute reshape");
+  EXPECT_EQ(becomes([](ModelBuilder& m) {
+              return m.node("SpaceToDepth", {"x"}, {{"blocksize", int64_t{2}}});
+            }),
+            "reshape permute reshape");
+  EXPECT_EQ(becomes([](ModelBuilder& m) {
+              return m.node("Tile", {"x", m.list({1, 2, 1, 1})});
+            }),
+            "reshape expand reshape");
+  EXPECT_EQ(becomes([](ModelBuilder& m) {
+              return m.node("Gather", {"x", m.list({3, 0, 1})}, {{"axis", int64_t{1}}});
+            }),
+            "gather");
+}
+
+TEST(Rewrites, Layers) {
+  const auto gemm = [](std::map<std::string, AttributeData, std::less<>> attributes, const Shape& shape) {
+    return becomes(
+        [&](ModelBuilder& m) {
+          return m.node("Gemm", {"x", m.random_reals({8, 3}, -1, 1), m.reals({3}, {1, 2, 3})}, attributes);
+        },
+        shape);
+  };
+  EXPECT_EQ(gemm({{"alpha", 0.5f}}, {2, 8}), "matmul");
+  EXPECT_EQ(gemm({{"beta", 0.0f}}, {2, 8}), "matmul");
+  EXPECT_EQ(gemm({{"transA", int64_t{1}}}, {8, 2}), "permute matmul");
+  EXPECT_EQ(becomes(
+                [](ModelBuilder& m) {
+                  return m.node("MatMul", {"x", m.random_reals({8, 3}, -1, 1)});
+                },
+                {8}),
+            "reshape matmul reshape");
+  EXPECT_EQ(becomes([](ModelBuilder& m) {
+              return m.node("InstanceNormalization", {"x", m.reals({4}, {1, 2, 3, 4}), m.reals({4}, {1, 2, 3, 4})});
+            }),
+            "reshape layer_norm reshape fused_mul fused_add");
+}
+
+TEST(Rewrites, FunctionsOfReals) {
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("LeakyRelu", {"x"}); }), "pointwise");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("HardSigmoid", {"x"}); }), "pointwise");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("Tanh", {"x"}); }), "pointwise");
+}
+
+// One launch, whatever they are; another reader keeps what is between them.
+TEST(Rewrites, ChainsAreOneNode) {
+  const auto chain = [](ModelBuilder& m) {
+    return m.node("Div", {m.node("Exp", {m.node("Sqrt", {"x"})}), m.node("Erf", {"x"})});
+  };
+  EXPECT_EQ(becomes(chain), "pointwise");
+  ModelBuilder m;
+  m.input("x", {4, 6});
+  const std::string root = m.node("Sqrt", {"x"});
+  m.output(root);
+  m.output(m.node("Exp", {m.node("Log", {root})}));
+  EXPECT_EQ(imported_operators(m), "pointwise pointwise");
+  // Of another shape: what is repeated is computed once.
+  EXPECT_EQ(becomes([](ModelBuilder& b) {
+              return b.node("Max", {"x", b.node("Sqrt", {b.input("y", {6})})});
+            }),
+            "pointwise pointwise");
+}
+
+TEST(Rewrites, IntegersAndBooleans) {
+  ModelBuilder m;
+  m.input("a", {4}, ElementType::i64);
+  m.input("b", {4}, ElementType::i64);
+  m.input("x", {4});
+  const std::string is_less = m.node("Less", {"a", "b"});
+  m.output(m.node("Where", {m.node("Not", {is_less}), "x", m.node("Cast", {"a"}, {{"to", int64_t{1}}})}));
+  m.output(m.node("Add", {"a", "b"}));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(operators_of(imported->graph), "pointwise pointwise pointwise pointwise pointwise");
+  EXPECT_EQ(imported->graph.values[imported->graph.inputs[0]].dtype, DType::i32);
+  std::string notes;
+  for (const std::string& note : texts_of(imported->notes)) notes += note;
+  EXPECT_THAT(notes, HasSubstr("is int64 in the model, and int32 here"));
+}
+
+TEST(Rewrites, FunctionsOfBytesAreTables) {
+  for (const std::string op : {"Tanh", "Elu", "Erf", "HardSigmoid", "Sqrt", "Exp", "Abs"}) {
+    EXPECT_EQ(becomes([&](ModelBuilder& m) { return m.view(m.node(op, {m.view("x", 0.1f, 3)}), 0.05f, -1); }),
+              "q8ta_quantize_linear q8ta_table q8ta_dequantize")
+        << op;
+  }
+}
+
+// ---- layers of many nodes -------------------------------------------------------------------------------------------
+
+struct Written {
+  int64_t last = -1;
+  bool is_squared_by_mul = false, is_read_elsewhere = false;
+};
+std::string layer_norm_of(ModelBuilder& m, const Written& how) {
+  const Axes axes{how.last};
+  const std::string difference = m.node("Sub", {"x", m.node("ReduceMean", {"x"}, {{"axes", axes}})});
+  const std::string square =
+      how.is_squared_by_mul ? m.node("Mul", {difference, difference}) : m.node("Pow", {difference, m.scalar(2)});
+  const std::string variance = m.node("ReduceMean", {square}, {{"axes", axes}});
+  if (how.is_read_elsewhere) m.output(variance);
+  const std::string root = m.node("Sqrt", {m.node("Add", {variance, m.scalar(1e-5f)})});
+  const std::string product = m.node("Mul", {m.node("Div", {difference, root}), m.random_reals({32}, -1, 1)});
+  return m.node("Add", {product, m.random_reals({32}, -1, 1)});
+}
+
+TEST(Layers, LayerNormOfNineNodes) {
+  for (const Shape& shape : {Shape{1, 32}, {2, 5, 32}, {-1, 3, 2, 32}}) {
+    EXPECT_EQ(becomes([](ModelBuilder& m) { return layer_norm_of(m, {}); }, shape), "layer_norm");
+    EXPECT_EQ(becomes([](ModelBuilder& m) { return layer_norm_of(m, {.is_squared_by_mul = true}); }, shape),
+              "layer_norm");
+  }
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return layer_norm_of(m, {.last = 1}); }, {4, 32}), "layer_norm");
+  EXPECT_THAT(becomes([](ModelBuilder& m) { return layer_norm_of(m, {.last = 0}); }, {4, 32}),
+              HasSubstr("it normalizes along axes [0], and can along the last ones"));
+  EXPECT_THAT(becomes([](ModelBuilder& m) { return layer_norm_of(m, {.is_read_elsewhere = true}); }, {4, 32}),
+              HasSubstr("pointwise"));
+}
+
+// Halves between doors of f32 are computed in f32; an output of halves is rounded at the end.
+TEST(Rewrites, CastsToHalvesAreLeftOut) {
+  const auto half = [](ModelBuilder& m) { return m.node("Cast", {"x"}, {{"to", int64_t{10}}}); };
+  EXPECT_EQ(becomes([&](ModelBuilder& m) {
+              return m.node("Cast", {m.node("Relu", {half(m)})}, {{"to", int64_t{1}}});
+            }),
+            "fused_relu");
+  ModelBuilder m;
+  m.input("x", {1, 4});
+  m.output(m.node("Relu", {half(m)}));
+  m.model.graph.outputs.front().type = ElementType::f16;
+  EXPECT_EQ(imported_operators(m), "fused_relu pointwise");
+}
+
+// ---- branches -------------------------------------------------------------------------------------------------------
+
+std::string branched(ModelBuilder& m, const std::string& condition) {
+  const auto branch = [](const std::string& op) {
+    ModelGraph graph;
+    graph.nodes.push_back({.name = op + "_in", .op = op, .inputs = {"x"}, .outputs = {op + "_out"}});
+    graph.outputs.push_back({.name = op + "_out"});
+    return Subgraph{std::make_shared<const ModelGraph>(std::move(graph))};
+  };
+  return m.node("If", {condition}, {{"then_branch", branch("Relu")}, {"else_branch", branch("Sigmoid")}});
+}
+
+TEST(Branches, OfAConditionThatIsKnown) {
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return branched(m, m.integers(ElementType::boolean, {}, {1})); }),
+            "fused_relu");
+  EXPECT_EQ(becomes([](ModelBuilder& m) { return branched(m, m.integers(ElementType::boolean, {}, {0})); }),
+            "fused_sigmoid");
+  EXPECT_EQ(becomes([](ModelBuilder& m) {
+              const std::string rate = m.integers(ElementType::i64, {}, {16000});
+              return branched(m, m.node("Equal", {rate, m.integers(ElementType::i64, {}, {16000})}));
+            }),
+            "fused_relu");
+  ModelBuilder m;
+  m.input("x", {1, 4});
+  m.input("c", {}, ElementType::f32);
+  m.output(branched(m, m.node("Greater", {"c", m.scalar(0)})));
+  EXPECT_THAT(imported_operators(m), HasSubstr("needs a condition that is known before the model runs"));
+}
+
+}  // namespace
+}  // namespace qgen::onnx::testing

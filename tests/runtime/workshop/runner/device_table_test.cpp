@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What the devices of devices/*.yaml, and devices with less, can run of the shipped operators. docs/device_table.md is
+// the first part as a page; with QGEN_UPDATE_EXPECTED=1 in the environment, this test writes it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "common/files.h"
+#include "registry.h"
+#include "runtime/engine/device/device_mask.h"
+#include "runtime/engine/selector/coverage.h"
+#include "tests/support/shipped_devices.h"
+
+namespace qgen::runner {
+namespace {
+
+constexpr std::string_view kHead = R"(# Devices and operators
+
+<!-- written by tests/runtime/workshop/runner/device_table_test.cpp -->
+
+For people who want to know which operators run on a device. The table has a row per operator and a column per
+[device file](../devices/README.md). A cell is the number of kernels that the device can run, recipes included.
+
+If some formats of the operator have no kernel on the device, the cell says how many. A format is a combination of
+dtypes, buffers or textures, and layouts that one kernel takes; of an operator that consists of recipes, it is that of
+one tensor.
+
+)";
+
+constexpr std::string_view kReasons = R"(
+## Formats without a kernel
+
+For each device and operator: the number of formats, and why the first kernel of the first one does not run.
+
+)";
+
+std::string stem(const std::string& path) {
+  const size_t begin = path.rfind('/') + 1;
+  return path.substr(begin, path.rfind('.') - begin);
+}
+
+std::string cell(const Coverage& coverage) {
+  if (coverage.missing.empty()) return fmt::format("{}", coverage.kernels);
+  return fmt::format("{}, {} formats missing", coverage.kernels, coverage.missing.size());
+}
+
+// Operators that the same kernels compute have equal rows, which become one.
+std::string rows_text(const std::vector<std::pair<std::string, std::vector<std::string>>>& rows) {
+  std::map<std::vector<std::string>, std::vector<std::string>> names;
+  for (const auto& [name, cells] : rows) names[cells].push_back(fmt::format("`{}`", name));
+  std::vector<std::string> lines;
+  for (const auto& [cells, of_cells] : names) {
+    lines.push_back(fmt::format("| {} | {} |\n", fmt::join(of_cells, " "), fmt::join(cells, " | ")));
+  }
+  std::ranges::sort(lines);
+  return fmt::format("{}", fmt::join(lines, ""));
+}
+
+std::string page() {
+  const std::vector<std::string> files = tests::shipped_device_files();
+  std::vector<std::string> columns;
+  for (const std::string& file : files) columns.push_back(stem(file));
+  std::vector<std::pair<std::string, std::vector<std::string>>> rows;
+  std::string reasons;
+  for (const SignatureInfo* signature : generated::library().signatures)
+    rows.push_back({std::string(signature->name), {}});
+  for (const std::string& file : files) {
+    const auto device = profiles::load_device(file);
+    if (!device) continue;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const Coverage coverage = coverage_of(*generated::library().signatures[i], *device);
+      rows[i].second.push_back(cell(coverage));
+      if (coverage.missing.empty()) continue;
+      reasons += fmt::format("| {} | `{}` | {} | {} |\n", stem(file), rows[i].first, coverage.missing.size(),
+                             coverage.missing.front());
+    }
+  }
+  std::string text(kHead);
+  text += fmt::format("| operator | {} |\n|---|", fmt::join(columns, " | "));
+  for (size_t i = 0; i < columns.size(); ++i) text += "---|";
+  text += fmt::format("\n{}", rows_text(rows));
+  if (reasons.empty()) return text + "\nOn each of these devices, every format of every operator has a kernel.\n";
+  return fmt::format("{}{}| device | operator | formats | the first one |\n|---|---|---|---|\n{}", text, kReasons,
+                     reasons);
+}
+
+TEST(DeviceTable, IsThePage) {
+  const std::string path = tests::source_folder() + "/docs/device_table.md";
+  const std::string made = page();
+  const auto written = read_file(path);
+  if (written && *written == made) return;
+  if (std::getenv("QGEN_UPDATE_EXPECTED")) {
+    EXPECT_TRUE(write_file(path, made));
+    return;
+  }
+  FAIL() << path << " is not current: run this test with QGEN_UPDATE_EXPECTED=1";
+}
+
+// ---- devices with less ----------------------------------------------------------------------------------------------
+
+// The least that Vulkan allows: no feature, and the limits that DeviceProfile begins with. Only of buffers it has more
+// than four: of the devices in devices/, none has fewer than 30.
+DeviceProfile least_device() {
+  DeviceProfile device;
+  device.name = "the least device";
+  device.max_storage_buffers_per_stage = 30;
+  device.numbers.subgroup_size = 4;
+  return device;
+}
+
+// Formats that no kernel can have without a feature: images of formats that devices need not have, for one.
+bool is_of_buffers(const std::string& missing) { return missing.find("texture3d") == missing.npos; }
+
+std::vector<std::string> missing_on(const DeviceProfile& device) {
+  std::vector<std::string> missing;
+  for (const SignatureInfo* signature : generated::library().signatures) {
+    for (const std::string& line : coverage_of(*signature, device).missing) {
+      if (is_of_buffers(line)) missing.push_back(fmt::format("{}: {}", signature->name, line));
+    }
+  }
+  return missing;
+}
+
+TEST(DeviceTable, TheLeastDeviceRunsEveryOperator) {
+  for (const SignatureInfo* signature : generated::library().signatures) {
+    EXPECT_GT(coverage_of(*signature, least_device()).formats, 0u) << signature->name;
+  }
+}
+
+// But for products of reals and of mixtures, whose workgroups have 256 invocations, as every device in devices/ has.
+TEST(DeviceTable, TheLeastDeviceRunsEveryFormatOfBuffers) {
+  std::vector<std::string> missing = missing_on(least_device());
+  std::erase_if(missing, [](const std::string& line) { return line.starts_with("fused_bmm: "); });
+  EXPECT_TRUE(missing.empty()) << fmt::format("{}", fmt::join(missing, "\n"));
+}
+
+// One lack at a time, of a device that has all.
+TEST(DeviceTable, EveryOperatorRunsWhateverADeviceLacks) {
+  DeviceProfile whole = least_device();
+  whole.features = ~FeatureMask{0};
+  whole.numbers.max_workgroup_invocations = 1024;
+  whole.numbers.max_workgroup_size_x = 1024;
+  whole.max_workgroup_size = {1024, 1024, 1024};
+  whole.numbers.shared_memory_bytes = 65536;
+  std::vector<DeviceProfile> devices;
+  const auto without = [&](std::string name, FeatureMask features) {
+    DeviceProfile device = masked(whole, DeviceMask{.without = features, .limits = {}, .as = {}});
+    device.name = std::move(name);
+    devices.push_back(std::move(device));
+  };
+  without("no integer dot product", bit(Feature::integer_dot_product));
+  without("no int64", bit(Feature::shader_int64));
+  without("no subgroup arithmetic", bit(Feature::subgroup_arithmetic));
+  without("no 8-bit storage", bit(Feature::storage_buffer_8bit));
+  without("no 16-bit storage", bit(Feature::storage_buffer_16bit));
+  const auto with = [&](std::string name, auto change) {
+    devices.push_back(whole);
+    devices.back().name = std::move(name);
+    change(devices.back());
+  };
+  with("16 KiB of shared memory", [](DeviceProfile& d) { d.numbers.shared_memory_bytes = 16384; });
+  with("128 invocations", [](DeviceProfile& d) {
+    d.numbers.max_workgroup_invocations = d.numbers.max_workgroup_size_x = 128;
+    d.max_workgroup_size = {128, 128, 64};
+  });
+  for (const int64_t size : {4, 8, 16, 32, 64, 128}) {
+    with(fmt::format("subgroups of {}", size), [&](DeviceProfile& d) { d.numbers.subgroup_size = size; });
+  }
+  for (const DeviceProfile& device : devices) {
+    for (const SignatureInfo* signature : generated::library().signatures) {
+      EXPECT_GT(coverage_of(*signature, device).formats, 0u) << signature->name << " on a device with " << device.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace qgen::runner

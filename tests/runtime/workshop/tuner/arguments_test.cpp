@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The command line of qgen-tune: --help and the accepted arguments.
+#include "runtime/workshop/tuner/arguments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/date.h"
+#include "registry.h"
+
+namespace qgen::tuner {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::variant<Arguments, int> parsed(std::vector<std::string> words) {
+  words.insert(words.begin(), "qgen-tune");
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  return parse_arguments(static_cast<int>(pointers.size()), pointers.data(),
+                         {.library = {.name = "qgen-tune", .kernels = generated::library()}});
+}
+
+TEST(TuneArguments, ForgetsWhatIsOlder) {
+  const auto older_than = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "forget");
+    return std::get<Arguments>(parsed(words)).older_than;
+  };
+  EXPECT_EQ(older_than({"--older", "2026-11-01"}), "2026-11-01");
+  EXPECT_EQ(older_than({"q8ta_linear", "--older", "2026-11-01"}), "2026-11-01");
+  EXPECT_EQ(older_than({"--older", "0"}), days_ago(0));
+  EXPECT_EQ(older_than({"--all", "--older", "30"}), days_ago(30));
+  for (const char* odd : {"2026-13-45", "-3", "99999", "nan", "30 days", ""}) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(std::get<int>(parsed({"forget", "--older", odd})), kWrongInput) << odd;
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::StartsWith("--older: '")) << odd;
+  }
+}
+
+TEST(TuneArguments, MergesTwoFilesAndMore) {
+  const auto three = parsed({"merge", "a.yaml", "b.yaml", "c.yaml"});
+  ASSERT_TRUE(std::holds_alternative<Arguments>(three));
+  EXPECT_EQ(std::get<Arguments>(three).files, (std::vector<std::string>{"a.yaml", "b.yaml", "c.yaml"}));
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(std::get<int>(parsed({"merge", "a.yaml"})), kWrongInput);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("FILE"));
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(std::get<int>(parsed({"merge", "--help"})), kDone);
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr(" FILE ... "));
+}
+
+}  // namespace
+}  // namespace qgen::tuner

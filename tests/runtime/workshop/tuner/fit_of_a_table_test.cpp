@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Constants of the shipped specs from the shipped table of an H200.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "registry.h"
+#include "runtime/engine/tuning/tuning_file.h"
+#include "runtime/workshop/fitting/fit_costs.h"
+#include "tests/support/source_folder.h"
+
+namespace qgen::fitting {
+namespace {
+
+using ::testing::Each;
+using ::testing::Field;
+
+// Convolutions and linear layers share what int8 matrices take: rows of both find it, each constant once.
+TEST(FitOfATable, FindsConstantsOfAFragmentFromAllThatUseIt) {
+  const std::vector<tuning::TuningFile> files = {
+      *tuning::load_tuning_file(tests::source_folder() + "/tuning/nvidia-h200.yaml")};
+  const KernelLibrary library = *KernelLibrary::open(generated::library());
+  const auto rows = [&](const std::vector<std::string>& operators) {
+    const auto fit = fit_costs(files, library, {.operators = operators, .only = {"int8_matrix_cost"}, .groups = 0});
+    EXPECT_TRUE(fit) << to_text(fit.error());
+    EXPECT_FALSE(fit->constants.empty());
+    EXPECT_THAT(fit->constants, Each(Field(&FittedConstant::spec, "int8_matrix_cost")));
+    EXPECT_THAT(fit->constants, Each(Field(&FittedConstant::rows, fit->constants.front().rows)));
+    return fit->constants.front().rows;
+  };
+  const size_t linear = rows({"q8ta_linear"}), convolutions = rows({"q8ta_conv2d"});
+  EXPECT_GT(linear, 0U);
+  EXPECT_GT(convolutions, linear);
+  EXPECT_EQ(rows({"q8ta_linear", "q8ta_conv2d"}), linear + convolutions);
+}
+
+}  // namespace
+}  // namespace qgen::fitting
