@@ -330,7 +330,7 @@ Diagnostics Run::too_much_text() const {
 
 Digest Run::key_of(const SpecJob& job, size_t variant, const std::string& versions) const {
   DigestBuilder key;
-  key.add(machine_.build)
+  key.add(machine_.compilers)
       .add(versions)
       .add(static_cast<uint64_t>(settings_.compile.optimization))
       .add(static_cast<uint64_t>(settings_.compile.target));

@@ -47,8 +47,8 @@ struct Machine {
   ThreadPool& threads;
   // The compilers. They run in workers, unless the caller trusts the templates.
   const workers::ModuleTools& tools;
-  // The build id of the program: results that another build cached are not used.
-  std::string build;
+  // compilers_id(): results that other compilers cached are not used.
+  std::string compilers;
   // The cached results of the spec of this name.
   std::function<cache::SpecPack(const std::string& spec)> load_pack;
   // Called from many threads.

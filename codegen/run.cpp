@@ -20,6 +20,7 @@
 
 #include "codegen/c_files.h"
 #include "codegen/cache/run_memo.h"
+#include "codegen/compilers_id.h"
 #include "codegen/listing.h"
 #include "codegen/spirv_files.h"
 #include "codegen/support/build_id.h"
@@ -137,7 +138,7 @@ Result<Product> Session::generate(Room last_room) {
   pool_ = workers::make_pool(std::min<size_t>(threads_.size(), std::max(1u, std::thread::hardware_concurrency())),
                              options_.limits);
   tools_ = workers::in_workers(*pool_);
-  Machine machine{threads_, tools_, build_id(), {}, {}};
+  Machine machine{threads_, tools_, std::string(compilers_id()), {}, {}};
   if (options_.cache) {
     machine.load_pack = [this](const std::string& spec) { return cache::SpecPack::load(pack_path(spec)); };
   }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#pragma once
+
+#include <string_view>
+
+namespace qgen {
+
+// A digest, in hexadecimal, of what makes modules of texts: the rooms compile, reflect, workers and support, and the
+// libraries that they link. A cache whose keys contain it serves no module of other compilers. A change of qgen
+// elsewhere leaves it as it is. Made by the build (cmake/write_compilers_id.cmake).
+std::string_view compilers_id();
+
+}  // namespace qgen
