@@ -125,9 +125,20 @@ std::shared_ptr<DeviceTensor::Memory> dispatch::described(const SharedAllocator&
   return memory;
 }
 
+namespace {
+
+// No kernel binds an arena as a whole, but the tensors in it: plan.cpp refuses a vector of bytes that is too long for one.
+bool may_be_arena(const DeviceTensor::Memory& memory) {
+  return memory.dtype == DType::u8 && memory.shape.size() == 1 && memory.layout == Layout::strided;
+}
+
+}  // namespace
+
 Done dispatch::size_buffer(DeviceTensor::Memory& memory) {
-  const DeviceProfile& device = memory.allocator->device().profile;
-  if (const Done held = check_buffer(device, memory.dtype, memory.shape, memory.layout); !held) return held;
+  if (!may_be_arena(memory)) {
+    const DeviceProfile& device = memory.allocator->device().profile;
+    if (const Done held = check_buffer(device, memory.dtype, memory.shape, memory.layout); !held) return held;
+  }
   memory.stored_bytes = stored_bytes_of(memory.dtype, memory.shape, info(memory.layout));
   memory.tensor_bytes = in_granules(memory.stored_bytes);
   return std::monostate{};

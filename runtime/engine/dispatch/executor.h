@@ -161,7 +161,7 @@ class Executor {
   static Expected<Executor> create_beside(const Executor& other);
 
   // Errors: out of memory, a buffer past maxStorageBufferRange, an image past the device's extents, a rank that
-  // textures cannot hold; each with the numbers.
+  // textures cannot hold; each with the numbers. A vector of u8 may be longer than that range: as an arena.
   Expected<DeviceTensor> allocate(DType dtype, const Shape& shape, Storage storage, Layout layout = Layout::strided);
   // One that lies in another's buffer, an arena: any tensor in a plain buffer that lies in none itself. Tensors that
   // share bytes take turns: a recording waits before it writes what was read, byte range by byte range. Errors: it does

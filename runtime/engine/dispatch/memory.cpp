@@ -98,6 +98,13 @@ VmaAllocationCreateInfo allocation_info(BufferUse use) {
   return info;
 }
 
+uint64_t most_bytes_of_one_allocation(const Device::Handles& device) {
+  VkPhysicalDeviceMaintenance3Properties limits{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &limits};
+  device.instance.functions().vkGetPhysicalDeviceProperties2(device.physical, &properties);
+  return limits.maxMemoryAllocationSize;
+}
+
 }  // namespace
 
 Expected<std::shared_ptr<const Allocator>> Allocator::create(std::shared_ptr<const Device::Handles> device,
@@ -107,6 +114,7 @@ Expected<std::shared_ptr<const Allocator>> Allocator::create(std::shared_ptr<con
                    "give make_buffer, free_buffer, make_image and free_image, or none of them");
   }
   const std::shared_ptr<Allocator> made(new Allocator(std::move(device), callbacks));
+  made->most_bytes_ = most_bytes_of_one_allocation(made->device());
   if (callbacks.make_buffer) return SharedAllocator(made);
   VmaVulkanFunctions functions{};
   functions.vkGetInstanceProcAddr = made->device_->instance.get_proc_addr();
@@ -131,6 +139,12 @@ Expected<Buffer> Buffer::make(const SharedAllocator& allocator, uint64_t size_by
   // Drivers on the host's memory hand out more than there is, and fail at the first touch.
   if (size_bytes > allocator->device().profile.device_memory_bytes && use != BufferUse::staging) {
     return out_of_memory(allocator, size_bytes, VK_ERROR_OUT_OF_DEVICE_MEMORY);
+  }
+  if (size_bytes > allocator->most_bytes()) {
+    return Error{Error::Kind::unsupported,
+                 fmt::format("a buffer of {} bytes was requested, and '{}' has at most {} in one", size_bytes,
+                             allocator->device().profile.name, allocator->most_bytes()),
+                 "split the work"};
   }
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = size_bytes;

@@ -38,6 +38,7 @@ class Allocator {
   const MemoryCallbacks& callbacks() const { return callbacks_; }
   const Device::Handles& device() const { return *device_; }
   const std::shared_ptr<const Device::Handles>& shared_device() const { return device_; }
+  uint64_t most_bytes() const { return most_bytes_; }  // of one allocation
 
  private:
   Allocator(std::shared_ptr<const Device::Handles> device, MemoryCallbacks callbacks)
@@ -46,6 +47,7 @@ class Allocator {
   std::shared_ptr<const Device::Handles> device_;
   MemoryCallbacks callbacks_;
   vma::VmaAllocator_T* handle_ = nullptr;
+  uint64_t most_bytes_ = 0;
 };
 using SharedAllocator = std::shared_ptr<const Allocator>;
 
@@ -54,7 +56,7 @@ using BufferUse = MemoryUse;
 class Buffer {
  public:
   Buffer() = default;
-  // Errors: out of memory, with the bytes asked for.
+  // Errors: out of memory, more than the device has in one allocation; with the bytes asked for.
   static Expected<Buffer> make(const SharedAllocator& allocator, uint64_t size_bytes, BufferUse use);
   // The caller's, which is not freed.
   static Buffer lent(const SharedAllocator& allocator, VkBuffer handle, uint64_t size_bytes);

@@ -227,8 +227,11 @@ Done bind_operands(Dispatch& dispatch, const Operands& operands, std::span<const
       if (const Done bound = bind_absent(resource, launch, absentees, kept); !bound) return bound.error();
       continue;
     }
-    if (const Done fits = check_form(tensor->memory(), launch, *resource.binding); !fits) return fits.error();
-    bind_memory(resource, tensor->memory(), most_bytes);
+    const DeviceTensor::Memory& memory = tensor->memory();
+    if (const Done fits = check_form(memory, launch, *resource.binding); !fits) return fits.error();
+    if (memory.storage == Storage::buffer && memory.stored_bytes > most_bytes)
+      return check_buffer(device.profile, memory.dtype, memory.shape, memory.layout).error();
+    bind_memory(resource, memory, most_bytes);
   }
   find_uses(dispatch);
   return std::monostate{};

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "common/stopwatch.h"
 
@@ -20,7 +19,6 @@ class Binder {
 
   // `lent`: the caller's arena; null: one is allocated.
   Done place(const DeviceTensor* lent) {
-    if (Done fits = check_arena(); !fits) return fits;
     const auto size = static_cast<int64_t>(std::max<uint64_t>(schedule_.memory.bytes, 1));
     auto arena = lent ? Expected<DeviceTensor>(DeviceTensor(lent->shared_memory()))
                       : context_.executor.allocate(DType::u8, {size}, Storage::buffer);
@@ -38,33 +36,6 @@ class Binder {
       scratch_.emplace(*step.scratch, *std::move(scratch));
     }
     return std::monostate{};
-  }
-
-  // One buffer holds all that lives between the nodes.
-  Done check_arena() const {
-    const auto most = static_cast<uint64_t>(context_.profile.numbers.max_storage_buffer_bytes);
-    if (schedule_.memory.bytes <= most) return std::monostate{};
-    return Error{Error::Kind::unsupported,
-                 fmt::format("the tensors between the nodes take {} bytes in one buffer, and '{}' binds at most {} "
-                             "at once; the largest, {}",
-                             schedule_.memory.bytes, context_.profile.name, most, largest()),
-                 "use smaller inputs, or a smaller batch"};
-  }
-
-  // "1024 bytes, are of 'conv1'", or of the scratch of a node.
-  std::string largest() const {
-    uint64_t most = 0;
-    std::string whose;
-    const auto add = [&](uint64_t bytes, const std::string& name) {
-      if (bytes > most) std::tie(most, whose) = std::pair(bytes, name);
-    };
-    for (const PlacedValue& lies : schedule_.tensors) {
-      const TensorDesc& value = schedule_.values[lies.value];
-      add(buffer_bytes(value.dtype, value.shape, lies.layout), fmt::format("'{}'", graph_.values[lies.value].name));
-    }
-    for (const Step& step : schedule_.steps)
-      add(scratch_bytes(*step.choice), fmt::format("the scratch of '{}' in node '{}'", step.choice->id, step.name));
-    return fmt::format("{} bytes, is {}", most, whose);
   }
 
   Expected<DeviceTensor> placed(const DeviceTensor& arena, size_t tensor) {

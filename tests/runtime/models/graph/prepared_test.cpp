@@ -3,6 +3,8 @@
 //
 // Small networks on a device, in one arena, beside the definitions of their operators: every value is an integer, and
 // every one is the same.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -16,6 +18,7 @@ namespace qgen::graph {
 namespace {
 
 using testing::depthwise_network;
+using ::testing::HasSubstr;
 using testing::joined_network;
 using testing::Random;
 using testing::residual_network;
@@ -65,6 +68,38 @@ TEST_F(PreparedTest, DepthwiseNetworkIsItsReferenceAtAnyBatch) {
     ASSERT_TRUE(outputs) << to_text(outputs.error());
     expect_reference(graph, inputs, *outputs);
   }
+}
+
+// Kernels bind the tensors in it, each by itself.
+TEST_F(PreparedTest, TheArenaMayBeLongerThanWhatIsBoundAtOnce) {
+  const Graph graph = residual_network(16);
+  Model whole = model_of(graph);
+  const auto planned = whole.prepare({});
+  ASSERT_TRUE(planned) << to_text(planned.error());
+  const Schedule& schedule = (*planned)->schedule();
+  uint64_t largest = 0;
+  for (const PlacedValue& lies : schedule.tensors) {
+    const TensorDesc& value = schedule.values[lies.value];
+    largest = std::max(largest, buffer_bytes(value.dtype, value.shape, lies.layout));
+  }
+  ASSERT_LT(largest, schedule.memory.bytes);
+  const auto outputs_with = [&](uint64_t limit, const Tensors& inputs) -> Expected<Tensors> {
+    const auto mask = profiles::read_mask({.limits = {fmt::format("storage_buffer_bytes={}", limit)}});
+    if (!mask) return mask.error();
+    const auto device = Device::open({}, {.robust_buffer_access = true, .mask = *mask});
+    if (!device) return device.error();
+    auto executor = Executor::create(*device, context().library, {});
+    if (!executor) return executor.error();
+    Context lesser{device->profile(), context().library, *executor};
+    return Model::create(lesser, operators(), graph, {}).run(inputs);
+  };
+  const Tensors inputs{{"image", Random(3).reals(DType::f32, {16, 3, 20, 20}, -4, 4)}};
+  const auto outputs = outputs_with(largest, inputs);
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  expect_reference(graph, inputs, *outputs);
+  const auto refused = outputs_with(largest - 1, inputs);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr(fmt::format("{} bytes exceed the device's limit", largest)));
 }
 
 // Of two that may stay, the one that was not used last goes.
