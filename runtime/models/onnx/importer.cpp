@@ -452,9 +452,20 @@ Done Importer::lower(const Node& node) {
 Done Importer::lower_branch(const Node& node) {
   const auto arguments = arguments_of(node);
   if (!arguments) return arguments.error();
+  if (arguments->empty()) return refused("it has no condition");
   const TensorPtr condition = tensor_at(*arguments, 0);
-  if (!condition || condition->size() != 1) return lacking("If");
-  const AttributeData* data = node.find(condition->integer(0) != 0 ? "then_branch" : "else_branch");
+  if (condition && condition->size() != 1) return refused("its condition is not one boolean");
+  auto results = condition ? results_of_branch(node, condition->integer(0) != 0 ? "then_branch" : "else_branch")
+                           : results_of_both(node, *arguments->front());
+  if (!results) return results.error();
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!node.outputs[i].empty()) known_.insert_or_assign(node.outputs[i], std::move((*results)[i]));
+  }
+  return std::monostate{};
+}
+
+Expected<std::vector<Known>> Importer::results_of_branch(const Node& node, std::string_view name) {
+  const AttributeData* data = node.find(name);
   const auto* branch = data ? std::get_if<Subgraph>(data) : nullptr;
   if (!branch || !branch->graph) return refused("it has no branch for its condition");
   const ModelGraph& graph = *branch->graph;
@@ -463,10 +474,12 @@ Done Importer::lower_branch(const Node& node) {
   const auto order = order_of(graph, Around::may_be_read);
   if (!order) return order.error();
   // What reads the If's result reads that of the branch.
-  for (const auto& [name, uses] : order->uses) order_.uses[name].all += uses.all;
-  for (const auto& [name, uses] : order->uses) order_.uses[name].quantizes += uses.quantizes;
+  for (const auto& [value, uses] : order->uses) {
+    order_.uses[value].all += uses.all;
+    order_.uses[value].quantizes += uses.quantizes;
+  }
   // Another branch may have had constants of these names.
-  for (const auto& [name, tensor] : graph.initializers) known_.erase(name);
+  for (const auto& [value, tensor] : graph.initializers) known_.erase(value);
   branches_.push_back(&graph);
   Done done = std::monostate{};
   for (const size_t i : order->nodes) {
@@ -478,21 +491,44 @@ Done Importer::lower_branch(const Node& node) {
       break;
     }
   }
+  std::vector<Known> results;
   for (size_t i = 0; done && i < node.outputs.size(); ++i) {
     const auto known = find(graph.outputs[i].name);
-    if (!known) done = known.error();
-    else if (node.outputs[i].empty() || !order_.uses.contains(node.outputs[i])) continue;
-    else if (const auto* pending = (*known)->as<PendingPtr>();
-             pending && !may_wait(**pending, order_.uses.at(node.outputs[i]))) {
-      const auto result = computed(**known);
-      if (result) known_.insert_or_assign(node.outputs[i], *result);
-      else done = result.error();
-    } else {
-      known_.insert_or_assign(node.outputs[i], Known(**known));
+    if (!known) {
+      done = known.error();
+      break;
     }
+    const auto uses = order_.uses.find(node.outputs[i]);
+    const auto* pending = (*known)->as<PendingPtr>();
+    const bool waits = pending && uses != order_.uses.end() && may_wait(**pending, uses->second);
+    auto result = waits ? Expected<Known>(**known) : computed(**known);
+    if (result) results.push_back(*std::move(result));
+    else done = result.error();
   }
   branches_.pop_back();
-  return done;
+  if (!done) return done.error();
+  return results;
+}
+
+Expected<std::vector<Known>> Importer::results_of_both(const Node& node, const Known& condition) {
+  if (element_type_of(condition) != ElementType::boolean) return refused("its condition is not one boolean");
+  const auto scalar = viewed(node, condition, {});
+  if (!scalar) return refused("its condition is not one boolean");
+  const auto taken = results_of_branch(node, "then_branch");
+  if (!taken) return taken.error();
+  const auto otherwise = results_of_branch(node, "else_branch");
+  if (!otherwise) return otherwise.error();
+  std::vector<Known> results;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const auto ours = computed((*taken)[i]), theirs = computed((*otherwise)[i]);
+    if (!ours || !theirs) return ours ? theirs.error() : ours.error();
+    if (ours->shape != theirs->shape || element_type_of(*ours) != element_type_of(*theirs)) return lacking("If");
+    auto chosen = computed(node, "Where", {*scalar, *ours, *theirs});
+    if (!chosen) return chosen.error();
+    results.push_back(*std::move(chosen));
+  }
+  builder_.note(node.name, "runs both branches and takes the results of one, since its condition is computed");
+  return results;
 }
 
 bool Importer::may_wait(const Pending&, const Uses& uses) const {

@@ -79,8 +79,11 @@ class Importer {
   Expected<const Known*> find(const std::string& name);
   Expected<std::vector<const Known*>> arguments_of(const Node& node);
   Done lower(const Node& node);
-  // The nodes of the branch that its condition chooses, in place of the If.
+  // An If: the nodes of the branch that its condition chooses, or of both, where the model computes the condition.
   Done lower_branch(const Node& node);
+  Expected<std::vector<Known>> results_of_branch(const Node& node, std::string_view name);
+  // A Where of the results of both, which must have the same shapes and types.
+  Expected<std::vector<Known>> results_of_both(const Node& node, const Known& condition);
   // What several read would be computed several times, unless all of them quantize it.
   bool may_wait(const Pending&, const Uses& uses) const;
   Expected<Known> result_of(const Node& node, Arguments arguments);
@@ -241,6 +244,7 @@ class Importer {
   Expected<std::optional<Known>> sum_of_all(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> power(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> extreme(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> clip_to_data(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> along_axes(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> depth_to_space_of_any(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> space_to_depth(const Node& node, Arguments arguments);

@@ -75,7 +75,7 @@ struct MissingOperator {
 constexpr MissingOperator kMissing[] = {
     {"Cast", "an operator that converts from one type to another",
      "qgen imports a Cast of 8-bit or 4-bit integers to floating point, or to more bits"},
-    {"If", "a condition that is known before the model runs, since a graph has no branches",
+    {"If", "branches whose results have the same shapes and types, or a condition that is known before the model runs",
      "give the inputs that it depends on with --constant of qgen-model, or ImportOptions::constants"},
     {"Loop", "loops, which a graph does not have"},
     {"Scan", "loops, which a graph does not have"},

@@ -104,6 +104,22 @@ Expected<Known> Importer::viewed(const Node& node, const Known& input, const Dim
   return seen_as(node, input, *shape);
 }
 
+// By bounds that the model computes; the upper one wins.
+Rewritten Importer::clip_to_data(const Node& node, Arguments arguments) {
+  const auto is_data = [&](size_t i) {
+    return i < arguments.size() && arguments[i] && !tensor_at(arguments, i) && !arguments[i]->as<Numbers>();
+  };
+  if (!is_data(1) && !is_data(2)) return kOther;
+  Expected<Known> result = *arguments[0];
+  constexpr std::string_view kBy[] = {"Max", "Min"};
+  for (size_t i = 1; result && i < std::min<size_t>(arguments.size(), 3); ++i) {
+    if (!arguments[i]) continue;
+    const auto bound = viewed(node, *arguments[i], {});
+    result = bound ? computed(node, kBy[i - 1], {*result, *bound}) : bound;
+  }
+  return as_other(std::move(result));
+}
+
 // ---- along axes -----------------------------------------------------------------------------------------------------
 
 namespace {
@@ -420,6 +436,7 @@ Rewritten Importer::rewritten(const Node& node, Arguments arguments) {
   constexpr Row kRows[] = {
       {"ArgMax", "", &Importer::arg_extreme},
       {"ArgMin", "", &Importer::arg_extreme},
+      {"Clip", "", &Importer::clip_to_data},
       {"CumSum", "", &Importer::cumulative_sum},
       {"DepthToSpace", "", &Importer::depth_to_space_of_any},
       {"EyeLike", "", &Importer::rectangle_of_ones},

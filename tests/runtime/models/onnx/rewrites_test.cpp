@@ -7,11 +7,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/runtime/models/onnx/model_builder.h"
+#include <cmath>
+
+#include "tests/runtime/models/onnx/compared.h"
+#include "tests/support/expected_text.h"
 
 namespace qgen::onnx::testing {
 namespace {
 
+using qgen::testing::tensor_of;
 using ::testing::HasSubstr;
 
 std::string becomes(const std::function<std::string(ModelBuilder&)>& build, const Shape& shape = {1, 4, 6, 6}) {
@@ -234,11 +238,74 @@ TEST(Branches, OfAConditionThatIsKnown) {
               return branched(m, m.node("Equal", {rate, m.integers(ElementType::i64, {}, {16000})}));
             }),
             "fused_relu");
+}
+
+// Both branches run, and a Where takes one's results.
+TEST(Branches, OfAConditionThatIsComputed) {
+  ModelBuilder m;
+  m.input("x", {1, 4});
+  m.input("c", {1, 1}, ElementType::f32);
+  m.output(branched(m, m.node("Greater", {"c", m.scalar(0)})));
+  EXPECT_EQ(imported_operators(m), "pointwise reshape fused_relu fused_sigmoid pointwise");
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  const HostTensor x = tensor_of(DType::f32, {1, 4}, {-1, 0, 1, 2});
+  const auto taken = judged(imported->graph, {{"x", x}, {"c", tensor_of(DType::f32, {1, 1}, {1})}});
+  const auto otherwise = judged(imported->graph, {{"x", x}, {"c", tensor_of(DType::f32, {1, 1}, {-1})}});
+  ASSERT_TRUE(taken) << to_text(taken.error());
+  ASSERT_TRUE(otherwise) << to_text(otherwise.error());
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(element(taken->begin()->second, i), std::max(element(x, i), 0.0));
+    EXPECT_NEAR(element(otherwise->begin()->second, i), 1 / (1 + std::exp(-element(x, i))), 1e-6);
+  }
+}
+
+TEST(Branches, OfOtherShapes) {
   ModelBuilder m;
   m.input("x", {1, 4});
   m.input("c", {}, ElementType::f32);
-  m.output(branched(m, m.node("Greater", {"c", m.scalar(0)})));
-  EXPECT_THAT(imported_operators(m), HasSubstr("needs a condition that is known before the model runs"));
+  const auto branch = [](Node node) {
+    ModelGraph graph;
+    node.outputs = {node.op + "_out"};
+    graph.outputs.push_back({.name = node.outputs.front()});
+    graph.nodes.push_back(std::move(node));
+    return Subgraph{std::make_shared<const ModelGraph>(std::move(graph))};
+  };
+  m.output(m.node("If", {m.node("Greater", {"c", m.scalar(0)})},
+                  {{"then_branch", branch({.name = "a", .op = "Relu", .inputs = {"x"}})},
+                   {"else_branch", branch({.name = "b", .op = "Transpose", .inputs = {"x"}})}}));
+  EXPECT_TEXT(imported_operators(m),
+              "node 'If_1' (If): needs branches whose results have the same shapes and types, or a condition that is "
+              "known before the model runs");
+}
+
+// ---- bounds that are computed ---------------------------------------------------------------------------------------
+
+TEST(Rewrites, ClipToComputedBounds) {
+  ModelBuilder m;
+  m.input("x", {4});
+  m.input("low", {}, ElementType::f32);
+  m.input("high", {1}, ElementType::f32);
+  m.output(m.node("Clip", {"x", "low", "high"}));
+  m.output(m.node("Clip", {"x", "low"}));
+  m.output(m.node("Clip", {"x", "", "high"}));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  const auto given = [&](float low, float high) {
+    const auto outputs = judged(imported->graph, {{"x", tensor_of(DType::f32, {4}, {-3, -1, 1, 3})},
+                                                  {"low", tensor_of(DType::f32, {}, {low})},
+                                                  {"high", tensor_of(DType::f32, {1}, {high})}});
+    EXPECT_TRUE(outputs) << to_text(outputs.error());
+    std::vector<std::vector<double>> values;
+    for (const ValueInfo& output : m.model.graph.outputs) {
+      values.emplace_back();
+      for (int64_t i = 0; i < 4; ++i) values.back().push_back(element(outputs->at(output.name), i));
+    }
+    return values;
+  };
+  using Values = std::vector<std::vector<double>>;
+  EXPECT_EQ(given(-2, 2), (Values{{-2, -1, 1, 2}, {-2, -1, 1, 3}, {-3, -1, 1, 2}}));
+  EXPECT_EQ(given(2, -2), (Values{{-2, -2, -2, -2}, {2, 2, 2, 3}, {-3, -2, -2, -2}}));  // the upper bound wins
 }
 
 }  // namespace
