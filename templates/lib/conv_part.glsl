@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The matrix product that a workgroup computes: that of a group of channels and, where the convolution is transposed,
-// of a phase. A phase is every stride-th pixel of the output; its pixels all read the same taps, and neighbours read
-// neighbours, so that it is an ordinary convolution of stride 1 with the taps first, first + step, ...
+// The part of a convolution that a workgroup computes as one matrix product: a group of channels, and in a transposed
+// convolution a phase. A phase is every stride-th pixel of the output. All its pixels read the same taps, and its
+// neighbours read neighbours. So it is a forward convolution of stride 1 with the taps first, first + step, ...
 $include "lib/quotient.glsl"
 
 struct Part {

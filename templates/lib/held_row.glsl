@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A row of reals in the registers of its members, `vectors` vectors of 16 bytes each, so that memory is read once.
-// Columns are whole vectors, and rows whole bindings of them: the operator's conditions ensure that.
+// Holds a row of floats in the registers of the invocations that compute it, so that memory is read once. Each of these
+// members holds `vectors` vectors of 16 bytes. The operator's conditions ensure that columns are whole vectors and rows
+// are whole bindings.
 //
 //   reduce == held   the members are a workgroup
 //   reduce == team   they are a subgroup; a workgroup has as many rows as it has subgroups

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Loads four floats of `input`, neighbours along the packed dimension (in a strided buffer: the width), from `at` on.
-// Lanes past the tensor's side are undefined.
+// Loads four floats of `input` from `at` on, neighbours along the packed dimension, which is width in a strided buffer.
+// Lanes past the end of the dimension are undefined.
 $if input_storage == texture3d
 vec4 input_reals(uvec4 at) {
   const uint groups = ${packed(input_layout)} == 2 ? (problem.sides[2] + 3u) / 4u : problem.sides[2];

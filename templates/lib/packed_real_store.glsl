@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Stores four floats to `output`, neighbours along the packed dimension (in a strided buffer: the width), from `at` on.
-// Lanes past the tensor's side are dropped in a buffer; of a texel they become 0.
+// Stores four floats to `output` from `at` on, neighbours along the packed dimension, which is width in a strided
+// buffer. Lanes past the end of the dimension are not stored in a buffer, and become 0 in a texel.
 $include "lib/words.glsl"
 
 $if output_storage == texture3d

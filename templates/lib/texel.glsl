@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Tensors of rank 1 to 4 in 3-D images. A coordinate is (w, h, c, n); four neighbours along the packed dimension (0, 1
-// or 2) share a texel; the texel's z runs over the channels (or groups of four) of each batch in turn.
+// Tensors of rank 1 to 4 in textures. A coordinate is (w, h, c, n). Four neighbours along the packed dimension (0, 1 or
+// 2) share a texel. A texel's z counts the channels, or groups of four channels, of one batch after the other.
 
 uint ceil_div4(uint x) { return (x + 3u) / 4u; }
 

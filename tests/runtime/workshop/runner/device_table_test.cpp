@@ -24,19 +24,21 @@ constexpr std::string_view kHead = R"(# Devices and operators
 
 <!-- written by tests/runtime/workshop/runner/device_table_test.cpp -->
 
-For people who want to know which operators run on a device. The table has a row per operator and a column per
-[device file](../devices/README.md). A cell is the number of kernels that the device can run, recipes included.
+For people who want to know which operators run on a device. Afterwards you know it for each
+[device file](../devices/README.md), and why some formats have no kernel. The table has a row per operator and a column
+per device file. A cell is the number of kernels that the device can run, recipes included.
 
 If some formats of the operator have no kernel on the device, the cell says how many. A format is a combination of
-dtypes, buffers or textures, and layouts that one kernel takes; of an operator that consists of recipes, it is that of
-one tensor.
+dtypes, buffers or textures, and layouts that one kernel accepts. If an operator consists of recipes, a format is that
+combination for one of its tensors.
 
 )";
 
 constexpr std::string_view kReasons = R"(
 ## Formats without a kernel
 
-For each device and operator: the number of formats, and why the first kernel of the first one does not run.
+For each device and operator: the number of formats without a kernel. The reason is that of the first kernel of the
+first such format.
 
 )";
 
