@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What generated tables are built with, so that the generated text holds facts only. Generated .cpp files include
-// this; nothing else needs to.
+// Helpers for the tables that qgen generates. With them a generated .cpp file consists of data: ids, names, operands
+// and expressions. Only generated .cpp files include this header.
+//
+// Sections: kernels and interfaces, names of expressions, reading a SelectionScope, expressions, steps of recipes.
 #pragma once
 
 #include <array>
@@ -38,7 +40,7 @@ constexpr std::array<KernelInfo, N> kernels(const std::array<Row<Parameters>, N>
   return result;
 }
 
-// ---- interfaces: what the modules of a family bind, and what they need and use --------------------------------------
+// ---- interfaces: the bindings, needed features and resources of a family's modules ----------------------------------
 
 template <typename Operand>
 constexpr BindingInfo buffer(uint8_t binding, Operand operand, Access access) {
@@ -73,7 +75,7 @@ constexpr std::array<InterfaceInfo, N> interfaces(const InterfaceRow (&rows)[N])
   return result;
 }
 
-// ---- names: what the expressions of a spec may speak of -------------------------------------------------------------
+// ---- names: everything that the expressions of a spec can read ------------------------------------------------------
 
 // The words of qgen's own enumerations, by value.
 inline constexpr auto kDTypes = names_of(qgen::kDTypes);
@@ -93,7 +95,7 @@ inline constexpr NameInfo kDeviceNames[kDeviceNumbers] = {
 #include "vocabulary/device_number_rows.inc"
 };
 
-// A real number as an integer, for showing: rounded toward zero, the nearest that fits.
+// A floating-point number as an integer, for messages: rounded toward zero, and saturated.
 constexpr Integer truncated(double number) {
   if (!(number > -9.2e18)) return INT64_MIN;
   return number < 9.2e18 ? static_cast<int64_t>(number) : INT64_MAX;
@@ -115,7 +117,7 @@ constexpr Integer device_value(size_t number, const DeviceNumbers& device) {
   return number < kDeviceNumbers ? values[number] : Integer(0);
 }
 
-// Expressions read single numbers: arrays are for kernels alone.
+// Expressions read single numbers. Only kernels read arrays.
 constexpr bool is_read(const FieldInfo& field) { return field.count == 1; }
 
 template <typename Fields>
@@ -127,7 +129,7 @@ constexpr size_t count_read(const Fields& fields) {
 
 inline constexpr std::array<FieldInfo, 0> kNoFields{};
 
-// A field that no choice depends on.
+// Marks a field on which no choice depends.
 constexpr FieldInfo data(FieldInfo field) {
   field.is_data = true;
   return field;
@@ -154,7 +156,7 @@ constexpr auto names() {
   return names<fields>(std::array<NameInfo, 0>{});
 }
 
-// A field's number: what a word or a real is shown by, too.
+// A field's value as an integer. Messages print words and floating-point numbers from it.
 inline Integer field_value(const FieldInfo& field, const void* problem) {
   const auto* bytes = static_cast<const std::byte*>(problem) + field.offset;
   const auto read = [bytes]<typename Number>(Number number) {
@@ -169,7 +171,7 @@ inline Integer field_value(const FieldInfo& field, const void* problem) {
   return 0;
 }
 
-// The value of a name, counted from the first that names() puts behind an operator's own.
+// The value of a name after the operator's axes, as names() lists them: problem fields, then device numbers.
 inline Integer value_behind_own(size_t name, std::span<const FieldInfo> fields, const SelectionScope& scope) {
   for (const FieldInfo& field : fields) {
     if (!is_read(field)) continue;
@@ -179,13 +181,13 @@ inline Integer value_behind_own(size_t name, std::span<const FieldInfo> fields, 
   return device_value(name, *scope.device);
 }
 
-// The place of a device number behind `own` names.
+// The index of a device number in a list of names that begins with `own` other names.
 template <typename Name>
 constexpr Name after(Name own, DeviceNumber number) {
   return static_cast<Name>(static_cast<uint16_t>(own) + static_cast<uint16_t>(number));
 }
 
-// The names that a condition speaks of: kNamesOf<Name::width, Name::vec>.
+// The names that a condition reads: kNamesOf<Name::width, Name::vec>.
 template <auto... Names>
 inline constexpr uint16_t kNamesOf[] = {static_cast<uint16_t>(Names)...};
 
@@ -202,7 +204,7 @@ const Parameters& parameters(const SelectionScope& scope) {
 
 // ---- expressions ----------------------------------------------------------------------------------------------------
 
-// A word as its place in NameInfo::words.
+// A word as its index in NameInfo::words.
 template <typename Enumerator>
 constexpr Integer word(Enumerator enumerator) {
   return static_cast<int64_t>(enumerator);
@@ -217,7 +219,7 @@ constexpr int first_false(std::initializer_list<bool> conditions) {
   return kAllHold;
 }
 
-// A bit for each that holds.
+// Bit i is set if condition i holds.
 constexpr uint64_t bits_of(std::initializer_list<bool> conditions) {
   uint64_t bits = 0, bit = 1;
   for (const bool holds : conditions) {
@@ -250,7 +252,7 @@ constexpr OperandSource scratch(uint8_t index) { return {true, index}; }
 constexpr OperandSource scratch(uint8_t index, Layout seen_as) { return {true, index, place(seen_as)}; }
 constexpr OperandSource kNoSource = {false, kAbsent};
 
-// Values past the field's range become its nearest.
+// Values outside the field's range are clamped to it.
 template <typename Field>
 void set(Required<Field>& field, Integer value) {
   constexpr int64_t least = static_cast<int64_t>(static_cast<Field>(-1) < Field{0} ? INT32_MIN : 0);

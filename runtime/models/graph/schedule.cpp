@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// Scheduler::run() describes the graph to the planner, then adds the steps of one node after the other, with the
+// conversions that their operands need, and last places all tensors in the arena. With a known Decision it does the
+// same without the planner.
 #include "runtime/models/graph/schedule.h"
 
 #include <fmt/format.h>
@@ -17,15 +21,16 @@ namespace {
 using planner::Representation;
 using planner::RepresentationSet;
 
-// The planner sorts by name; so numbers are written that sort as they count, those of all values that there can be.
+// planner::Graph knows tensors by their names, and sorts them. So the name of each value begins with its number, with
+// zeros in front: then the order of the names is the order of the numbers, and number_of() reads the number back.
 constexpr size_t kDigits = 10;
 std::string numbered(size_t number, std::string_view name) { return fmt::format("{:0{}} {}", number, kDigits, name); }
 size_t number_of(std::string_view numbered_name) { return std::stoul(std::string(numbered_name.substr(0, kDigits))); }
 
-// Elements that a reshape may have and still be looked at one by one.
+// Reshapes of up to this many elements are compared element by element.
 constexpr int64_t kMostCompared = int64_t{1} << 16;
 
-// Whether the same elements, in the order of their indices, lie in the same bytes.
+// Whether element i of `a` is in the same byte as element i of `b`, for all i in row-major order.
 bool lie_alike(const TensorDesc& a, Layout a_layout, const TensorDesc& b, Layout b_layout) {
   if (a_layout == Layout::strided && b_layout == Layout::strided) return true;
   if (a_layout == b_layout && sides_of(a.shape) == sides_of(b.shape)) return true;
@@ -58,7 +63,7 @@ class Scheduler {
         chooser_(chooser),
         on_node_(on_node) {}
 
-  // `known`: null, or what is done again.
+  // `known`: the choices of an earlier schedule, or null.
   Expected<Schedule> run(const Decision* known) {
     result_.values = inferred_.values;
     is_known_ = known != nullptr;
@@ -83,7 +88,7 @@ class Scheduler {
  private:
   bool is_constant(ValueId value) const { return graph_.values[value].is_constant; }
 
-  // ---- what the planner is asked ------------------------------------------------------------------------------------
+  // ---- the description for the planner ------------------------------------------------------------------------------
 
   Done offer() {
     for (size_t i = 0; i < graph_.values.size(); ++i) {
@@ -105,7 +110,7 @@ class Scheduler {
     return std::monostate{};
   }
 
-  // Tensors stand in the order of their names, which begin with numbers.
+  // Tensors are sorted by name, and names begin with numbers.
   planner::Tensor& asked(ValueId value) {
     return *std::ranges::lower_bound(question_.tensors, numbered(value, graph_.values[value].name), {},
                                      &planner::Tensor::name);

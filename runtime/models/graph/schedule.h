@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// From a graph to launches: the layout of each value, the kernel of each node, the conversions between layouts,
-// and the arena. Pure: it needs only a device profile, so it also shows what a device that is not here would
-// do.
+// Plans a graph: the layout of each value, the kernel of each node, the conversions between layouts, and the arena. It
+// is pure. It needs only a device profile, so it also plans for a device that is not here.
 //
 //   const auto inferred = infer(graph, operators, {{"image", {1, 3, 224, 224}}});
 //   const auto schedule = make_schedule(graph, *inferred, weights, {profile, library});
 //   schedule->steps        // in their order
 //   schedule->memory.bytes // of the arena
 //
-// The planner (runtime/models/planner/plan.h) weighs layouts: each node is offered in every layout of its tensors that infer()
-// takes and select() has a kernel for, at that kernel's time, measured where it was. A conversion is a q8ta_clone at
-// its own time. Graph inputs arrive and outputs leave row-major. Tensors that are no bytes stay row-major.
+// The planner (runtime/models/planner/plan.h) chooses the layouts. For each node it gets the combinations of layouts
+// that infer() accepts and select() has a kernel for, each with the time of that kernel: measured, or else estimated. A
+// conversion is a q8ta_clone, and has a time too. Inputs and outputs of the graph are row-major. So are all tensors
+// whose elements are not bytes.
 #pragma once
 
 #include <functional>
@@ -25,18 +25,18 @@
 
 namespace qgen::graph {
 
-// A value as it lies in one layout: at home, or a copy.
+// A value in one layout: the one in which it is computed, or a converted copy.
 struct PlacedValue {
   ValueId value = 0;
   Layout layout = Layout::strided;
-  // The tensor whose memory it is: of a reshape that moves nothing, its input; of an output in place, the input that
-  // nobody reads any more.
+  // The tensor whose memory it shares. For a reshape that moves nothing, this is the input of the reshape. For an
+  // output that is written in place, it is the input that no later step reads.
   uint32_t alias_of = kNone;
 
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 };
 
-// What stands at an operand of a step.
+// The tensor, constant or weight that a step reads or writes as one of its operands.
 struct Source {
   enum class Kind : uint8_t { none, tensor, constant, weight } kind = Kind::none;  // none: left out, or derived
   uint32_t index = 0;  // of Schedule::tensors; of a constant or weight its ValueId
@@ -54,7 +54,7 @@ struct Step {
   static constexpr size_t kConversion = std::numeric_limits<size_t>::max();
 };
 
-// What was chosen, so that it can be done again without choosing.
+// The choices of a schedule. With them the same schedule is made again without choosing.
 struct Decision {
   struct Copy {
     ValueId value = 0;
@@ -67,7 +67,7 @@ struct Decision {
 };
 
 struct Schedule {
-  std::vector<TensorDesc> values;    // as infer() has them, at home
+  std::vector<TensorDesc> values;    // as infer() gives them, in the layout in which each is computed
   std::vector<PlacedValue> tensors;  // no constants
   std::vector<Step> steps;
   std::vector<uint32_t> inputs, outputs;  // into `tensors`, as the graph's

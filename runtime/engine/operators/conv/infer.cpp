@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Calls of convolutions. docs/convolution.md says what is computed.
+// infer() of all convolutions: checks shapes, windows and groups, computes the output's shape, and fills the Problem of
+// the specs in specs/conv. docs/convolution.md defines the results.
+//
+// A Problem is the fields of several fragments. A macro for each fragment fills its fields, so that the operators share
+// the code, and the compiler still reports a field that is missing (QGEN_WINDOW_FIELDS in operators/window.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +31,7 @@
 namespace qgen::generated::operators {
 namespace {
 
-constexpr int64_t kMostPixels = int64_t{1} << 30;  // along a side: kernels compute places in 32 bits
+constexpr int64_t kMostPixels = int64_t{1} << 30;  // along a dimension: kernels compute positions in 32 bits
 
 // A weight [O, I, taps], and what it is a convolution of.
 struct Channels {
@@ -167,7 +171,7 @@ Rows packed_rows(const Convolution& conv, const TensorDesc& input, const TensorD
           are_input && conv.channels.input % 16 == 0};
 }
 
-// How the taps of a phase are walked along an axis.
+// How a kernel goes through the taps of a phase along an axis.
 struct Walked {
   bool is_by_phase = false;  // which reads sums of each tap
   std::array<uint32_t, 2> step{1, 1};
@@ -179,8 +183,8 @@ Walked walked_tap_by_tap(const Convolution& conv) {
   return {.reach = {static_cast<int32_t>(dilation[0]), static_cast<int32_t>(dilation[1])}};
 }
 
-// The fields of fragments of specs/conv/lib, as QGEN_WINDOW_FIELDS: of conv_sizes; of window and conv_walk; of
-// conv_lines.
+// The fields of fragments in specs/conv/lib, in the same way as QGEN_WINDOW_FIELDS. QGEN_CONV_SIZES: conv_sizes.
+// QGEN_CONV_WALK: window and conv_walk. QGEN_CONV_LINES: conv_lines.
 // clang-format off
 #define QGEN_CONV_SIZES(conv, output, phases, walked)                                                   \
   .m = u32((Integer((output).shape[0]) * (phases).pixels).value),                                       \
@@ -460,7 +464,7 @@ RealWeight transposed_weight(const Convolution& conv) {
   return {u32((channel * conv.channels.of_a_group).value), u32(taps.value), u32(channel.value)};
 }
 
-// The fields of bmm_sizes and conv_of_reals, as QGEN_WINDOW_FIELDS.
+// The fields of the fragments bmm_sizes and conv_of_reals, in the same way as QGEN_WINDOW_FIELDS.
 // clang-format off
 #define QGEN_CONV_OF_REALS(conv, made, weight)                               \
   .batches = u32((Integer((made).shape[0]) * (conv).channels.groups).value), \

@@ -14,7 +14,7 @@
 
 namespace qgen {
 
-// Sums of so many products of int8, and their zero-point corrections, are exact in 32 bits.
+// Sums of this many int8 products, and their zero-point corrections, are exact in 32 bits.
 constexpr int64_t kMaxLinearDepth = 131072;
 Done check_depth(int64_t k);
 
@@ -22,7 +22,7 @@ Done check_depth(int64_t k);
 float inverse(float scale);
 
 // The scales and zero points of docs/linear.md: of the rounded result r, of t after the table, of the residual, and of
-// the stored output q. Without a table and a residual, r, t and q have the same.
+// the stored output q. Without a table and a residual, r, t and q have the same scale and zero point.
 struct Int8Epilogue {
   bool has_table, has_residual;
   PerTensor rounded, result, residual, output;
@@ -36,8 +36,8 @@ struct EpilogueArguments {
   int64_t table_input_zero_point, result_zero_point, residual_zero_point;
 };
 
-// Errors: scales without their operand, an operand without its scales; a table or a residual of another shape or layout
-// than the output needs.
+// Errors: a scale without its operand, or an operand without its scale; a table or a residual whose shape or layout
+// does not fit the output.
 Expected<Int8Epilogue> epilogue_of(const EpilogueArguments& given, const TensorDesc& output);
 
 template <typename Inputs, typename Attributes>
@@ -54,7 +54,7 @@ Expected<Int8Epilogue> epilogue_of(const Inputs& inputs, const Attributes& attri
                      output);
 }
 
-// The fields of specs/lib/int8_epilogue.yaml within the braces of a Problem, as QGEN_WINDOW_FIELDS of window.h.
+// The fields of the fragment specs/lib/int8_epilogue.yaml, for the braces of a Problem (see QGEN_WINDOW_FIELDS).
 // clang-format off
 #define QGEN_INT8_EPILOGUE_FIELDS(inputs, attributes, epilogue)            \
   .input_scale = static_cast<float>((attributes).input_scale),             \
