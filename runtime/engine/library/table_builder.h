@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Helpers for the tables that qgen generates. With them a generated .cpp file consists of data: ids, names, operands
-// and expressions. Only generated .cpp files include this header.
-//
-// Sections: kernels and interfaces, names of expressions, reading a SelectionScope, expressions, steps of recipes.
+// Helpers for the tables that qgen generates: with them, a generated .cpp file consists of data and expressions. Only
+// generated .cpp files include this header.
 #pragma once
 
 #include <array>
