@@ -73,7 +73,7 @@ static void run_linear(qgen_device* device) {
   printf("linear: right\n");
 }
 
-/* What is refused says why. */
+/* An error is a sentence, with a hint. */
 static void refuse_a_name(qgen_device* device) {
   const qgen_call call = {"softmx", NULL, 0, NULL, 0, NULL};
   qgen_error* error = NULL;

@@ -34,7 +34,7 @@ typedef struct Engine {
   qgen_device facts;
 } Engine;
 
-/* What this engine enables, and how fast the device is about: enough to rank kernels. */
+/* What this engine enables, and rough speeds of the device: enough to rank kernels. */
 static void learn_facts(Engine* engine) {
   VkPhysicalDeviceSubgroupProperties subgroup = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
   VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup};
@@ -72,7 +72,7 @@ static Engine make_engine(void) {
   vkGetPhysicalDeviceQueueFamilyProperties(engine.gpu, &family_count, families);
   while (engine.family + 1 < family_count && !(families[engine.family].queueFlags & VK_QUEUE_COMPUTE_BIT))
     ++engine.family;
-  /* Every kernel needs these three, which every device of Vulkan 1.3 has. */
+  /* Every kernel needs these three features. Every device with Vulkan 1.3 has them. */
   VkPhysicalDeviceVulkan13Features features13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
                                                  .maintenance4 = VK_TRUE};
   VkPhysicalDeviceVulkan12Features features12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
@@ -203,7 +203,7 @@ static void free_kernel(const Engine* engine, Kernel kernel) {
   vkDestroyShaderModule(engine->device, kernel.module, NULL);
 }
 
-/* `operands`: a buffer for each operand of the operator; any buffer for those that are left out. */
+/* `operands`: a buffer for each operand of the operator. An operand that is left out may have any buffer. */
 static void dispatch(const Engine* engine, VkCommandBuffer commands, const Kernel* made, const qgen_choice* choice,
                      const void* problem, const Buffer* const* operands) {
   const qgen_kernel* kernel = choice->kernel;
@@ -253,7 +253,7 @@ static qgen_choice choose(const Engine* engine, const qgen_operator* op, const v
 
 static float x_at(int i) { return (float)sin(0.37 * i); }
 
-/* The largest distance from what doubles give. */
+/* The largest distance from the results in double precision. */
 static double distance(const float* y) {
   double most = 0;
   for (int row = 0; row < kRows; ++row) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// qgen as a guest in an engine (docs/engines.md). In each frame's command buffer: the engine's shader, two operators of
-// qgen, a model of qgen, the engine's shader again; two frames are in flight. All tensors lie in the engine's buffers,
-// all memory is its allocator's, and qgen neither submits nor waits while frames run. Values are compared with floats.
+// qgen on an engine's Vulkan device (docs/engines.md). Each frame's command buffer has the engine's shader, two
+// operators and a model of qgen, and the engine's shader again. Two frames are in flight. All tensors are in the
+// engine's buffers, all memory comes from its allocator, and qgen neither submits nor waits. The results are compared
+// with float values.
 //
-//   engine [--engine-first]      which of the two is destroyed first, the engine's objects or qgen's
+//   engine [--engine-first]      destroys the engine's objects before qgen's; by default qgen's are first
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -30,9 +31,9 @@ constexpr uint32_t kCount = kRows * kColumns, kScores = kRows * kOutputs;
 constexpr uint64_t kBytes = kCount * sizeof(float), kScoreBytes = kScores * sizeof(float);
 constexpr size_t kFrames = 2;
 
-// ---- what qgen has on the engine's device ---------------------------------------------------------------------------
+// ---- qgen's objects on the engine's device --------------------------------------------------------------------------
 
-// All that qgen allocates, by the engine's VMA.
+// qgen allocates all memory by these functions, from the engine's VMA.
 MemoryCallbacks memory_of(VmaAllocator vma) {
   MemoryCallbacks callbacks;
   callbacks.make_buffer = [vma](const VkBufferCreateInfo& info, MemoryUse use, MadeBuffer& made) {
@@ -114,7 +115,7 @@ struct Guest {
 
 // ---- the engine -----------------------------------------------------------------------------------------------------
 
-// What one frame computes on: source -> x -> y -> scores -> answer.
+// The buffers of one frame: source -> x -> y -> scores -> answer.
 struct Slot {
   explicit Slot(const engine::Base& base)
       : frame(base),
@@ -183,7 +184,7 @@ double source_at(size_t frame, int64_t i) {
   return std::sin(0.37 * static_cast<double>(i) + static_cast<double>(frame));
 }
 
-// The largest distance of an answer from what floats give.
+// The largest distance of an answer from the result in floats.
 double distance(std::span<const float> answer, size_t frame) {
   const HostTensor weight = weight_of_model();
   double most = 0;
@@ -204,7 +205,7 @@ double distance(std::span<const float> answer, size_t frame) {
   return most;
 }
 
-// A code that lies between two may be rounded the other way: a step of one product each.
+// An input next to a tie may be rounded the other way. This changes a product by at most one step.
 bool is_near(std::span<const float> answer, size_t frame) {
   return distance(answer, frame) < 14 * kInputScale * kWeightScale * 2;
 }

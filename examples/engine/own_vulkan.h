@@ -15,9 +15,9 @@
 
 namespace engine {
 
-void check(VkResult result, const char* doing);  // exits where it is no success
+void check(VkResult result, const char* doing);  // exits if it is not success
 
-// Instance, device and allocator: what must outlive everything else.
+// Instance, device and allocator. They must outlive everything else.
 class Base {
  public:
   Base();
@@ -32,7 +32,7 @@ class Base {
   uint32_t queue_family = 0;
   VmaAllocator memory = nullptr;
 
-  // What vkCreateDevice() was given; its features and extensions live as long.
+  // The structure that vkCreateDevice() got. It is valid as long as this object, with its features and extensions.
   const VkDeviceCreateInfo& created_with() const { return device_info_; }
   size_t validation_messages() const { return messages_.size(); }
 
@@ -51,7 +51,7 @@ class Base {
   Recommended* recommended_ = nullptr;
 };
 
-// In memory that the host sees: as the two of these shaders are used, a real engine would copy.
+// A buffer that the host can read and write. A real engine would copy to memory that is faster for the device.
 class Buffer {
  public:
   Buffer(const Base& base, uint64_t bytes);
@@ -70,7 +70,7 @@ class Buffer {
   float* mapped_ = nullptr;
 };
 
-// twice.comp: from one range of a buffer to another, each of `count` floats, a multiple of 64.
+// twice.comp, from one range of a buffer to another. Each has `count` floats, a multiple of 64.
 class Twice {
  public:
   explicit Twice(const Base& base);
@@ -89,7 +89,7 @@ class Twice {
   VkDescriptorPool pool_ = VK_NULL_HANDLE;
 };
 
-// A command buffer, and the fence that says when the device is done with it.
+// A command buffer, and the fence that the device signals when it has finished.
 class Frame {
  public:
   explicit Frame(const Base& base);
@@ -97,7 +97,7 @@ class Frame {
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  VkCommandBuffer begin();  // waits until the device is done with what it was given before
+  VkCommandBuffer begin();  // waits until the device has finished the previous commands
   void submit();
   void wait();
 
@@ -108,7 +108,7 @@ class Frame {
   VkFence done_ = VK_NULL_HANDLE;  // signalled at first
 };
 
-// Whatever was written before is done and visible to whatever comes.
+// Commands after it wait for all commands before it, and see everything that these wrote.
 void full_barrier(VkCommandBuffer commands);
 
 }  // namespace engine

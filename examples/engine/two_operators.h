@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The engine's first lines with qgen: two_operators.cpp, which docs/engines.md shows.
+// A device of the engine and two operators on it. docs/engines.md shows two_operators.cpp.
 #pragma once
 
 #include <cstdio>
@@ -11,7 +11,7 @@
 #include "qgen/adopt.h"
 #include "qgen/call.h"
 
-// What an Expected holds; without it, its error on stderr, and the end of the program.
+// The value of an Expected. If there is none, prints its error to stderr and ends the program.
 template <typename T>
 T or_exit(qgen::Expected<T> result) {
   if (result) return *std::move(result);

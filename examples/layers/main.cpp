@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Two linear layers in int8, as an inference engine runs them: weights are quantized and packed once, activations stay
-// in int8 between the layers, and each call takes the best kernel for its number of rows. The answer is compared with
-// floats.
+// Two linear layers in int8, as an inference engine runs them. Weights are quantized and packed once, activations stay
+// in int8 between the layers, and each call runs the best kernel for its number of rows. The result is compared with
+// the same layers in float.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -43,13 +43,13 @@ HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& bi
   return y;
 }
 
-// How a tensor of int8 stands for reals.
+// The values that an int8 tensor stands for: (q - zero_point) * scale.
 struct Quantization {
   float scale;
   int64_t zero_point;
 };
 
-// The scale and zero point that spread the values, and zero, over -128 to 127.
+// The scale and zero point that map the range of the values, extended to zero, to -128 to 127.
 Quantization range_of(const HostTensor& values) {
   const auto [least, most] = std::ranges::minmax(values.as<float>());
   const float low = std::min(least, 0.0f), high = std::max(most, 0.0f);
@@ -65,7 +65,7 @@ struct Layer {
   Activation activation;
 };
 
-// One scale a row, so that its largest weight is 127. `outputs`: a calibration's, in floats.
+// Each row has one scale, so that its largest weight is 127. `outputs`: the layer's outputs in float, for calibration.
 Layer make_layer(Executor& executor, const HostTensor& w, const HostTensor& bias, const HostTensor& outputs,
                  Activation activation) {
   const int64_t n = w.shape[0], k = w.shape[1];

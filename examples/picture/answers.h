@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Compares the answers of scenes.onnx for a picture with what the picture shows.
+// Compares the labels that scenes.onnx gives for a picture with the objects that the picture shows.
 //
 //   const std::vector<Answer> answers = answers_of(logits, drawing.kinds);
 #pragma once
@@ -10,13 +10,13 @@
 
 namespace qgen::picture {
 
-constexpr int64_t kCell = 4;  // the side of the square of pixels that an answer is for
+constexpr int64_t kCell = 4;  // an answer is for a square of 4 x 4 pixels
 
 struct Answer {
-  Kind said, shown;  // a cell shows what its middle shows
+  Kind said, shown;  // shown: the kind in the middle of the cell
 };
-// Row by row. `logits` is the network's output, f32 [1, kinds, height / kCell, width / kCell]; the kind of the greatest
-// is the answer. `kinds` is that of a Drawing.
+// An answer for each cell, row by row. `logits` is the network's output, f32 [1, kinds, height / kCell, width / kCell].
+// The kind with the greatest logit is the answer. `kinds` is Drawing::kinds.
 std::vector<Answer> answers_of(const HostTensor& logits, const HostTensor& kinds);
 
 }  // namespace qgen::picture

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// picture FOLDER [DEVICE]: quantizes a picture and back on the device, with one scale for all of it and with one for
-// each block of 8 x 8 pixels, at 8 and at 4 bits. Prints which kernel ran each step and why, and the error of each way;
-// writes original, results and errors as PNG files, and original.npy, which a network reads.
+// picture FOLDER [DEVICE]: quantizes and dequantizes a picture on the device, with 8 and with 4 bits, with one scale
+// for the picture and with one per block of 8 x 8 pixels. Prints which kernel ran each step and why, and the error of
+// each method. Writes the original, the results and the errors as PNG files, and original.npy, which a network reads.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ const Method kMethods[] = {
     {"per block, 4 bits", "block_4bit", {1, 8, 8}, 4},
 };
 
-// Errors are drawn so many times brighter that half a step of all values' range is white.
+// Errors are drawn brighter: half a quantization step of the whole range is white.
 float brightness_of(const Method& way) { return static_cast<float>(2 * ((1 << way.bits) - 1)); }
 
 struct Roundtrip {
@@ -44,7 +44,7 @@ struct Roundtrip {
   int64_t scales = 0;
 };
 
-// choose -> quantize -> dequantize, all on the device. 4 bits are a narrower range of u8.
+// Chooses parameters, quantizes and dequantizes, all on the device. 4 bits are a smaller range of u8.
 Expected<Roundtrip> quantize_and_back(Context& context, const DeviceTensor& image, const Method& way) {
   const int64_t quant_max = (1 << way.bits) - 1;
   auto params = choose_qparams_affine(
@@ -86,11 +86,11 @@ Difference difference_of(const HostTensor& a, const HostTensor& b, float brightn
   return difference;
 }
 
-// Prints which kernel was chosen and why; of one that was explained before, only that.
+// Prints which kernel was chosen and why. For a kernel that was explained before it prints only the name.
 class Narrator {
  public:
   void tell(const Selection& selection) {
-    if (selection.ranked.empty()) return;  // the error to come explains it
+    if (selection.ranked.empty()) return;  // the following error explains it
     const Choice& best = selection.ranked.front();
     const bool is_new = told_.insert(best.id).second;
     fmt::print("  {}{}\n", best.id, is_new ? "" : ", as above");

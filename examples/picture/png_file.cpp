@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Through libpng's simplified interface, which needs neither callbacks nor setjmp.
+// Uses libpng's simplified interface, which needs neither callbacks nor setjmp.
 #include "examples/picture/png_file.h"
 
 #include <png.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A [3, height, width] tensor of reals in 0..1 as a PNG file, 8 bits a channel.
+// Writes a [3, height, width] tensor of floats from 0 to 1 as a PNG file, with 8 bits per channel.
 #pragma once
 
 #include <filesystem>

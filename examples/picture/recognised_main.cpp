@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// recognised FOLDER: what scenes.onnx recognises in the picture of scripts/demo. Reads FOLDER/answers.npy, what the
-// network made of FOLDER/original.npy; draws FOLDER/recognised.png and prints how much of it is right.
+// recognised FOLDER: shows what scenes.onnx recognises in the picture of scripts/demo. Reads FOLDER/answers.npy, the
+// network's output for FOLDER/original.npy. Draws FOLDER/recognised.png, and prints the share of correct labels.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ const Tint kTints[kKindCount] = {
     {"blue", {0.2f, 0.45f, 1}}, {"green", {0.3f, 0.8f, 0.3f}}, {"purple", {0.6f, 0, 0.8f}}, {"orange", {1, 0.6f, 0}}};
 const float kWrong[3] = {1, 0, 0};
 
-// Each pixel half as it is and half its answer's tint; the middle of a cell whose answer is wrong is red.
+// Each pixel is mixed with the tint of its label. The middle of a cell with a wrong label is red.
 HostTensor tinted(const HostTensor& image, std::span<const Answer> answers) {
   HostTensor result = image;
   const auto values = result.as<float>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A ray a pixel: the nearest of floor and balls, lit by one lamp with hard shadows.
+// One ray per pixel finds the nearest of floor and balls. One lamp lights them, with hard shadows.
 #include "examples/picture/scene.h"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ Pixel pixel_of(const Scene& scene, Vec3 direction) {
           hit->kind == Kind::floor && is_dark ? Kind::shadow : hit->kind};
 }
 
-// The same numbers with every standard library.
+// Random numbers that are the same with every standard library.
 struct Random {
   std::mt19937 bits;
   double from(double low, double high) { return low + (high - low) * bits() / 4294967296.0; }

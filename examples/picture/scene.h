@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Lit balls on a checkered floor under an evening sky. Such a picture has what makes quantization visible: smooth
-// gradients, hard edges, and large dark parts beside bright ones. What each pixel shows is known, so a network can be
-// trained on scenes that are made up, and judged on others.
+// Lit balls on a checkered floor under an evening sky. Quantization is easy to see in such a picture: it has smooth
+// gradients, hard edges, and large dark parts next to bright ones. The object at each pixel is known. So a network can
+// be trained on random scenes, and tested on others.
 //
 //   const Drawing drawing = draw(demo_scene(), kHeight, kWidth);
 #pragma once
@@ -30,7 +30,7 @@ struct Ball {
 struct Scene {
   std::vector<Ball> balls;
   Vec3 lamp;
-  double eye_height, downward;  // where it is seen from, and how steeply
+  double eye_height, downward;  // the height of the camera, and its angle downward
   double tile;                  // the side of a square of the floor
   Vec3 light_tile, dark_tile, horizon, zenith;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// scenes FOLDER COUNT SEED: pictures of made-up scenes as bytes, and what each pixel of them shows, for train.py:
+// scenes FOLDER COUNT SEED: writes pictures of random scenes as bytes, and the object at each pixel, for train.py:
 // FOLDER/images.npy [COUNT, 3, 256, 384] and FOLDER/kinds.npy [COUNT, 256, 384]. Scene i is random_scene(SEED + i).
 #include <algorithm>
 #include <cmath>

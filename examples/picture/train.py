@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""Trains the network of scripts/demo, which says of each 4 x 4 pixels what they show, and writes it quantized.
+"""Trains the network of scripts/demo, which labels each cell of 4 x 4 pixels, and writes it quantized.
 
     examples/picture/train.py build/release    # writes examples/picture/scenes.onnx
 
-Made-up scenes are drawn by `scenes`, with what each pixel shows: 600 to train on, and 50 that the network never sees to
-judge it. The demo's own picture is of neither. What is written has its scales from training pictures and is int8 in
-QuantizeLinear and DequantizeLinear, as bench/models/make_models.py writes networks. The share of right answers on the
-50 pictures is printed: of the float network, and of the int8 one as `qgen-model run` computes it. Everything is seeded;
-a run takes some ten minutes on one core.
+The program `scenes` draws random scenes, and the object at each pixel: 600 for training, and 50 for testing. The demo's
+picture is in neither set. The scales come from training pictures. The network is written in int8 with QuantizeLinear
+and DequantizeLinear, as bench/models/make_models.py writes networks. The script prints the share of correct labels on
+the 50 pictures: of the float network, and of the int8 network as `qgen-model run` computes it. All seeds are fixed. A
+run takes some ten minutes on one core.
 
 Needs Debian's python3-onnx and python3-numpy, and the programs `scenes` and `qgen-model` of the build.
 """
@@ -47,7 +47,7 @@ def build(net, x):
 
 
 class Trainer:
-    """The same methods as Network, of reals; `steps` are what takes the gradient of each back to its inputs."""
+    """The methods of Network in float. `steps` are the functions that compute the gradients of the inputs of each."""
 
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
@@ -132,7 +132,7 @@ class Trainer:
 
 
 def cells_of(kinds):
-    """What a cell shows is what its middle shows."""
+    """The kind in the middle of each cell."""
     return kinds[..., CELL // 2::CELL, CELL // 2::CELL]
 
 
@@ -141,7 +141,7 @@ def reals(images):
 
 
 def train(trainer, images, kinds):
-    """Adam on random parts of pictures; shadows are rare, and count twice."""
+    """Adam, on random parts of the pictures. Shadows are rare, so they count twice."""
     weights = np.array([1, 1, 2, 1], np.float32)
     first, second = {}, {}
     for step in range(1, STEPS + 1):

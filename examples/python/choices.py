@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""Which kernel is chosen, why, and that another one gives the same bits (docs/python.md)."""
+"""Shows which kernel is chosen and why, and that another kernel gives the same bits (docs/python.md)."""
 import re
 
 import numpy as np

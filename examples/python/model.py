@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""A quantized network of an ONNX file: run, measured by layer, saved and loaded again (docs/python.md)."""
+"""Runs a quantized network from an ONNX file, times its layers, saves it and loads it again (docs/python.md)."""
 import sys
 import tempfile
 import time

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The C++ code that a project writes for an operator: from described inputs to the problem. The signature is checked
-// before.
+// The C++ code that a project writes for its operator. infer() computes the problem and the output's shape from the
+// inputs' shapes. The arguments were already checked against the signature.
 #include "operators.h"
 #include "row_max.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Calls a project's own operator by name, and compares every kernel of it with a plain loop.
+// Calls the project's operator by name, and compares each of its kernels with a plain loop.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

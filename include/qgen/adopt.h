@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The caller's device, on which qgen is a guest.
+// qgen on the caller's Vulkan device.
 #pragma once
 
 #include "runtime/engine/device/adopt.h"

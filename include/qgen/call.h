@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Running an operator: its Call, its weights, and the context that it runs in.
+// Running an operator: its Call, its weights, and the Context with the device and the kernels.
 #pragma once
 
 #include "runtime/engine/calls/call.h"

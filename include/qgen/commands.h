@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Works in command buffers of the caller.
+// Recording operators and models into the caller's command buffers.
 #pragma once
 
 #include "runtime/engine/dispatch/commands.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Opening a device, and what it can do, as a value.
+// Opening a device, and its features and limits as a value.
 #pragma once
 
 #include "runtime/engine/device/device.h"

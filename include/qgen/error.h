@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Errors as values: Expected<T>, a value or a sentence that says why there is none.
+// Errors as values: Expected<T> is a value, or a sentence that says why there is none.
 #pragma once
 
 #include "common/error.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Tensors on a device; recordings that are run, submitted and timed.
+// Tensors on a device; running, submitting and timing recordings.
 #pragma once
 
 #include "runtime/engine/dispatch/executor.h"

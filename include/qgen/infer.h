@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What infer() of an operator of one's own reads, and what typed functions are made of.
+// For the infer() of your own operators, and for the typed functions that qgen generates.
 #pragma once
 
 #include "runtime/engine/calls/given.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The tables of kernels that qgen writes, and the library that reads them. Without Vulkan.
+// The generated tables of kernels, and the library that reads them. Without Vulkan.
 #pragma once
 
 #include "runtime/engine/library/blob.h"

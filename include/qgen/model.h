@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A graph that is prepared for a device and replayed; the same as a compiled file.
+// Preparing a graph for a device and replaying it; compiled models in files.
 #pragma once
 
 #include "runtime/models/graph/candidates.h"

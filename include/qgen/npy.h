@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// NumPy's .npy files, read and written.
+// Reading and writing NumPy's .npy files.
 #pragma once
 
 #include "common/files.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Storage, layout and kernel for each tensor and operator of a graph.
+// Chooses the storage and layout of each tensor of a graph, and the kernel of each operator.
 #pragma once
 
 #include "runtime/models/planner/assignment.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The choice of a kernel for a problem, with a reason against each other kernel. Pure, without Vulkan.
+// Ranks the kernels for a problem, with the reason for each refused one. Pure, without Vulkan.
 #pragma once
 
 #include "runtime/engine/selector/decision_cache.h"

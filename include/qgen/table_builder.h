@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What generated tables are built by. Programs have no use for it.
+// For generated tables only. Programs do not include it.
 #pragma once
 
 #include "qgen/kernels.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Tensors in host memory, and the forms that weights are packed in.
+// Tensors in host memory, and packed weights.
 #pragma once
 
 #include "runtime/engine/tensor/packed_weight.h"

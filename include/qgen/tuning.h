@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Measured times: the store that programs share, and its files.
+// Measured times: the store that programs share, and tuning files.
 #pragma once
 
 #include "runtime/engine/tuning/known_times.h"

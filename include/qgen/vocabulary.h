@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The words of the field, a table for each: dtypes, layouts, weight forms, features of devices.
+// Dtypes, layouts, weight forms and device features: a table for each.
 #pragma once
 
 #include "vocabulary/dtypes.h"

@@ -1,4 +1,4 @@
-// The largest element of a row, which a workgroup walks in strides of its size.
+// The largest element of a row. A workgroup goes through a row, each invocation in strides of the workgroup's size.
 #version 450
 ${extensions()}
 $if reduce == subgroup
@@ -15,7 +15,7 @@ const float kLeast = -1.0 / 0.0;
 shared float values[${workgroup}];
 
 $if reduce == shared
-// Half of the members take the larger of two values, then half of those.
+// Half of the invocations take the larger of two values, then half of these, and so on.
 float largest(float mine) {
   const uint place = gl_LocalInvocationIndex;
   values[place] = mine;
@@ -27,7 +27,7 @@ float largest(float mine) {
   return values[0];
 }
 $else
-// Each subgroup agrees by itself; the first member then looks at one value of each.
+// Each subgroup finds its largest value. Then every invocation compares the values of all subgroups.
 float largest(float mine) {
   const float of_subgroup = subgroupMax(mine);
   if (subgroupElect()) values[gl_SubgroupID] = of_subgroup;
@@ -39,7 +39,7 @@ float largest(float mine) {
 $end
 
 void main() {
-  const uint row = workgroup_index();   // the same for all members, so that none misses a barrier
+  const uint row = workgroup_index();   // the same for all invocations, so that all reach each barrier
   if (row >= problem.rows) return;
   float mine = kLeast;
   for (uint k = gl_LocalInvocationIndex; k < problem.columns; k += ${workgroup}) {
