@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What is wrong with a text that a person wrote, as a value: a place, a message, what was expected, a hint, other
-// places that explain it. Specs, templates and graphs are told so.
+// A fault in a text that a person wrote, as a value: location, message, expected values, hint, and other locations that
+// explain it. Specs, templates and graphs report faults in this form.
 //
 //   specs/softmax.yaml:15:15: error: unknown name 'vce' in applies_when
 //      15 |   - columns % vce == 0
@@ -11,7 +11,7 @@
 //     hint: did you mean 'vec'?
 //   specs/softmax.yaml:6:1: note: parameters are declared here
 //
-// What reads a text collects all of its diagnostics before it gives up; they are printed in file order.
+// A reader collects all diagnostics of a text before it stops. They are printed in file order.
 #pragma once
 
 #include <compare>

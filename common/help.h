@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// --help as a terminal of 100 columns shows it: what an option means begins at one column and never runs on below its
-// name.
+// Lays out --help for a terminal of 100 columns. All descriptions begin in one column, and no line of a description
+// begins before it.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// An option of a command line that takes a number. Programs declare all of theirs by it, so that each has a range.
+// A command line option with a number. All programs declare their numbers with it, so each has a range.
 //
 //   add_number(app, "--hang", arguments.hang_s, {0.1, 3600, "seconds"}, "a kernel that takes longer is given up (10)");
 //
 //   qgen-tune --hang nan
 //   --hang: 'nan' is not a number of seconds from 0.1 to 3600
 //
-// --help shows the unit in capitals behind the option, or N where there is none.
+// --help shows the unit in capitals after the option, or N if there is none.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What every program of qgen does around its work.
+// The parts of main() that all programs of qgen share.
 #pragma once
 
 #include <functional>

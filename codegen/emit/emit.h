@@ -22,8 +22,8 @@
 //   OPERATORS.json            operators_json.cpp    what callers see of all public operators, for other languages
 //   kernels.blob              runtime/engine/library/      all modules, compressed: blob_writer.h
 //
-// Generated text holds no date, host, absolute path, compiler version or running number. Everything is sorted by id:
-// a new variant is a new line and moves none.
+// Generated text has no date, host, absolute path, compiler version or running number. Everything is sorted by id, so a
+// new variant is a new line and moves no other line.
 #pragma once
 
 #include <span>

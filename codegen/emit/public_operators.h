@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A public operator as operators.h declares it and operators.cpp defines it: what both must spell alike. Private to
-// this room.
+// The parts of a public operator's declaration (operators.h) and definition (operators.cpp) that must be spelled
+// equally. Private to this room.
 //
 //   for (const auto& [name, op] : public_operators(families)) {
 //     print_function_head(out, "Expected<Call> infer(", parameters_of(op, "Described", Defaults::left_out), ");");

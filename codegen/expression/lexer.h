@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Text -> tokens, each with its place. Private to this room.
+// Text -> tokens, each with its location. Private to this room.
 #pragma once
 
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A sum as its terms, for people who ask what a cost is made of:
+// Splits a sum into its terms, to explain a cost:
 //
 //   device.launch_us + tiles * tile_us - saved   ->   "device.launch_us", "tiles * tile_us", "saved" (subtracted)
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// SPIR-V -> interface: what a module binds, what it needs of a device.
+// SPIR-V -> interface: the bindings of a module, and the device features that it needs.
 #pragma once
 
 #include <array>

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Fragments: files with sections of a spec, or of a recipe, that several specs share:
+// Fragments: files with sections that several specs or recipes share:
 //
 //   fragment: product                     kernel: sum_slices
 //   problem:                              problem: [product, {slices: u32}]
 //     m: u32                                -> problem: {m: u32, n: u32, slices: u32}
 //     n: u32
 //
-// A section is a list of maps and of names of fragments, whose section stands there; `use: [a, b]` takes all sections
-// of a and of b, before what is said beside it, but for those that a section names itself. `use: [{a: {rows: 2 * m}}]`
-// hands a what it takes (part_names.h). `layout: a.rows` takes the
-// values of the list `rows` of a, and `{words: a.mode}` those of its list `mode`, and that for the name of their enum.
-// Nothing is overridden: what is said twice is an error. All this happens to the tree, in which every node knows its
-// place: whoever reads the tree knows no fragments, and what is wrong in one is told where it stands. Private to this
+// A section is a list of maps and of fragment names. A name inserts that section of the fragment. `use: [a, b]`
+// inserts all sections of a and b before those of the spec, except sections that name a or b themselves. `use:
+// [{a: {rows: 2 * m}}]` passes a name that a takes (part_names.h). `layout: a.rows` reads the values of the
+// list `rows` of a. `{words: a.mode}` does so too, and names the enum after the list. Nothing is overridden: a
+// name that is given twice is an error. All this happens in the YAML tree, and each node keeps its location. So
+// the code that reads the tree knows no fragments, and an error names the fragment's file. Private to this
 // room.
 #pragma once
 

@@ -9,9 +9,9 @@
 //   define: {step_us: 0.5,
 //            tiles_us: rounds * step_us}
 //
-// The spec reads its own names, the problem fields and axes of all parts, and what fragments give: `tiles_us`. A
-// fragment reads what it declares itself and what it takes: `rounds`, which here becomes a definition of the spec.
-// `step_us` is private to the fragment: it gets another name in the merged spec where its own is not free.
+// The spec reads its own names, the problem fields and axes of all parts, and the names that fragments give:
+// `tiles_us`. A fragment reads the names that it declares or takes: `rounds`, which here becomes a definition of the
+// spec. `step_us` is private to the fragment. If the merged spec already has this name, the private one is renamed.
 // Private to this room.
 #pragma once
 

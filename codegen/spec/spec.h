@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A spec as a value: one operator (or one kernel family that only recipes use), each field with its place.
-// specs/README.md is the language on one page; this is what parse_spec() makes of it.
+// A spec as a value: one operator (or one kernel family that only recipes use), each field with its location.
+// specs/README.md describes the language, and parse_spec() returns this.
 #pragma once
 
 #include <algorithm>

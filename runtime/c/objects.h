@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the handles of qgen.h are. Each function of qgen.h turns its arguments into those of the C++ interface, calls
-// it, and turns the error into a code and a sentence: guarded() below. No exception leaves the library.
+// The objects behind the handles of qgen.h. A function of qgen.h converts its arguments, calls the C++ interface, and
+// converts the error to a code and a sentence: guarded() below. No exception leaves the library.
 #pragma once
 
 #include <memory>

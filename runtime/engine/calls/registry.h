@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operators by their public names, on tensors in host memory: what qgen-run and the conformance cases speak. Programs
-// that know their operator call its typed function instead.
+// Operators by their public names, on tensors in host memory, for qgen-run and the conformance cases. Programs that
+// know their operator call its typed function instead.
 //
 //   const OperatorEntry* entry = find_operator(generated::operators::entries(), "quantize_affine");
 //   Expected<Request> request = complete(*entry, {.inputs = {{"input", x}, {"scale", s}}});
 //   Expected<PreparedCall> prepared = prepare(context, *entry, *request);
 //   Selection selection = select(prepared->call.problem, profile, library);
 //
-// What an operator is called, takes and gives is generated from its spec; infer() in its family's source file is all
-// that is written by hand.
+// The names, inputs and outputs of an operator are generated from its spec. Only infer(), in its family's source file,
+// is written by hand.
 #pragma once
 
 #include <map>

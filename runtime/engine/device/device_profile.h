@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What a device can do, as a plain value without Vulkan in it. Tests write profiles by hand.
+// The features, limits and speeds of a device, as a plain value without Vulkan. Tests write profiles by hand.
 #pragma once
 
 #include <array>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Why no Vulkan driver can be used. The loader answers with one number, whatever the cause was, and a driver that lacks
-// a library of its own is passed over in silence. So when the loader has failed, its way is gone again: where it looks
-// for manifests (LoaderDriverInterface.md of the Khronos loader has the order), what each of them names, and whether
-// that can be loaded and started. What is found is what a person can act on:
+// Finds out why no Vulkan driver can be used. The loader returns the same error for every cause, and silently skips a
+// driver that lacks a library. So after a failure of the loader, this repeats its steps: it looks for manifests in the
+// loader's order (LoaderDriverInterface.md of Khronos), reads the library that each one names, and tries to load and
+// start it. The report names what a person can repair:
 //
 //   no Vulkan driver can be used
 //     /usr/share/vulkan/icd.d/nvidia_icd.json: libGLX_nvidia.so.0 refuses to start (VK_ERROR_INITIALIZATION_FAILED): it

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Buffers and images that free themselves, and those of the caller, which stay. Each keeps the Allocator it came from,
-// and that the device: whatever order a program destroys its objects in, memory is freed before what it belongs to.
+// Buffers and images that free themselves, and those of the caller, which are not freed. Each keeps its Allocator, and
+// the Allocator keeps the device. So a program may destroy its objects in any order.
 #pragma once
 
 #include <cstddef>

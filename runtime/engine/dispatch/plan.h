@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// From a choice to dispatches, in two steps: what the choice alone decides, done once, and what its operands decide,
-// done for each command buffer that it goes into.
+// Turns a choice into dispatches in two steps. The first depends on the choice alone and runs once. The second depends
+// on the operands, and runs for each command buffer.
 //
 //   std::vector<std::byte> blocks;
 //   auto plan = planner.plan(choice, blocks);              // pipelines, workgroups, push constants, scratch

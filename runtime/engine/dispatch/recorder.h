@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Works -> a recording: dispatches that go into command buffers again and again, its own and those of the caller.
+// Works -> a recording: dispatches that are put into command buffers again and again, qgen's or the caller's.
 //
 //   check      each work against what its choice was made for (work_checks.h)
 //   plan       every launch becomes a Dispatch with its operands (plan.h)

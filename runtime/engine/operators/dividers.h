@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Dimensions, innermost first, as kernels take elements apart by them: templates/lib/divide.glsl.
+// Divisors for kernels that split an index into coordinates, innermost dimension first (templates/lib/divide.glsl).
 #pragma once
 
 #include <algorithm>

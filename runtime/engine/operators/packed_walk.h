@@ -6,8 +6,8 @@
 //   const Walk walk = walk_of(shape, {.written = output.layout, .read = input.layout});
 //   generated::q8ta_clone::Problem{.sides = walk.sides, .input_strides = block_strides(shape, input.layout), ...};
 //
-// Sixty-four tiles are a box. Its sides are powers of two, chosen so that few of its tiles lie past the tensor and that
-// what one row of it reads or writes is long in memory: 4 x 4 element tiles of a transposition become boxes of 8 x 8.
+// A box has 64 tiles. Its dimensions are powers of two, chosen so that few tiles are outside the tensor and each row of
+// tiles is long in memory: in a transposition, boxes have 8 x 8 tiles of 4 x 4 elements.
 #pragma once
 
 #include <array>

@@ -3,9 +3,9 @@
 //
 // Quantization of an i8 tensor with one scale and zero point: real = (q - zero_point) * scale.
 //
-// A zero point is an i8, and a scale lies between 2^-125 and 2^119: the signatures of specs/elementwise say so. Then no
-// step of any formula in f32 gives NaN, and whether a device keeps subnormals or flushes them never shows:
-// templates/lib/q8ta.glsl says why.
+// A zero point is in the range of i8, and a scale is between 2^-125 and 2^119: the signatures of specs/elementwise
+// check this. Then no step of a formula in f32 gives NaN, and it makes no difference whether a device flushes
+// subnormals. templates/lib/q8ta.glsl has the proof.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Visits the nodes of a model once, each after the nodes that it reads. The result of a node is known at once (folded,
-// or a view), or it is a pending operation. A pending operation becomes a node of the graph when a QuantizeLinear reads
-// it, or in floating point when something else does. import.h is the public header.
+// Visits each node of a model once, after the nodes that it reads. The result of a node is either known at once
+// (folded, or a view), or a pending operation. A pending operation becomes a node of the graph when a QuantizeLinear
+// reads it, or in floating point when another node reads it. import.h is the public header.
 //
 //   importer.cpp               inputs, outputs, and which way a node goes
 //   quantize_nodes.cpp         QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// An ONNX model as plain structs: what reader.h makes of a file, and all that the rest of this room knows of one.
+// An ONNX model as plain structs. reader.h makes them from a file, and the rest of this room reads only them.
 //
 //   Model model;
 //   model.opsets[""] = 13;
 //   model.graph.nodes.push_back({.name = "Relu_1", .op = "Relu", .inputs = {"x"}, .outputs = {"y"}});
 //
-// Names connect nodes, and the empty name stands for an input that is left out.
+// Names connect nodes. An empty name means that an input is left out.
 #pragma once
 
 #include <map>

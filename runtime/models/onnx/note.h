@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What an import tells of a node beside the graph.
+// A remark of an import about one node: its results may differ, or it is slow.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What operations become: a table with a row for each way to compute one. The rows of an operation are tried in order,
-// and each says why it does not fit; if none does, the reasons are what the user reads. A new operator of qgen is a new
-// row, and a function that takes the node apart if none of those that are there does.
+// The table of ONNX operations and the operators that they become. The rows of an operation are tried in order, and
+// each refuses with a reason. If no row fits, the user reads these reasons. For a new operator of qgen, add a row. If
+// no existing function can read the node's inputs and attributes, add a function too.
 //
 //   of the model   operands            before a QuantizeLinear    otherwise
 //   Conv           int8, int8 weight   q8ta_conv2d                q8ta_conv2d_dequantize

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// How large a file may be, and what it names.
+// The limits of a file's size and of the data that it names.
 #pragma once
 
 #include <cstddef>

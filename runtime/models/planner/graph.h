@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A graph of operators as the planner sees it: what each kernel takes, and which tensors lie between.
+// The planner's graph: operators, the representations that each kernel accepts, and the tensors between them.
 //
 //   Graph graph;
 //   graph.tensors = {{.name = "x", .shape = {1, 64, 56, 56}, .dtype = DType::f32, .arrives_as = strided},
@@ -10,11 +10,11 @@
 //                   .kernels = {{.name = "tiles", .takes = {strided, tiles_4w4c}, .cost_us = 3.5},
 //                               {.name = "words", .takes = {strided, all_words}, .cost_us = 6}}}};
 //
-// A kernel takes one set of representations for each operand: of a set with several members it takes any, at the same
-// cost. One that takes some combinations only, or whose cost depends on the combination, is several rows.
+// A kernel accepts a set of representations for each operand: any member, at the same cost. If it accepts only some
+// combinations, or if its cost depends on the combination, it needs several rows.
 //
-// The order of tensors, nodes and kernels means nothing; names do. Weights that are packed for their kernel beforehand
-// are no tensors of the graph.
+// Names identify tensors, nodes and kernels; their order has no meaning. Weights that are packed in advance for their
+// kernel are not tensors of the graph.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 //
 // A mode of an operator: a kernel, with the representations of each operand that it and the device support.
 //
-// What a mode takes at each operand is a set: tuples of representations are never multiplied out.
+// A mode has a set of representations for each operand. The combinations of these sets are never listed.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A model from a file, whatever its kind.
+// Reads a model from an ONNX file or from a compiled file.
 #pragma once
 
 #include <filesystem>

@@ -10,8 +10,8 @@
 //   q8ta_conv2d input=8x64x56x56:i8 weight=64x32x3x3:i8 groups=2
 //     -> 3x64x9x9 by 64x32x3x3, whose groups are its own
 //
-// Sides that are alike stay alike, so what had to agree still does. What the operator refuses (groups that do not
-// divide) is for the caller to leave out.
+// Equal dimensions stay equal, so operands still fit each other. If the operator refuses a relative (for example
+// because groups do not divide it), the caller leaves it out.
 #pragma once
 
 #include <vector>

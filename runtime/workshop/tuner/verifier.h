@@ -3,26 +3,26 @@
 //
 // Decides whether a choice may be trusted on a problem of any size:
 //
-// * on small relatives of the problem (relatives.h) it gives what the reference gives;
-// * on the problem itself too, where the reference takes seconds at most. Where it would take longer, two choices that
-//   agree are believed, if they have no family in common: a family is a template, and kernels of one template may all
-//   be wrong in one place. A choice has another one run as a witness, the cheapest of other families. Two that do not
-//   agree are held to the reference, if it is expected to end in time. Of a problem whose choices are all of one
-//   template only relatives were checked, and the verdict says so;
-// * a program without references has kernels that are held to each other only, within the spec's tolerance;
-// * each time outputs are poisoned before, guard words stand behind them, and a second run must give the same bits.
+// * On small relatives of the problem (relatives.h) it must agree with the reference.
+// * On the problem itself it must agree with the reference too, if that takes seconds at most. If it would take longer,
+//   two choices that agree are trusted, if they share no family (a family is a template, and its kernels may have one
+//   fault). So a choice is compared with a witness, the cheapest of other families. If they disagree, the reference
+//   decides, if it is expected to end in time. If all choices of a problem have one template, only relatives are
+//   checked, and the verdict says so.
+// * Without references, kernels are only compared with each other, within the spec's tolerance.
+// * Outputs are filled with poison before each run, guard words follow them, and a second run must give the same bits.
 //
-// A reference may be wrong itself. Where a choice does not give what the reference gives, and none has given that yet,
-// others are asked, those without a family in common first. If all that are asked give what the choice gives, the
-// reference is suspected: the verdict says so. Choices of different templates that agree are believed from then on; of
-// one template alone, the choice is dropped, and its fault is not proven.
+// A reference may be wrong. If a choice disagrees with it, and no choice has agreed with it yet, others are run, first
+// those that share no family. If all of them agree with the choice, the verdict suspects the reference. From then on,
+// choices of different templates are trusted if they agree. If all have one template, the choice is dropped, but its
+// fault is not proven.
 //
 //   Verifier verifier(context, program, prepared, choices, options);
 //   verifier.prepare(*entry, task, request);
 //   verifier.verify(ids, {}, until, on_candidate, on_verdict);
 //
-// What is the same for all candidates (inputs, references, outputs that are known to be right) is made once. One whose
-// outputs are those bits is compared as they lie, and costs two copies from the device.
+// Inputs, references and correct outputs are computed once for all candidates. A candidate whose outputs have these
+// bits is compared without a conversion of the layout, and costs two copies from the device.
 #pragma once
 
 #include <chrono>

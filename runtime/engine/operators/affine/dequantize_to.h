@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Affine quantization of any granularity, beyond the functions of operators.h. docs/affine.md says what is computed, to
-// the bit.
+// Affine quantization of any granularity, for callers in C++ who need more than operators.h. docs/affine.md defines the
+// results, which are bit-exact.
 #pragma once
 
 #include "operators.h"
