@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Whether this is built under a sanitizer, in the words of both compilers: such a program takes terabytes of address
-// space for itself, and its operator new ends it rather than to throw.
+// Whether this program is built with a sanitizer, for both compilers. Such a program reserves terabytes of address
+// space, and its operator new ends it instead of throwing.
 //
 //   #if QGEN_ADDRESS_SANITIZED
 #pragma once

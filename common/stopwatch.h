@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// How long something takes, for people.
+// Measures how long something takes, for people.
 //
 //   Stopwatch watch;
 //   read();

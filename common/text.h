@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Text that came from outside: what a file that people write may hold, and how any bytes at all are shown.
+// Checks text that came from outside, and escapes any bytes for messages.
 //
-// A file of text is UTF-8 without control characters (tabs and line ends apart) and without the characters that turn
-// the direction of writing, which make a line read otherwise than a compiler reads it. What is shown in a message, a
-// file's name most of all, may still hold anything: it is escaped, since a terminal obeys what it is sent.
+// A text file is UTF-8 without control characters, except tabs and line ends. It has no characters that turn the
+// direction of writing, since with them a person reads another line than the compiler. Text in a message, such as a
+// file name, may still contain anything. It is escaped, because a terminal obeys control characters.
 #pragma once
 
 #include <cstdint>

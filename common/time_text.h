@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A time in microseconds as people read it, the same wherever one is printed: four digits that say something, and never
-// an exponent.
+// A time in microseconds as text, the same in every program: four significant digits, and never an
+// exponent.
 //
 //   us_text(12.8461) -> "12.85"    us_text(2629.4) -> "2629"    us_text(37712) -> "37712"    us_text(0.25) -> "0.25"
 #pragma once

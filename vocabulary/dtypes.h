@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What an element of a tensor can be. Everything here is computed from the rows of dtype_rows.inc.
+// The types of tensor elements. Everything here is computed from the rows of dtype_rows.inc.
 //
 //   name(DType::i8)       "i8"
 //   bytes(DType::i8)      1

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Where elements lie, in a buffer or a texture, and in which order: a row of layout_rows.inc for each layout. All that
-// qgen knows of a layout is computed from its row: host packing and addresses (runtime/engine/tensor/packed_layout.h), the
-// GLSL that reads and writes it (codegen/render/packed_operand.h), the words of the spec language, padding, which
-// layouts go together, and in which a plan may put a tensor (runtime/models/planner/representation.h).
+// The order of elements in a buffer or a texture. Each layout is a row of layout_rows.inc, and everything else is
+// computed from this row: packing and addresses on the host (runtime/engine/tensor/packed_layout.h), the GLSL that
+// reads and writes it (codegen/render/packed_operand.h), its name in the spec language, padding, compatible layouts,
+// and the layouts that a plan may choose for a tensor (runtime/models/planner/representation.h).
 //
-// A layout counts dimensions from the innermost: width, height and channels are the last three of a shape, and all that
-// come before them are one batch. It cuts a tensor into blocks of `block` elements along one dimension, `packed`, and
-// `outer_block` along another, `outer`. Bytes of packed layouts come in words: `block` is 4.
+// A layout counts dimensions from the innermost: width, height, channels, then one batch of all others. It divides a
+// tensor into blocks of `block` elements along one dimension, `packed`, and `outer_block` along another, `outer`. In
+// packed layouts `block` is 4: a 32-bit word of four bytes.
 //
 //   in a block      [outer_block][block]
 //   of blocks       the other two dimensions from the outermost, then outer, then packed; packed before outer if

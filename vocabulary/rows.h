@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the tables of this room have in common: the values of an enumeration are the places of its rows, because both
-// come from the same list.
+// Shared by the tables of this room. The values of an enumeration are the indices of its rows, because both come from
+// the same list.
 //
 //   row_of(kDTypes, DType::f16, kNoDType).name        // "f16"
 //   find_row(kDTypes, &DTypeInfo::name, "f16")->dtype  // DType::f16
 //   bit_of<uint32_t>(DType::f16)                       // 1u << 1
 //
-// A value may come from outside, by a cast of a number that no row has. It is never an index: row_of() gives the row of
-// nothing, and bit_of() no bit.
+// A value from outside may be a number that no row has. It is never used as an index: row_of() returns an empty row for
+// it, and bit_of() no bit.
 #pragma once
 
 #include <algorithm>

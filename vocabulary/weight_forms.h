@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// How a weight matrix [N, K] lies in memory: the Layouts that begin with weight_. A form cuts the matrix into blocks of
-// block_n x block_k elements, padded at the ends, and is a row of layout_rows.inc:
+// The order of a weight matrix [N, K] in memory: the Layouts that begin with weight_. A form divides the matrix into
+// blocks of block_n x block_k elements, padded at the ends. It is a row of layout_rows.inc:
 //
 //   weight_q8_4k4n, N = 12, K = 8:   [k4][n4] blocks of 16 bytes; byte 4 * (n % 4) + k % 4 of its block is (n, k)
 //
-// A convolution's weight [N, C, H, W] is a matrix whose columns are the taps of its window, each with the C elements
-// that it is multiplied with, rounded up to whole blocks:
+// A convolution's weight [N, C, H, W] is a matrix whose columns are the taps of its window. Each tap has C elements,
+// rounded up to whole blocks:
 //
 //   weight_q8_rows, C = 3, 2 x 2 taps:   rows of 4 x 16 bytes; byte 16 * tap + c of its row is (n, c, tap)
 //
-// Everything that knows a form reads the table: allocation, packing on the host (runtime/engine/tensor/weight_form.h), and the
-// kernel pack_weight, whose problem is a row. A new form is a new row; what remains is the kernel that wants it.
+// Allocation, packing on the host (runtime/engine/tensor/weight_form.h) and the kernel pack_weight read this table; the
+// problem of pack_weight is a row. So a new form is a new row, and a kernel that reads it.
 #pragma once
 
 #include <algorithm>

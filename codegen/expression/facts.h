@@ -6,10 +6,10 @@
 //   const Facts facts(conditions);        // k <= 61440 or not device.is_cpu;  n * 8 % 128 == 0
 //   facts.imply(condition)                // k <= 1000000 or not device.is_cpu: true; n % 4 == 0: true; n % 32 == 0: no
 //
-// A proof or none: true is certain, and false says nothing. It knows `and`, `or`, conditions that read alike, upper
-// bounds by numbers, and what divides; bounds and divisors of `4 * n` and `ceil_div(n, 4)` are such of n. Names are
-// compared as they are spelled, so conditions may come from different scopes where a name means one thing. No number is
-// taken to saturate.
+// True is certain; false means only that there is no proof. It knows `and`, `or`, conditions that are spelled equally,
+// upper bounds by numbers, and divisors. Bounds and divisors of `4 * n` and `ceil_div(n, 4)` follow from those of n.
+// Names are compared by their spelling, so conditions may come from different scopes if a name means the same in both.
+// It assumes that no integer saturates.
 #pragma once
 
 #include <map>

@@ -3,8 +3,8 @@
 //
 // A SPIR-V module as instructions, with the values of its constants.
 //
-// Instructions define ids before they use them (but for pointers announced ahead), so everything here is one walk
-// forward: nothing recurses, and damaged words end in a message, not in a loop.
+// Instructions define ids before they use them (except for pointers that are declared ahead). So one pass forward is
+// enough: nothing recurses, and damaged words give a message instead of an endless loop.
 #pragma once
 
 #include <cstdint>

@@ -4,9 +4,9 @@
 // A module without code: the names, decorations, types, constants and variables, and an empty entry
 // point.
 //
-// SPIRV-Cross reads a module whole, and throws on instructions that it does not know: its 1.4.304 on every cooperative
-// matrix, 1.4.357 on tensor addressing. An interface never contains them, so a stub without function bodies and without
-// those types is read by every version. It is a tenth of the module, too, and quicker to read.
+// SPIRV-Cross reads a whole module, and throws at instructions that it does not know: 1.4.304 at every cooperative
+// matrix, 1.4.357 at tensor addressing. An interface never contains these. So every version can read a stub without
+// function bodies and without those types. A stub is also a tenth of the module, and faster to read.
 #pragma once
 
 #include "codegen/reflect/module.h"

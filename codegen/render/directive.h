@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A template's lines: which are directives, and the few ways in which this room takes text apart.
+// A template's lines: which are directives, and the few functions of this room that split text.
 //
 //   $if vec == 4  // of both        keyword "if", rest "vec == 4"
 #pragma once

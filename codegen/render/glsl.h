@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The words of GLSL for qgen's dtypes, and the functions that expressions of templates have beside the built-in ones.
+// GLSL's names for qgen's dtypes, and the functions that expressions have only in templates.
 #pragma once
 
 #include <cstdint>

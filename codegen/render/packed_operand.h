@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The GLSL that reads and writes an operand of bytes in its layout, written from the layout's row of
-// vocabulary/layouts.h: templates know no layout, and a new row needs no GLSL.
+// Makes the GLSL that reads and writes an int8 operand in its layout, from the layout's row of vocabulary/layouts.h. So
+// templates know no layout, and a new layout needs no GLSL.
 //
 //   ${declare_packed(input)}           input_data[], input_word(at), input_load(at), input_element(at)
 //   ${declare_packed(input, across)}   and input_rows(at): the four words side by side along dimension `across`
@@ -10,11 +10,11 @@
 //                                      differ in nothing else have one text
 //
 // A coordinate is a uvec4 of (width, height, channels, batch). A word is four elements along the packed dimension, the
-// first in the lowest bits; `strided` reads and writes words at any byte. Strides between blocks are the problem's
-// field `<operand>_strides`, sides its field `<operand>_sides` or, where all operands have the same, `sides`: u32[4]
-// each.
+// first in the lowest bits. In `strided`, a word may begin at any byte. The problem field `<operand>_strides` has the
+// strides between blocks. The field `<operand>_sides` has the dimensions, or `sides` if those of all operands are
+// equal. Each is a u32[4].
 //
-// What stores take care of, and what they leave to the kernel, is said in templates/README.md.
+// templates/README.md says what stores do at the ends of rows, and what the kernel must do.
 #pragma once
 
 #include <optional>

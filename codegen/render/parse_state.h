@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The state that all files of one template share while they are parsed. Private to this room, as are the steps:
+// The state that all files of a template share while they are parsed. Private to this room, as are these steps:
 //
 //   parse_template.cpp      one template and all that it includes: names that no line uses, a missing #version
 //   parse_file.cpp          the lines of a file -> blocks

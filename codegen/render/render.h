@@ -3,8 +3,8 @@
 //
 // template + variant -> GLSL, with a map back to the template's lines. templates/README.md is the language.
 //
-// A template is parsed once per spec, against that spec's names, and every error in it is found then; rendering a
-// variant is a walk over blocks already checked.
+// A template is parsed once per spec, with the names of that spec. All its errors are found then. Rendering a variant
+// only goes through the checked blocks.
 #pragma once
 
 #include <map>

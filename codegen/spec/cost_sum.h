@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A cost of one kernel for one problem on one device, as a worked sum. A spec's cost is an expression over names; given
-// their values, this says what each of its terms contributes.
+// A kernel's cost for one problem on one device, as a worked sum. A spec's cost is an expression over names. From their
+// values this computes the value of each term.
 //
 //   cost_sum(spec, {{"m", "512"}, {"unit", "4"}, ...}, device.numbers)
 //     -> 21.4 us = 2.4 (device.launch_us) + 1.5 (begin_us) + 17.5 (tiles_us)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// YAML -> Spec. specs/README.md is the language on one page.
+// YAML -> Spec. specs/README.md describes the language.
 //
 //   auto spec = parse_spec(text, "specs/quant/quantize_affine.yaml");
 //   Diagnostics errors = check_specs(specs);     // what concerns more than one of them

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Values as bytes and back, for the cache's files and between processes. Both sides are one function over one list of
-// fields, so they cannot disagree:
+// Writes values as bytes and reads them back, for the cache's files and between processes. Reading and writing share
+// one function with one list of fields, so they cannot disagree:
 //
 //   template <typename Stream> void fields(Stream& s, Interface& i) { s(i.needs, i.bindings); }
 //
-// Reading never runs past the end: what is missing reads as zero, and is_good() tells.
+// Reading never goes beyond the end: missing bytes read as zero, and is_good() reports it.
 #pragma once
 
 #include <array>

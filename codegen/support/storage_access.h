@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A parameter of this name says how a module reaches buffers of 8- and 16-bit integers: `native`, or `by_words` of 32
-// bits, for devices without 8- and 16-bit storage. The template is the same.
+// The parameter with this name decides how a module accesses buffers of 8- and 16-bit integers: `native`, or `by_words`
+// of 32 bits for devices without 8- and 16-bit storage. Both have the same template.
 #pragma once
 
 #include <string_view>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A function of bytes to bytes that is called in processes of its own, each call under limits: what would crash or
-// stop this process ends one of those, which is replaced, and the caller is told why.
+// Calls a function from bytes to bytes in separate processes, each call under limits. A fault that would crash or stop
+// this process ends only a worker. The pool replaces the worker, and tells the caller the cause.
 //
 //   ProcessPool pool({.work = compile_text, .prepare = load_tables}, workers, {});  // while there is one thread
 //   auto answer = pool.call(text, "450");                                           // from any thread
 //   if (!answer) complain(answer.error().cause);
 //
-// A verdict does not depend on how many workers there are, or what they did before: a call that fails in a worker that
-// is not fresh, or that had to share its memory with the others, is made once more in a fresh one with all that Limits
-// allow. Only time is believed at once, because it is the process's own.
+// The result does not depend on the number of workers, or on their earlier work. If a call fails in a worker that is
+// not fresh, or that shares its memory limit with others, it is repeated in a fresh worker with all that Limits allow.
+// Only failures by time are final at once, because the time is that of the process.
 //
-// Workers die with this process, however it ends.
+// Workers end with this process, in whatever way it ends.
 #pragma once
 
 #include <cstddef>

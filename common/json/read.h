@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// JSON that a person wrote, read strictly: each value knows its line and column, a key that stands twice is an error,
-// and so is a key that nobody asked for.
+// A strict reader of JSON that a person wrote: each value knows its line and column. A key that is given twice is an
+// error, and so is an unknown key.
 //
 //   auto document = json::read("scale.json", text);
 //   if (!document) return document.error();          // scale.json:3:1: 'factor' is given twice

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reading YAML that people write: maps of known keys, with the place of everything that is wrong.
+// Reads YAML that people write: maps of known keys, with the location of every fault.
 //
 //   class Reader : yaml::Reader {
 //     void read(const YAML::Node& root) {
@@ -11,9 +11,9 @@
 //   };
 //   if (Done done = reader.run(yaml, [&](const YAML::Node& root) { reader.read(root); }); !done) return done.error();
 //
-// It reads on after a fault, so that one run reports them all; what could not be read is left as it was, and reported
-// once. Keys that are given twice, unknown keys and values of another kind are faults. yaml-cpp throws; nothing leaves
-// run().
+// It continues after a fault, so that one run reports all of them. A value that could not be read keeps its default,
+// and is reported once. Keys that are given twice, unknown keys and values of the wrong kind are faults. yaml-cpp
+// throws; no exception leaves run().
 #pragma once
 
 #include <yaml-cpp/yaml.h>

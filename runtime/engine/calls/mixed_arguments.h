@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A request of which some tensors lie on the device already: how bindings of other languages call an operator by name.
+// A request with some tensors already on the device. Bindings of other languages call an operator by name with it.
 //
 //   MixedArguments arguments{.request = {.inputs = {{"weight_scales", scales}}, .attributes = {{"input_scale", 0.5}}}};
 //   arguments.tensors = {{"input", &x}, {"output", &y}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Tuning while a program works: of the time that its calls take, a bounded share goes to kernels that were not measured
-// yet, on the program's own data.
+// Tuning while a program works: a bounded share of the time of its calls is spent on kernels that were not measured
+// yet, on the program's data.
 //
 //   OnlineTuning online({.share = 0.05});
 //   Context context{.profile = ..., .online = &online};
@@ -10,14 +10,14 @@
 //   online.freeze();                              // from here on the best that is known, and nothing is tried
 //   for (const OnlineTime& time : online.times(library)) ...   // to keep, as in a tuning::Store
 //
-// The first call of a problem runs what select() says. Others try the next of the cheapest, a few times each, one that
-// is twice as slow as the best only once. A trial's result is the call's result: kernels are trusted here, which
-// qgen-tune verifies before it times them. What a trial takes in all counts, a pipeline that is compiled too; where it
-// takes more than the share allows, it is paid back: none follows until calls have made up for it.
+// The first call of a problem runs the choice of select(). Later calls try the next cheapest kernels, a few times each.
+// A kernel that takes twice as long as the best is tried only once. The result of a trial is the result of the call:
+// kernels are not verified here, as they are by qgen-tune. The whole time of a trial counts, also that of compiling its
+// pipeline. If it exceeds the share, no trial follows until other calls have made up for it.
 //
-// Times are the device's: on a queue without timestamps calls run as without online tuning, as they do where a kernel
-// is forced or on_selection watches. Recordings that a program replays, as graphs do, make no calls and try nothing. A
-// weight is packed for the kernel that is tried: WeightOptions::max_form_bytes bounds how many forms stay.
+// Times come from the device. On a queue without timestamps, calls run without online tuning; so they do if a kernel is
+// forced, or if on_selection is set. Replays of recordings, as of graphs, are not calls, and try nothing. A weight is
+// packed for the tried kernel: WeightOptions::max_form_bytes limits the forms that stay.
 #pragma once
 
 #include <chrono>

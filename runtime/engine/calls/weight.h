@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A weight matrix and the packed forms that kernels read (runtime/engine/tensor/weight_form.h). A form is made when a kernel
-// that reads it is first chosen, and kept. Two layers that share a matrix, an embedding and its head, share one Weight.
+// A weight matrix and its packed forms (runtime/engine/tensor/weight_form.h). A form is packed when a kernel that reads
+// it is first chosen, and kept. Layers with the same matrix share one Weight, such as an embedding and its head.
 //
 //   Weight weight = *Weight::create(codes, {});                        // [N, K] or [N, C, H, W] of i8, in host memory
 //   const DeviceTensor* packed = *weight.form(executor, Layout::weight_q8_rows);
 //
-// packed() is a form as a value to save, and create() takes one that was loaded, so that nothing is packed again; or
-// one that was made on the device, as by quantize_q4gsw(). Of such a weight the host knows nothing: should a second
-// form, or sums, be asked for, the first is downloaded, once.
+// packed() returns a form as a value to save, and create() accepts a loaded one, so that nothing is packed again.
+// create() also accepts a form that was made on the device, as by quantize_q4gsw(). The host does not know such a
+// weight. If a second form is needed, or sums, the first form is downloaded once.
 //
-// Forms cost device memory: `max_form_bytes` bounds what all of them take. layouts() says to select() which forms there
-// are and which may still be made, so that past the bound a kernel is chosen that reads what is there.
+// Forms need device memory: `max_form_bytes` limits the bytes of all of them. layouts() tells select() which forms
+// exist, and which may still be packed. Beyond the limit, it chooses a kernel that reads an existing form.
 #pragma once
 
 #include <limits>

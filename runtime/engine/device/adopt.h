@@ -16,8 +16,8 @@
 //                                            .queue = queue,
 //                                            .queue_family = family});
 //
-// Nothing of the caller's is destroyed by qgen, and it must outlive what qgen makes on it. Kernels are chosen by what
-// `created_with` enables, not by what the card could do.
+// qgen destroys no object of the caller, and these must outlive all objects that qgen makes on the device. Kernels are
+// chosen by the features in `created_with`, even if the card has more.
 #pragma once
 
 #include <functional>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Opening a device: the one room that asks Vulkan what there is.
+// Opens a device. This room alone queries Vulkan for devices and their properties.
 //
 //   auto device = Device::open("llvmpipe");      // a name or part of one, an index, or a UUID
 //   if (!device) return device.error();          // "no device is called 'gtx'", with those there are
 //
 // Each error says which step failed: no loader, no driver, no device, no compute queue.
 //
-// Vulkan's device is destroyed with the last object that uses it: an Executor may outlive its Device. A program that has
-// a device already lends it: Device::adopt(), adopt.h.
+// The Vulkan device is destroyed with the last object that uses it: an Executor may outlive its Device. A program that
+// already has a Vulkan device uses Device::adopt() (adopt.h).
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One Vulkan device before it is opened: its profile, and what opening it needs to know.
+// A Vulkan device before it is opened: its profile, and the data that opening it needs.
 #pragma once
 
 #include <optional>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Vulkan as the runtime sees it: loaded at run time, never linked, and its results as words.
+// The Vulkan functions of the runtime: loaded at run time, never linked. Their results have names for messages.
 //
 //   if (VkResult r = vk.vkQueueSubmit(...); r != VK_SUCCESS) return error_of(r, "submitting the recording");
 //
-// The loader, each instance and each device have a table of their functions. No symbol is named as one of Vulkan's: a
-// program may link libvulkan, or have a loader of its own such as volk, beside qgen.
+// The loader, each instance and each device have a table of their functions. qgen defines no symbol of Vulkan. So a
+// program may also link libvulkan, or use another loader such as volk.
 #pragma once
 
 #ifndef VK_NO_PROTOTYPES

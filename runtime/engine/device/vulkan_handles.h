@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Vulkan's handles, declared as its own header declares them. Public headers of qgen name handles of the caller and need
-// nothing else of Vulkan, so they go with any version of <vulkan/vulkan.h>, with volk, and with neither:
+// Vulkan's handles, declared as in its header. Public headers of qgen name handles of the caller, and need nothing else
+// of Vulkan. So they work with any version of <vulkan/vulkan.h>, with volk, and without either:
 //
 //   #include <volk.h>                                // or <vulkan/vulkan.h>, before or after qgen, or not at all
 //   #include "runtime/engine/device/adopt.h"

@@ -14,16 +14,16 @@
 //   frame.end();
 //   vkCmdDispatch(mine, ...);                       // the caller's own, which may read y
 //
-// Barriers: works that touch the same bytes wait for each other, range by range. Before the first work stands a barrier
-// from `edges.before`, and end() sets one to `edges.after`: with the defaults, everything that the caller recorded or
-// submitted earlier is done and visible, and so is what qgen wrote, to everything that comes later. begin() stands once in
-// a frame; behind each end(), resume() may go on, in the same command buffer or in another of the frame.
+// Barriers: works that access the same bytes wait for each other, byte range by byte range. A barrier from
+// `edges.before` precedes the first work, and end() records one to `edges.after`. With the defaults, qgen sees
+// everything that the caller recorded or submitted earlier, and all later commands see everything that qgen wrote. Call
+// begin() once in a frame. After end(), resume() continues the frame, in this command buffer or another one.
 //
-// State that is left behind: the compute pipeline, its descriptor set 0 and push constants are qgen's.
+// State that it changes: the compute pipeline, its descriptor set 0 and its push constants.
 //
-// Lifetime: it keeps what its commands use, tensors, pipelines and all, until it is begun again or destroyed. Either may
-// happen when the device is done with those commands, which is the caller's to know. One thread at a time; each of
-// several threads has its own, and they share pipelines.
+// Lifetime: it keeps the tensors and pipelines of its commands until begin() is called again, or it is destroyed. The
+// caller must wait until the device has finished these commands. It belongs to one thread at a time. Several threads
+// each have a Commands, and share pipelines.
 #pragma once
 
 #include <memory>

@@ -10,20 +10,20 @@
 //   executor.run(recording);                    // again and again
 //   HostTensor result = *executor.download(q);
 //
-// Lifetimes: each object keeps what it uses. An Executor keeps its device and library; a tensor, its memory and the
-// device; a recording, the memory of its operands, so that it may be replayed when the tensors themselves are gone.
-// They may be destroyed in any order, and moved. An Executor takes its own tensors and recordings only, and refuses
-// those of others and those that were moved from. With all that came from it, it belongs to one thread at a time;
-// Executors of one Device may work in different threads, and with create_beside() on the same tensors.
+// Lifetimes: each object keeps alive what it uses. An Executor keeps its device and library; a tensor keeps its memory
+// and the device; a recording keeps the memory of its operands, so it may be replayed when the tensors are gone. They
+// may be moved, and destroyed in any order. An Executor accepts only its own tensors and recordings; it refuses others,
+// and those that were moved from. An Executor and everything that it made belong to one thread at a time. Executors of
+// one Device may work in different threads, and with create_beside() on the same tensors.
 //
-// A work is checked against what its choice was made for: as many operands, those that were present, each with the
-// dtype, shape, storage and layout that the Problem was filled from. A Choice that was made by hand, or for a Problem
-// without shapes, says less, and then its author answers for sizes. No operand that a work writes may be another of its
-// operands, since kernels declare them `restrict`, and a recipe's later steps read what its first ones read; unless the
-// kernel has leave to write it in place of that one (OperandInfo::in_place): all of its bytes, seen alike.
+// A work is checked against the Problem of its choice: the number of operands, which of them are present, and the
+// dtype, shape, storage and layout of each. A Choice that was made by hand, or for a Problem without shapes, contains
+// less, and its author is responsible for sizes. No operand that a work writes may be another of its operands: kernels
+// declare them `restrict`, and later steps of a recipe read what the first ones read. The exception is a kernel that
+// may write in place of this operand (OperandInfo::in_place): then both must be the same bytes, in the same form.
 //
-// On a device that is the caller's (Device::adopt()), tensors may lie in the caller's memory, wrap(), and works go into
-// its command buffers, commands.h. docs/engines.md has the whole.
+// On the caller's device (Device::adopt()), wrap() makes tensors of the caller's memory, and works are recorded into
+// the caller's command buffers (commands.h). docs/engines.md describes both.
 //
 // A buffer holds the tensor in its layout, rounded up to 16 bytes, so that kernels may read and write whole vec4s at
 // its end. Host tensors are row-major; upload(), write() and download() convert.

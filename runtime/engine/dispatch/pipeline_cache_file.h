@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The pipeline cache on disk: what the driver gave us, wrapped so that nothing damaged or foreign reaches it again.
+// The pipeline cache on disk: the driver's data in a wrapper, so that the driver gets no damaged or foreign data back.
 //
 //   <folder>/<device uuid>-<driver uuid>.qgen-pipelines
 //   "QGENPIPE", u32 version, u32 reserved, u64 blob bytes, u64 checksum of the blob, then VkPipelineCache's own bytes
 //
-// Drivers are known to crash on a truncated cache, and the header that Vulkan defines says nothing of what follows it:
-// so the bytes are checked twice, by our checksum and against the device's identity.
+// Some drivers crash on a truncated cache, and Vulkan's header does not describe the data after it. So the data are
+// checked twice: by our checksum, and against the device's identity.
 #pragma once
 
 #include <array>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Compute pipelines, made when a recording first asks and kept until the end, or until there are more than the budget
-// allows: then the one that was asked for the longest ago goes, and lives on in the recordings that use it. A pipeline is
-// known by its module's digest, its interface and the values of its specialization constants: kernels that agree in all
-// three share one. Some of these values are the problem's.
+// Compute pipelines. Each is made when a recording first needs it, and kept. If there are more than the budget allows,
+// the least recently used one is removed; recordings that use it keep it. A pipeline is identified by its module's
+// digest, its interface and the values of its specialization constants. Kernels that agree in all three share a
+// pipeline. Some of these values come from the problem.
 #pragma once
 
 #include <cstdint>

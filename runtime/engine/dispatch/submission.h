@@ -4,8 +4,8 @@
 // Submits command buffers to the queue. Either it waits for each one, or each one signals the next value of a timeline
 // semaphore.
 //
-// Every command buffer begins with full_barrier(): whatever earlier submissions wrote is visible to it. Within it, the
-// code that records decides.
+// Every command buffer begins with full_barrier(): it sees everything that earlier submissions wrote. The code that
+// records it sets all other barriers.
 #pragma once
 
 #include <functional>

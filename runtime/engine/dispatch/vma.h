@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Vulkan Memory Allocator, whole, for the one source that uses it: memory.cpp. A program that links qgen may have
-// an allocator of its own, so no symbol of this one is named as there: its types are in a namespace of qgen's, and its
-// functions are static. It loads Vulkan's functions through the two pointers it is given.
+// Includes the whole Vulkan Memory Allocator for its only user, memory.cpp. A program that links qgen may have a VMA
+// too, so this one has no public symbol: its types are in a namespace of qgen, and its functions are static. It loads
+// Vulkan's functions through the two pointers that it gets.
 //
-// Its header has warnings of its own, which stay out of ours.
+// Warnings in its header are switched off here.
 #pragma once
 
 #include "runtime/engine/device/vulkan_api.h"

@@ -8,12 +8,12 @@
 //   ModuleRow[modules]      one for each kernel, in the tables' order: operators by name, kernels by id
 //   zstd frames: the dictionaries in family order, then each different module once, in the order of its first row
 //
-// Every kernel has a row of its own, so its module index is its place in the tables and no number has to be stored
-// there; the rows of identical modules of one family name the same frame.
+// Every kernel has a row. So its module index is its index in the tables, and no number has to be stored there. The
+// rows of identical modules of one family name the same frame.
 //
-// A dictionary is itself stored as a zstd frame without a dictionary; unpacked, it is raw content or one that zstd
-// trained. A family of 0 stored bytes has none, and its modules are plain frames. Numbers are little endian, and every
-// field is naturally aligned within its struct: the structs are the bytes. The file itself may lie at any address, so
+// A dictionary is stored as a zstd frame without a dictionary. Decompressed, it is raw content, or one that zstd
+// trained. A family with 0 stored bytes has none, and its modules are plain frames. Numbers are little endian. Every
+// field is naturally aligned within its struct, so the structs are the bytes. The file may be at any address, so
 // readers copy the structs out.
 #pragma once
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The plain structs in which generated tables speak to everything that reads them. There is no Vulkan here, so
-// generated code can be used without qgen's runtime.
+// The plain structs of generated tables, which every other room reads. They do not use Vulkan, so generated code can be
+// used without qgen's runtime.
 //
-// The words, from large to small:
+// The terms, from large to small:
 //
 //   operator   what is computed: `quantize_affine`. Has a Problem, operands, kernels and recipes
 //   recipe     several kernels, with scratch memory between them, that together compute the operator
 //   variant    one combination of the spec's parameters; one SPIR-V module
 //   kernel     a variant with a value for each specialization constant that is chosen: what pipelines are made from
 //
-// Generated code fills these with constexpr tables and a few functions; every function is pure. `const void* problem`
-// points at the operator's generated Problem struct, `const void* parameters` at its generated Parameters struct:
-// callers who know the operator use the typed structs, everything generic goes through the functions.
+// Generated code fills the structs with constexpr tables and a few functions, which are all pure. `const void* problem`
+// points to the operator's generated Problem struct, and `const void* parameters` to its generated Parameters struct.
+// Callers who know the operator use the typed structs; generic code uses the functions.
 #pragma once
 
 #include <cstddef>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What a caller says to an operator, as tables: its tensors, its attributes, and how they go together. Generated from
-// the operands' shapes and the attributes of specs; a registry by name, --help and bindings for other languages read
-// it.
+// An operator's signature as tables: its tensors, its attributes, and how they depend on each other. Generated
+// from the operands' shapes and the attributes of specs. Calls by name, --help and bindings for other languages
+// read it.
 //
 //   q8ta_relu                                 the public name, computed by the kernels of `q8ta_unary`
 //     input       i8, [...]                   TensorInfo
 //     output      i8, [...]
 //     input_scale a number, 2^-125 to 2^119   AttributeInfo
 //
-// Like all tables it knows neither Vulkan nor memory.
+// Like all tables, it contains no Vulkan and no memory.
 #pragma once
 
 #include <array>

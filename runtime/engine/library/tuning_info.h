@@ -7,8 +7,8 @@
 //     for (const TunedTime& time : tuning->times_of(key_of(problem))) ... tuning->choices[time.choice], time.us
 //   }
 //
-// A time is of the SPIR-V that the library holds: qgen compared the digests. On another device it says how kernels
-// compare; `numbers` are there to ask what the costs say of both.
+// A time belongs to the SPIR-V in the library: qgen compared the digests. On another device it shows how kernels
+// compare. With `numbers`, costs can be computed for both devices.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Division by a number that the host knows and a kernel does not. A GPU divides in some twenty instructions, and
-// multiplies and shifts in three. templates/lib/quotient.glsl is the other half, and says why it is exact.
+// Division by a number that the host knows and the kernel does not. A GPU needs some twenty instructions to divide, and
+// three to multiply and shift. The kernel's half is templates/lib/quotient.glsl, which also shows that it is exact.
 #pragma once
 
 #include <bit>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A DeviceProfile as YAML: what devices/*.yaml hold, what `qgen-info --measure` stores, and the `device` of a tuning
-// file. Kernels are chosen for it, and the choice explained, on any machine.
+// A DeviceProfile as YAML, for devices/*.yaml, for the file that `qgen-info --measure` stores, and for `device` in
+// tuning files. With it, any machine can choose kernels for the device, and explain the choice.
 //
 //   name: NVIDIA H200
 //   kind: discrete
@@ -19,8 +19,8 @@
 //     compute_units: the driver
 //     bytes_per_us: data sheet, nvidia.com/en-us/data-center/h200
 //
-// What is left out is as DeviceProfile has it, and numbers are as estimate() makes them of the rest: a file says only
-// what somebody knows, and who. Name, kind and vendor_id are needed. The README of devices/ has all keys.
+// A key that is left out has the default of DeviceProfile; missing numbers are computed by estimate(). So a file has
+// only known values, with their sources. Name, kind and vendor_id are required. devices/README.md lists all keys.
 #pragma once
 
 #include <optional>

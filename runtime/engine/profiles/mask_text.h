@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A device mask as people write it: the options --as, --without and --limit of every program, and QGEN_DEVICE_MASK.
+// A device mask as text: the options --as, --without and --limit of every program, and the variable QGEN_DEVICE_MASK.
 //
 //   MaskText text;
 //   add_mask_options(app, text);                      // after parsing: text.without is {"storage_buffer_8bit"}

@@ -10,7 +10,7 @@
 //   if (!numbers.warning.empty()) print_log("qgen-run: warning: {}\n", numbers.warning);
 //   Context context{.profile = numbers.profile, ...};
 //
-// A file that cannot be used changes nothing: the estimates stand, and the warning says why.
+// If a file cannot be used, the estimates stay, and the warning gives the reason.
 #pragma once
 
 #include <string>

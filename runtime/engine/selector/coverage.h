@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What a device can run of an operator, whatever the problem: docs/device_table.md is made from it.
+// The kernels and formats of an operator that a device can run, for any problem. docs/device_table.md is made from it.
 //
 //   const Coverage coverage = coverage_of(signature, device);
 //   coverage.kernels    // 34 of coverage.all_kernels

@@ -6,9 +6,9 @@
 //   const auto tensor = load_npy("input.npy");
 //   if (!tensor) return tensor.error();       // "input.npy: the header has no 'shape'"
 //
-// Reading gives what qgen computes with and never other values: Fortran order is laid out row-major, big endian is
-// swapped, booleans become u8, and 64-bit types (f8, i8, u8, which NumPy makes by default) are narrowed to 32 bits if
-// every element survives and refused otherwise. The header is parsed, not evaluated, and no size in it is trusted.
+// Reading converts to qgen's types and never changes a value. Fortran order becomes row-major, big endian becomes
+// little endian, booleans become u8. NumPy's 64-bit types (f8, i8, u8) become 32-bit types if every element stays the
+// same, and are refused otherwise. The header is parsed, not evaluated, and no size in it is trusted.
 //
 // Writing gives, byte for byte, what numpy.save gives for the same array. bf16, which NumPy lacks, is written as
 // float32.

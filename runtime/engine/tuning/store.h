@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The store of measured times: one SQLite file, which many processes may write at once. It survives a kill at any
-// moment.
+// The tuning store: measured times in one SQLite file, which many processes may write at once. It survives a kill at
+// any moment.
 //
 //   auto store = Store::open(Store::default_path());
 //   store->add(device_key(profile), to_yaml(profile), rows);
 //   for (const TunedRow& row : *store->rows(device_key(profile))) ...
 //
-// A measurement is never changed: of a problem and kernel that was measured again the newest row counts. Rows that were
-// added together and are of a final round stand until the problem's next final: so the kernel that a tuning announced
-// stays the first. Rows belong to a device and its driver; with another driver they are another's. Rows of kernels whose
-// SPIR-V has changed stay until they are forgotten: whoever reads them compares the digest.
+// Measurements are never changed: for a problem and a kernel, the newest row counts. Rows of a final round that were
+// added together stay in force until the problem's next final round. So the kernel that a tuning reported as the best
+// stays the first. Rows belong to a device and its driver; with a new driver they are those of another device. Rows of
+// kernels whose SPIR-V has changed stay until they are forgotten. The reader compares the digest.
 #pragma once
 
 #include <filesystem>

@@ -7,8 +7,8 @@
 //   offer = candidates.with_ways(*offer);   // {{packed_4c, packed_4c}, 6.1 us}, {{strided, packed_4c}, 8.0 us}, ...
 //   candidates.chosen(*offer, offer->ways[0].layouts, {})                 // the Call and the Choice
 //
-// Equal layers of a network are asked about once. Where a node was measured in some layouts, those in which it was not
-// are told by their costs times what the measured ones took of theirs: a time and an estimate do not compare.
+// Equal layers of a network are ranked once. A node may be measured in some layouts only. Its estimates in the others
+// are multiplied by the ratio of measured time to estimate, since times and estimates cannot be compared directly.
 #pragma once
 
 #include <map>

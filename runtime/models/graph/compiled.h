@@ -10,9 +10,9 @@
 //   Context context{device.profile(), compiled->own_kernels->library(), executor};
 //   Model model = Model::create(context, operators, *std::move(compiled), {});
 //
-// The kernels are in the file too, so the program's library need not have them (own_kernels.h). They are those of one
-// device and one set of shapes. Elsewhere, with an executor of the program's library, the same file runs as well:
-// kernels and layouts are then chosen anew, and weights that are read in another form are packed again.
+// The file contains the kernels, so the program's library need not have them (own_kernels.h). They are for one device
+// and one set of shapes. Elsewhere the same file runs with an executor of the program's library: kernels and layouts
+// are then chosen again, and weights that are read in another form are packed again.
 //
 //   bytes 0..31   "QGENMODL", version, bytes of the head; XXH3 of these 32 bytes with the rest's XXH3 here
 //   head          JSON: values, nodes, inputs, outputs, constants, weights, decision, own kernels

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A model: nodes that are operators by name, and the values between them. A value has a dtype and a shape, and
-// quantization is what the operators say of it in their attributes; where it lies, which kernel writes it and how large
-// it is in memory is found when the graph is prepared (prepared.h).
+// A model: nodes, which are operators by name, and the values between them. A value has a dtype and a shape. Its
+// quantization is in the attributes of the operators. Its layout, its memory and the kernel that writes it are found
+// when the graph is prepared (prepared.h).
 //
 //   Graph graph;
 //   const ValueId image = graph.add_input("image", DType::f32, {kAnySide, 3, 224, 224});
@@ -16,8 +16,8 @@
 //                                .attributes = {{"input_scale", 0.02}, {"output_scale", 0.1}}});
 //   graph.add_output("features", y);
 //
-// Nodes stand in the order in which they run. Operators are known by their signatures and infer() alone, so a new one
-// is a node with nothing changed here. One kind of node is no operator:
+// Nodes are stored in the order in which they run. The graph knows only the signatures and infer() of operators, so a
+// new operator needs no change here. One kind of node is not an operator:
 //
 //   reshape     input -> output, `shape` [0, -1]: the same elements in the same order. 0 is the input's side, -1 what is
 //               left over. Nothing is computed; where both lie row-major they share their memory.

@@ -13,8 +13,8 @@
 //   model.prepare(shapes, &arena);
 //   model.record(frame, {{"image", &x}}, {{"scores", &y}});            // in each frame, without waiting
 //
-// The most recently used few stay prepared. Another thread runs the same model by a context of its own, whose executor
-// was made beside this one's; weights are shared, recordings and tensors are not:
+// The most recently used shapes stay prepared. For another thread, use a context whose executor was made by
+// create_beside(). Models made by beside() share weights; each has its own recordings and tensors:
 //
 //   Model own = model->beside(context_of_the_thread);
 #pragma once

@@ -8,8 +8,8 @@
 //   auto prepared = Prepared::create(context, operators, graph, *inferred, constants, {});
 //   const auto outputs = prepared->run({{"image", picture}});
 //
-// Inputs are written before each replay: their memory serves other tensors when their last reader has run. An engine
-// records it into a command buffer of its own instead, on its own buffers, and may hand in the arena:
+// Inputs are written before each replay, since their memory holds other tensors after their last reader. An engine
+// instead records the graph into its own command buffer, on its own buffers, and may pass the arena:
 //
 //   prepared->record(frame, {{"image", &x}}, {{"scores", &y}});      // frame: runtime/engine/dispatch/commands.h
 #pragma once

@@ -8,8 +8,8 @@
 //   for (const onnx::Note& note : model->notes) print(note.node, note.reason);
 //   graph::infer(model->graph, operators, {{"image", {8, 3, 224, 224}}});
 //
-// Nodes of the graph are called after the model's: "Conv_5 + Relu_6 + Add_7". Bytes are signed in the graph; an input
-// or output that is unsigned in the model stays so.
+// Nodes of the graph have names made of the model's: "Conv_5 + Relu_6 + Add_7". Bytes are signed in the graph. An input
+// or output that is unsigned in the model stays unsigned.
 #pragma once
 
 #include <filesystem>

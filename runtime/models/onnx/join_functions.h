@@ -7,7 +7,7 @@
 //   relu6(x + 3) / 6          HardSigmoid
 //   x * hardsigmoid(x)        HardSwish, and so is x * relu6(x + 3) / 6
 //
-// What is between the nodes nothing else reads.
+// No other node may read the values between them.
 #pragma once
 
 #include "runtime/models/onnx/model.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// An ONNX file's bytes as a Model. Nothing in them is trusted: sizes are compared with the data that are there before
-// anything is allocated for them, and external data lie in the model's own folder or below it, symbolic links followed.
+// Reads a Model from the bytes of an ONNX file. Nothing in them is trusted: sizes are compared with the existing data
+// before memory is allocated. External data must be in the model's folder or below it, also through symbolic links.
 //
 //   const auto model = read_model(bytes, {.folder = "models"});
 //   if (!model) return model.error();      // "tensor 'conv1.weight': its shape takes 9408 bytes, and it has 12"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Models of opsets 1 to 6 as models of opset 7, from which on the schema's table begins. What changed is little: some
-// attributes went, and operands are broadcast as NumPy does.
+// Converts models of opsets 1 to 6 to opset 7, the first opset in the schema's table. The differences are few: some
+// attributes were removed, and operands are broadcast as in NumPy.
 #pragma once
 
 #include "runtime/models/onnx/model.h"

@@ -9,20 +9,20 @@
 //   model.fits = {{0, 1, {0b01, 0b10}, {0b01, 0b11}}};    // value i of 0 fits value j of 1 if their masks meet
 //   minimize(model)                                       // values {0, 0}: 3; the 1 of choice 0 fits only the 5
 //
-// How: choices are eliminated one by one. Eliminating v adds up every table that mentions v and keeps, for each value
-// of its neighbours, the least over v: exact, at the price of a table over v and its neighbours. A chain costs one
-// small table for each choice; a residual network tables over three; in general the price is exponential in the graph's
-// treewidth. Values that a table does not tell apart share its rows (value_classes.h).
+// Choices are eliminated one by one. Eliminating v adds up every table with v and keeps, for each combination of values
+// of its neighbours, the least over v. This is exact, but needs a table over v and its neighbours. A chain needs one
+// small table for each choice, and a residual network tables over three. In general the cost is exponential in the
+// graph's treewidth. Values that a table does not distinguish share its rows (value_classes.h).
 //
-// Where a table would be too large, one of its choices is set apart: it keeps the value that it has, and the others are
-// eliminated beside it. So a part of the graph is solved exactly, all else staying as it is; then another part, by
-// setting apart other choices, until some rounds in a row gain nothing. That never gets worse, and need not end at the
-// least cost.
+// If a table would be too large, one of its choices is set apart: it keeps its value, and the others are eliminated.
+// So a part of the graph is solved exactly while the rest stays the same. Then another part is solved, with other
+// choices set apart, until some rounds in a row gain nothing. The cost never rises, but it may not reach the least
+// one.
 //
-// The first round has no values to keep. There a choice set apart goes to pieces: each fit gets a copy of it with an
-// equal share of its cost, and the copies may differ. A sum of minima is never above the minimum of the sum, so what
-// that elimination finds is a lower bound of the least cost; and its values, with what suits them best for the choices
-// set apart, are the assignment to begin with.
+// In the first round there are no values to keep. There, a choice set apart is divided: each fit gets a copy of it with
+// an equal share of its cost, and the copies may differ. A sum of minima is never above the minimum of the sum. So the
+// result of this elimination is a lower bound of the least cost. Its values, with the best fitting ones for the choices
+// set apart, are the first assignment.
 #pragma once
 
 #include <compare>

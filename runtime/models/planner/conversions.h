@@ -3,18 +3,18 @@
 //
 // The cheapest conversions that make one tensor available in several representations.
 //
-// A copy may be made from a copy: where two readers want a wide image as two packed forms, the second is better made
-// from the first, and where no kernel converts directly, a detour does it. So the copies are a tree that grows from the
-// form that the tensor is written in, its home, and may pass through forms that nobody reads: a Steiner tree.
+// A copy may be made from another copy: if two readers need a wide image in two packed forms, the second is cheaper to
+// make from the first. If no kernel converts directly, a detour does. So the copies are a tree that grows from the form
+// that the tensor is written in, its home. The tree may contain forms that no operator reads: it is a Steiner tree.
 //
 //   CopyTreesOf trees_of(cost_of_one);
 //   const auto trees = trees_of(tensor, held);
 //   (*trees)->cost(home, {a, c})   // of the tree that reaches both
 //   (*trees)->steps(home, {a, c})  // its conversions
 //
-// Dreyfus and Wagner's recursion: the least tree at v that reaches a set is a path from v to some u, and at u two trees
-// that share the set. A set of k among n forms takes 3^k n + 2^k n^2 steps, and k is rarely above 2. What was worked
-// out is kept, and tensors that cost the same to convert, which most of a graph do, share it.
+// It uses Dreyfus and Wagner's recursion: the least tree at v that reaches a set is a path from v to some u, and at u
+// two trees that share the set. A set of k among n forms takes 3^k n + 2^k n^2 steps, and k is rarely above 2. Results
+// are kept, and tensors with the same conversion costs share them. Most tensors of a graph do.
 #pragma once
 
 #include <array>

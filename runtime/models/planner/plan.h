@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which representation each tensor of a graph gets, which kernel runs each operator, and where a conversion goes, so
-// that the estimated time of kernels and conversions together is least.
+// Chooses the representation of each tensor of a graph, the kernel of each operator, and the conversions, so that the
+// estimated time of kernels and conversions together is least.
 //
 //   const auto planned = plan(graph, device_model(profile.numbers), conversion_us);
 //   if (!planned) return planned.error();          // names the operator that nothing satisfies, and both sides
 //   for (const Conversion& c : planned->conversions) insert(c);   // before its readers
 //
-// The answer is exact (cost_us == lower_bound_us) where tables along the graph are small (choice_model.h): for chains,
-// trees, residual networks, U-Nets and transformers, of any length. Where they are not, it is a good plan with a true
-// bound, and gap() says how far above the least it may be: 2 % for a transformer of eight separate heads with 100
-// kernels for each product, 10 % and 15 % where each of 64 or of 10,000 operators reads any two of the 8 tensors before
-// it. There a plan may also not be found although there is one, if conversions are missing; the error says so. What it
-// takes is in docs/results.md: milliseconds for a network.
+// The plan is exact (cost_us == lower_bound_us) if tables along the graph are small (choice_model.h): for chains,
+// trees, residual networks, U-Nets and transformers of any length. Otherwise the plan is good, with a true lower bound,
+// and gap() returns how far it may be above it. The gap is 2 % for a transformer of eight separate heads with 100
+// kernels for each product, and 10 % and 15 % for graphs in which 64 or 10,000 operators read any two of the 8 tensors
+// before them. For such graphs, no plan may be found if conversions are missing, although there is one. The error says
+// so. docs/results.md has the planning times: milliseconds for a network.
 //
-// What it does not weigh: memory.
+// It does not consider memory.
 //
-// It does not depend on the order of tensors, nodes or kernels. Among plans of the least time it takes one with the
-// fewest conversions; then one with the lowest sum of ranks over the tensors: buffers first, then rows of the table of
-// layouts; what is equal then is settled by a walk in the order of the names.
+// The order of tensors, nodes and kernels has no effect. Of several plans with the least time it takes one with the
+// fewest conversions. Then it takes one with the lowest sum of ranks over the tensors: buffers first, then in the order
+// of the layout rows. If plans are still equal, the order of the names decides.
 #pragma once
 
 #include <cstdint>

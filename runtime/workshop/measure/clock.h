@@ -3,16 +3,16 @@
 //
 // Measures a device's clock by the speed of copies and calculations, and raises it by work before anything is timed.
 //
-// A GPU that was idle runs at a third of its clock, and one that worked too hard at less than its best; neither says
-// so. On an NVIDIA H200 twenty replays of a kernel do not raise it, and after a second of idling some hundred
-// milliseconds of work do. So:
+// An idle GPU runs at a third of its clock, and a hot one below its maximum. Neither is reported. On an NVIDIA H200,
+// twenty replays of a kernel do not raise the clock. After a second of idling, some hundred milliseconds of work do.
+// So:
 //
 //   SteadyClock clock(samples_of(calibrator));
 //   clock.raise();                        // works until the rates rise no more: the plateau
 //   ... time something ...
 //   if (!clock.look()->is_steady()) ...   // what was timed since was timed below the plateau
 //
-// The plateau is the best that was ever seen of each rate; nothing here knows what a device could do.
+// The plateau is the best value of each rate so far. Nothing here knows the device's maximum.
 #pragma once
 
 #include <chrono>

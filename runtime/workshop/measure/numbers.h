@@ -9,9 +9,9 @@
 //   cooperative matrices      the same for each shape that the device offers and kernels use
 //   launch and barrier        many empty dispatches, each waiting for the last or none, by the host's clock
 //
-// Each is the best of several: whatever disturbs a measurement makes it worse. A rate is measured until the two best
-// agree; of one that never did, its source says so. A path that the device lacks keeps its estimate. In ten seconds at
-// most on a GPU.
+// A number is the best of several measurements, since every disturbance makes one worse. A rate is measured until the
+// two best agree; if they never do, its source says so. If the device lacks a feature, the estimate stays. On a GPU
+// this takes ten seconds at most.
 #pragma once
 
 #include <functional>

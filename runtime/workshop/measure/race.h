@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Times several contestants against each other, and decides how often each is replayed (timing.h). First a short look
-// at each gives the length of its chains; then they take turns in rounds. It knows no device: a contestant is anything
-// that can be recorded and run.
+// Times several contestants in turn, and decides how often each is replayed (timing.h). A short measurement of each
+// gives the length of its chains. Then they are replayed in rounds. It knows no device: a contestant is anything that
+// can be recorded and run.
 //
 //   race(clock, {{.record = ..., .run = ...}, ...}, {.replays = 60})->device_us[0].median
 #pragma once

@@ -9,19 +9,19 @@
 //   const auto times = time_together(clock, all, {});
 //   times->device_us[0].median
 //
-// `shipped` is a context of the same device with the shipped kernels, of which copies and the clock are made; the
-// kernels that are timed may be of another library.
+// `shipped` is a context of the same device with the shipped kernels, which make the copy and the clock's load. The
+// timed kernels may come from another library.
 //
-// The clock is raised first. Then every round replays each contestant in some chains, so that whatever changes
-// meanwhile changes for all; a round in which the clock fell is thrown away and it is raised again. A chain is replays
-// one after the other, with the barriers that layers of a network need between them and timestamps at its ends alone:
-// twenty of a short kernel, one of a long one. A sample is a replay's share of it. Of a contestant's chains in a
-// submission the first, which finds an idle device, is not counted.
+// The clock is raised first. Then every round replays each contestant in some chains, so that disturbances affect all
+// of them. A round in which the clock fell is dropped, and the clock is raised again. A chain is a sequence of replays,
+// with the barriers that a network needs between layers, and with timestamps only at its ends: twenty replays of a
+// short kernel, one of a long one. A sample is the time of a chain divided by its replays. The first chain of a
+// contestant in a submission finds an idle device, and is not counted.
 //
-// Replays of one call find in the cache what the replay before has read, so of a layer of few rows, whose time is that
-// of its weight's way from memory, they measure another thing than a network does. With a cold cache, each replay reads
-// another copy of the weights, and the copies together are larger than the last cache: twice as large. A call without
-// weights has copies of its inputs. Textures are not copied.
+// Replays of one call find in the cache the data of the previous replay. The time of a layer with few rows is that of
+// reading its weight from memory, so such replays do not measure its time in a network. With a cold cache, each replay
+// reads another copy of the weights. The copies together are twice as large as the last cache. A call without weights
+// has copies of its inputs. Textures are not copied.
 #pragma once
 
 #include <span>

@@ -11,8 +11,8 @@
 //   const auto again = run_trial(context, prepared, another, &trial->written);
 //   if (again->is_as_known) ...                               // the same bits: there is nothing else to look at
 //
-// Outputs are compared as they lie: to take hundreds of megabytes apart into elements takes the host a hundred times as
-// long as a device takes to write them.
+// Outputs are compared in their layout: converting hundreds of megabytes to row-major order takes the host a hundred
+// times as long as the device takes to write them.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Products of matrices that are each real or quantized, as docs/fused.md defines them, one element at a time: bmm is
-// the same where it may be asked for.
+// Products of floating-point or quantized matrices, as docs/fused.md defines fused_bmm, one element at a time. It is
+// the reference of bmm too.
 #pragma once
 
 #include "runtime/workshop/reference/fused.h"

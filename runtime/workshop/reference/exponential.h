@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// exp(x) in f32 by the steps of docs/fused.md, each rounded once: what templates/lib/exponential.glsl gives, to the
-// bit.
+// exp(x) in f32 by the steps of docs/fused.md, each rounded once. It gives the same bits as
+// templates/lib/exponential.glsl.
 #pragma once
 
 #include <cmath>

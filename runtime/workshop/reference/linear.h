@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Linear layers as docs/linear.md defines them, in plain loops over 64-bit sums: what every kernel is judged by.
+// Linear layers as docs/linear.md defines them: plain loops with 64-bit sums. Every kernel is compared with them.
 #pragma once
 
 #include <span>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The scalar references, by the names and on the requests of runtime/engine/calls/registry.h: what verifies a kernel
-// without knowing its operator.
+// The scalar references by name, on the requests of runtime/engine/calls/registry.h. With them a kernel is verified
+// without code for its operator.
 //
 //   if (const auto reference = reference::find("quantize_affine")) Tensors expected = reference(request);
 #pragma once

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Linear layers with integer weights on real activations, as docs/linear_weights.md defines them: in double, one output
-// at a time, with the error that computing in f32 may make of each. What rounding the result may add is the spec's
-// tolerance.
+// Linear layers with integer weights on floating-point activations, as docs/linear_weights.md defines them: in double,
+// one output at a time, with the error bound of computing it in f32. The spec's tolerance covers the rounding of the
+// result.
 #pragma once
 
 #include "runtime/workshop/reference/affine.h"

@@ -6,9 +6,9 @@
 //
 //   work_of(*problem_of("q8ta_linear m=512 n=4096 k=4096 ...", library))   // 20 MB, 17 G operations
 //
-// Each element of the input, the weight and the output is moved once, at the size of its dtype; scales, zero points,
-// sums, biases and what layouts pad are left out. A multiply-add is two operations; of what multiplies nothing they are
-// not counted. Keys have no shapes, so this goes by the fields that operators of one kind share.
+// Each element of input, weight and output is moved once, with the size of its dtype. Scales, zero points, sums, biases
+// and padding are left out. A multiply-add is two operations; for operators without multiply-adds none are counted.
+// Keys have no shapes, so this reads the fields that operators of one kind share.
 #pragma once
 
 #include <optional>

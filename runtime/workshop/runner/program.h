@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A program that runs the operators of a library by name: on NumPy files, timed, or on conformance cases. qgen-run is
-// one for the shipped operators; qgen_add_kernels(... RUNNER row-run) makes one for a project's own, and this is all of
-// it:
+// A program that runs the operators of a library by name: on NumPy files, timed, or on conformance cases. qgen-run
+// is this program for the shipped operators. qgen_add_kernels(... RUNNER row-run) makes one for a project's
+// operators:
 //
 //   int main(int argc, char** argv) {
 //     return qgen::runner::run_program(argc, argv, {"row-run", rows::library(), rows::operators::entries()});
 //   }
 //
-// A project that has references hands them in as well: then cases are held to those too.
+// A project with references passes them too. Then cases are also compared with these.
 #pragma once
 
 #include <string_view>

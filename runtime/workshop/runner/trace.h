@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The problems that a program meets, as a file that qgen-tune tunes:
+// Records the problems of a program in a file, for qgen-tune:
 //
 //   Trace trace;
 //   Context context{..., .on_call = [&](const Call& call) { trace.add(call); }};
 //   ... the program's work ...
 //   trace.save("trace.yaml");            // qgen-tune --from-trace trace.yaml
 //
-// Of a tensor its shape, dtype and place are kept, never its values; the tuner makes some up. A problem that was met
-// before is not added again.
+// It keeps the shape, dtype and representation of a tensor, never its values; the tuner uses random ones. A problem is
+// recorded once.
 #pragma once
 
 #include <mutex>
