@@ -5,7 +5,7 @@
 // storage. No template is written twice: `uint(input_bits[i])` becomes a load of the word and an extraction, and
 // `output_data[i] = int8_t(q)` two atomic operations on the word, since its other bytes belong to other invocations.
 //
-// The axis `storage_access` asks for it (codegen/support/storage_access.h).
+// The axis `storage_access` requests it (codegen/support/storage_access.h).
 //
 // Between loads, stores and conversions, narrow integers are 32-bit integers of the same value. Buffers end with a
 // whole word (runtime/engine/dispatch/executor.h).

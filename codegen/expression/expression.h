@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The one expression language of specs and templates: small and total.
+// The expression language of specs and templates. It is small, and evaluation cannot fail.
 //
 //   width % vec == 0 and input_dtype in (f32, f16)
 //   ceil_div(numel, vec * workgroup)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// YAML as a tree of values in which every node knows its place. Private to this room.
+// YAML as a tree of values in which every node knows its location. Private to this room.
 //
-// The part of YAML that specs are written in: one document of maps, lists and scalars. Anchors, aliases and tags are
-// refused, so a small file is a small tree; duplicate keys are refused, so no value is lost in silence.
+// It reads the part of YAML that specs use: one document of maps, lists and scalars. Anchors, aliases and tags are
+// refused, so a small file is a small tree. Duplicate keys are refused, so no value is silently lost.
 //
-// One thing is read as people mean it: between [ ] or { } a comma inside parentheses belongs to the expression.
+// One rule differs from YAML: between [ ] or { } a comma inside parentheses belongs to the expression.
 //
 //   grid: [ceil_div(numel, vec * workgroup), 1, 1]     three items
 #pragma once

@@ -7,8 +7,8 @@
 //   DecisionCache decisions(profile, library, &times);
 //   if (const auto choice = decisions.best(problem)) ...     // select() the first time, then a look
 //
-// A look that finds one allocates nothing. Safe from many threads; two that ask at the same time for the first time may
-// both choose, and get the same.
+// A lookup that finds a choice allocates nothing. It is safe to use from many threads. If two look up a new problem at
+// the same time, both may choose; they get the same.
 #pragma once
 
 #include <memory>

@@ -7,10 +7,10 @@
 //   plan.offsets       // {0, 4096, 0}
 //   plan.bytes         // 5120: also the bound
 //
-// Greedy by size: the largest first, each into the smallest gap that holds it between those placed before it that live
-// at the same time. Where the result is above the bound, a few hundred orders with two tensors swapped are tried
-// (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020), fewer where there are more
-// than some thousand tensors, so that it ends within a second. Where millions of pairs live at the same time, tensors
+// Greedy by size: each tensor, the largest first, goes into the smallest gap that holds it, between the placed tensors
+// that live at the same time. If the result is above the bound, a few hundred orders with two tensors swapped are tried
+// (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). With more than some thousand
+// tensors there are fewer tries, so that it ends within a second. If millions of pairs live at the same time, tensors
 // are placed in the order of time instead, each into the smallest gap.
 #pragma once
 

@@ -3,9 +3,9 @@
 //
 // The state of a tensor: the representation in which it is written, and all those in which copies of it exist.
 //
-// States are all (home, copies), less those that another state replaces at no higher cost: one that satisfies every
-// mode around the tensor that the first satisfies. A tensor that one operator reads in one of two ways has few states,
-// however many representations there are. The order in which operators are looked at plays no part.
+// States are all pairs (home, copies), except those that another state replaces at no higher cost: one that satisfies
+// every mode around the tensor that the first satisfies. A tensor that one operator reads in one of two forms has few
+// states, even if there are many representations. The order of operators has no effect.
 #pragma once
 
 #include <set>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Values of a choice that a table does not tell apart are one class in it. Of an operator with 16 kernels, a kernel for
-// each of four forms of its input and four of its output, the tensor that it reads sees four classes: a table over that
-// tensor and what else touches it has 4 rows for the operator where it would have 16.
+// Values of a choice that a table does not distinguish are one class of this table. Example: an operator has 16
+// kernels, one for each of four forms of its input and four of its output. The tensor that it reads distinguishes only
+// four classes. So a table over that tensor has 4 rows for the operator instead of 16.
 //
 //   const auto fits = classes_of(model);        // by each fit: values with the same mask
 //   refined(fits[0].a, fits[1].a)               // values that both have in one class
