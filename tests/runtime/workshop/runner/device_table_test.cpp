@@ -32,6 +32,13 @@ If some formats of the operator have no kernel on the device, the cell says how 
 dtypes, buffers or textures, and layouts that one kernel accepts. If an operator consists of recipes, a format is that
 combination for one of its tensors.
 
+This command prints, for one operator and one device, the reason why a kernel does not run:
+
+```sh
+build/release/runtime/qgen-run q8ta_relu --shape input=2x3:i8=-8..7 --set input_scale=1 --set output_scale=1 \
+  --explain --device-file devices/adreno-660.yaml
+```
+
 )";
 
 constexpr std::string_view kReasons = R"(
