@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""codegen_figures.py [BUILD] [--runs N]: what the generator costs: a table of figure, bar, best peer and measurement.
+"""codegen_figures.py [BUILD] [--runs N]: measures the generator. Prints figure, wanted value, best peer, measurement.
 
-BUILD is a release build, build/release unless given, in which `qgen` and `codegen_rooms` are built. The corpus is
-bench/codegen_corpus: 21 families of 48 variants. Times are CPU seconds, user and system, of the whole run, with its
-threads and workers, so that a busy machine shows little; where a wall time is given it is the least of several. Medians
-elsewhere.
+BUILD is a release build (default: build/release) with the targets `qgen` and `codegen_rooms`. The corpus is
+bench/codegen_corpus: 21 families of 48 variants. Times are CPU seconds, user and system, of all threads and workers, so
+a busy machine changes them little. They are medians. A wall time is the least of several runs.
 
-Exit code 1 if a bar is missed.
+Exit code 1 if a wanted value is missed.
 """
 import argparse
 import json

@@ -4,9 +4,9 @@
 """draw_convolution.py [--check]: draws docs/pictures, which show how the kernels of docs/convolution.md work.
 
 Sizes of tiles, steps and strips are read from specs/conv; windows and images are examples. --check draws nothing, and
-names the pictures that are not what would be drawn.
+lists the pictures that are out of date.
 
-Colours are of middle brightness, so that a picture is legible on a light page and on a dark one.
+Colours have a medium brightness, so that a picture is legible on a light page and on a dark one.
 """
 import pathlib
 import sys

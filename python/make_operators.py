@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""make_operators.py OPERATORS.json FILE: each operator as a method, with types and docstrings of its description."""
+"""make_operators.py OPERATORS.json FILE: writes each operator as a method, with types and a docstring."""
 import json
 import keyword
 import pathlib

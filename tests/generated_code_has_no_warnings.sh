@@ -1,6 +1,6 @@
 #!/bin/bash
-# generated_code_has_no_warnings.sh SOURCE COMPILER: compiles what qgen emits, and qgen's headers that it includes, as
-# a project does that takes every warning for an error.
+# generated_code_has_no_warnings.sh SOURCE COMPILER: compiles generated code, and the headers of qgen that it includes,
+# with all warnings as errors.
 set -uo pipefail
 source=$1 compiler=$2
 flags=(-std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Werror -I"$source" -I"$source/include")

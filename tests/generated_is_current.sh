@@ -1,6 +1,6 @@
 #!/bin/bash
-# generated_is_current.sh QGEN SOURCE: generated/ in git is what specs/ and templates/ make now. A kernels.blob that an
-# earlier run left beside it is not in git, and may be older.
+# generated_is_current.sh QGEN SOURCE: checks that generated/ in git equals the output for today's specs/ and templates/.
+# A kernels.blob of an earlier run is not in git, and may be older.
 set -uo pipefail
 cd "$2"
 said=$("$1" specs -o generated --check 2>&1)

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""Draws problems that no cost was fitted to: 102 convolutions, linear layers and products, as YAML for qgen-tune.
+"""Draws a held-out set: 102 convolutions, linear layers and products, as YAML for qgen-tune.
 
     bench/held_out/make_problems.py SEED > problems.yaml             # layers of networks.py, drawn by this seed
-    bench/held_out/make_problems.py SEED --made-up > problems.yaml   # sides drawn by logarithm, most of them round
+    bench/held_out/make_problems.py SEED --made-up > problems.yaml   # random sizes, uniform in the logarithm, most round
     qgen-tune --problems problems.yaml --strategy halving --budget 300
 
 The same seed draws the same problems; docs/results.md names the seeds that were used.

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""Layers of published networks that neither bench/families nor bench/models has: convolutions, linear layers and
-products of attention, with the sides that their papers (or the configurations published with their weights) give
-them."""
+"""Layers of published networks that are not in bench/families or bench/models: convolutions, linear layers and
+products of attention. Their sizes are from the papers, or from the configurations published with the weights."""
 
 from typing import NamedTuple
 

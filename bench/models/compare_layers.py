@@ -1,23 +1,22 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""Compares qgen with ONNX Runtime layer by layer: each layer reads what ONNX Runtime made, so errors do not add up.
+"""Compares qgen with ONNX Runtime layer by layer. Each layer reads ONNX Runtime's results, so errors do not add up.
 
     bench/models/compare_layers.py "$with_lavapipe build/release/runtime/qgen-model" build/models/*.onnx
 
-A layer is what ends in a QuantizeLinear. ONNX Runtime, with its graph optimisations off, computes the model on
-NAME.input.npy and gives the output of every QuantizeLinear. Then the model is cut there: what reads such a tensor reads
-an input of the graph instead, and the tensor is an output. qgen runs that in one go, on ONNX Runtime's integers, as any
-model with quantized inputs and outputs.
+A layer ends at a QuantizeLinear. ONNX Runtime, without graph optimisations, runs the model on NAME.input.npy and writes
+the output of every QuantizeLinear. Then the model is cut at these tensors: each becomes an output of the graph, and its
+readers read an input of the graph instead. qgen runs this model once, on ONNX Runtime's integers.
 
-Reals are cut too where no QuantizeLinear reads them: what several nodes read, what a layer with a weight of four bits
-or a LayerNormalization gives, and outputs of the model. They are compared as the integers of 8 bits that their range
-would be quantized to.
+Some floating-point tensors that no QuantizeLinear reads are cut too: tensors with several readers, results of a layer
+with 4-bit weights or of a LayerNormalization, and outputs of the model. They are quantized to 8 bits over their range,
+and then compared.
 
-Printed are, for each layer, how many values are equal, and the largest difference in quanta. Needs Debian's
-python3-onnx and python3-numpy, and what run_onnxruntime.js needs.
+For each layer it prints the number of equal values, and the largest difference in quantization steps. Needs Debian's
+python3-onnx and python3-numpy, and the packages of run_onnxruntime.js.
 
-Exit codes: 0 done, 1 a layer differs by more than one quantum, 2 a program or a file failed.
+Exit codes: 0 done, 1 a layer differs by more than one step, 2 a program or a file failed.
 """
 
 import argparse

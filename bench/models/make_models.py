@@ -1,19 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""Writes quantized ONNX models that `qgen-model` and others are measured and compared on.
+"""Writes quantized ONNX models, to measure `qgen-model` and compare it with others.
 
     bench/models/make_models.py build/models                      # all of them
     bench/models/make_models.py build/models resnet50 --size 64   # one, for images of 64 x 64
 
-Networks are those of their papers; weights are seeded random numbers, scaled layer by layer so that what comes out has
-a standard deviation of one, as a trained network's normalization sees to. Scales and zero points come from the least and
-the greatest value of each tensor on seeded inputs (min-max calibration). What is written has QuantizeLinear and
-DequantizeLinear around every operator, as ONNX Runtime's static quantization writes it: weights int8, one scale a
-channel; activations int8 or uint8, one scale a tensor; biases of Conv and Gemm int32 at the product of both scales. The
-transformer's weights of four bits are MatMulNBits of reals, as its weight-only quantization writes them.
+The networks follow their papers. Weights are random numbers from a fixed seed. They are scaled so that each layer's
+output has a standard deviation of one, as after a trained network's normalization. Scales and zero points come from the
+least and the greatest value of each tensor on random inputs (min-max calibration). Every operator has QuantizeLinear
+and DequantizeLinear around it, as ONNX Runtime's static quantization writes them: weights int8 with one scale per
+channel, activations int8 or uint8 with one scale per tensor, biases of Conv and Gemm int32 with the product of both
+scales. The transformer's 4-bit weights are MatMulNBits, as ONNX Runtime's weight-only quantization writes them.
 
-Beside NAME.onnx lies NAME.input.npy, one seeded input. Needs Debian's python3-onnx and python3-numpy.
+NAME.input.npy next to NAME.onnx is one random input. Needs Debian's python3-onnx and python3-numpy.
 """
 
 import argparse

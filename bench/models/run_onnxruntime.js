@@ -4,17 +4,18 @@
 //
 // Runs a model with ONNX Runtime on the CPU: writes its outputs, or measures its time in turn with qgen-model.
 //
-// Outputs are those of a session with graph optimisations off, so that every node computes what ONNX says of it and
-// nothing is fused. For times it has all of them (of outputs, with --optimised). Where OUTPUT is a folder, all outputs
-// go there, as 0.npy, 1.npy ... in the model's order; else the first one goes into that file.
+// Outputs are computed without graph optimisations, so every node follows ONNX's definition and nothing is fused
+// (--optimised switches them on). Times are measured with all optimisations. If OUTPUT is a folder, all outputs are
+// written there, as 0.npy, 1.npy ... in the model's order. Otherwise the first output is written to that file.
 //
 //   npm install --ignore-scripts onnxruntime-node        # --ignore-scripts: without its download for GPUs
 //   bench/models/run_onnxruntime.js model.onnx input.npy output.npy [--optimised] [--time N] [--threads N]
 //   bench/models/run_onnxruntime.js --beside COMMAND [--time N] [--rounds N] [--threads N] MODEL...
 //
-// With --beside both sides of each model, on its NAME.input.npy, are timed in turn, for some rounds: a median of N runs
-// after one that warms up, from call to return. Printed are the median of the rounds, the least and the greatest, and
-// ONNX Runtime's time over that of qgen-model, which takes the first Vulkan device there is. On llvmpipe:
+// With --beside, ONNX Runtime and qgen-model run each model in turn, on its NAME.input.npy, for some rounds. A round's
+// time is the median of N runs after a warm-up run, from call to return. It prints the median, the least and the
+// greatest time of the rounds, and ONNX Runtime's time divided by qgen-model's. qgen-model uses the first Vulkan device.
+// On llvmpipe:
 //
 //   with_lavapipe=~/.cache/qgen-deps/current/bin/with-lavapipe
 //   bench/models/run_onnxruntime.js --threads 2 --beside "$with_lavapipe build/release/runtime/qgen-model" \

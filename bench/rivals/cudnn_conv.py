@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""Times qgen's int8 convolutions beside cuDNN's of float16, on one NVIDIA GPU and in one run.
+"""Times qgen's int8 convolutions and cuDNN's float16 convolutions on one NVIDIA GPU, in one run.
 
-cuDNN is asked through PyTorch, which has no int8 convolution on a GPU: half precision is the fastest that its users
-get. It takes the input plainly and channels last, and the faster of the two counts. cuDNN tries its algorithms first
-(cudnn.benchmark). 20 launches are recorded in a CUDA graph, so that no time of the host is in the figure, which is a
-median over bursts of replays. qgen's figure is the median of `qgen-run q8ta_conv2d --time`, by the device's clock: of
-chains of as many launches in one command buffer, with barriers between them. The layout is packed_4c. It adds a bias, applies the activation and quantizes; cuDNN only convolves.
+cuDNN runs through PyTorch, which has no int8 convolution on a GPU, so float16 is its fastest dtype. Its inputs are
+row-major and channels last, and the faster of the two counts. cuDNN first tries its algorithms (cudnn.benchmark). A
+CUDA graph has 20 launches, so the time of the host is not included. The figure is the median over bursts of replays.
+qgen's figure is the median of `qgen-run q8ta_conv2d --time`, by the device's clock. It times chains of 20 launches in
+one command buffer, with barriers between them. The layout is packed_4c. qgen adds a bias, applies the activation and
+quantizes; cuDNN only convolves.
 
-Before either side is timed, the GPU works until its clock is up: here by matrix products, in qgen-run by its own load.
-`ratio` is cuDNN's time over qgen's, TOP/s is qgen's, and `clock` says at how many percent of the GPU's best clock
-qgen-run timed: a row much below 100 is to be measured again.
+Before each program is timed, the GPU works until its clock is up: here with matrix products, in qgen-run with its own
+load. `ratio` is cuDNN's time divided by qgen's. TOP/s is qgen's rate. `clock` is the clock during qgen's timing, in
+percent of the GPU's best. Measure a row again if it is far below 100.
 """
 import argparse
 import dataclasses

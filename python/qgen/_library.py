@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""libqgen.so by ctypes: the structs and functions of qgen.h, errors raised.
+"""libqgen.so by ctypes: the structs and functions of qgen.h. Errors become exceptions.
 
 The library is $QGEN_LIBRARY, else the one in this package, else the system's.
 """

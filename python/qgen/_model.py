@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""Models of ONNX files, and of compiled files."""
+"""Models from ONNX files and from compiled models."""
 from __future__ import annotations
 
 import os

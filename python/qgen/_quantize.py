@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""Weights of reals as integers."""
+"""Quantizes floating-point weights."""
 from __future__ import annotations
 
 from typing import Any

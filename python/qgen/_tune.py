@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""Tuning, by the program qgen-tune."""
+"""Tunes operators, by the program qgen-tune."""
 from __future__ import annotations
 
 import os

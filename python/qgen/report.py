@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""python -m qgen.report: versions, the library, and the devices or why there are none."""
+"""python -m qgen.report: prints versions, the library, and the devices, or the reason why there are none."""
 import platform
 
 import numpy as np
