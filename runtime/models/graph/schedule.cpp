@@ -7,9 +7,11 @@
 #include "runtime/models/graph/schedule.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <unordered_map>
 
 #include "runtime/engine/tensor/packed_layout.h"
@@ -26,6 +28,30 @@ using planner::RepresentationSet;
 constexpr size_t kDigits = 10;
 std::string numbered(size_t number, std::string_view name) { return fmt::format("{:0{}} {}", number, kDigits, name); }
 size_t number_of(std::string_view numbered_name) { return std::stoul(std::string(numbered_name.substr(0, kDigits))); }
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// The planner's message without the numbers in names. Lines that are then alike stand there once.
+std::string without_numbers(std::string_view text) {
+  std::string plain;
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view begin = text.substr(at, kDigits + 1);
+    const bool is_number = begin.size() == kDigits + 1 && begin.back() == ' ' && (at == 0 || !is_digit(text[at - 1])) &&
+                           std::ranges::all_of(begin.substr(0, kDigits), is_digit);
+    if (!is_number) {
+      plain += text[at++];
+      continue;
+    }
+    at += begin.size();
+    if (at < text.size() && text[at] == ' ') ++at;  // of a kernel, which has no name
+  }
+  std::vector<std::string_view> lines;
+  for (const auto line : std::views::split(std::string_view(plain), '\n')) {
+    const std::string_view words(line.begin(), line.end());
+    if (std::ranges::find(lines, words) == lines.end()) lines.push_back(words);
+  }
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
 
 // Reshapes of up to this many elements are compared element by element.
 constexpr int64_t kMostCompared = int64_t{1} << 16;
@@ -180,7 +206,11 @@ class Scheduler {
       return candidates_.conversion_us({tensor.dtype, tensor.shape}, from.layout(), to.layout());
     };
     const auto planned = planner::plan(question_, planner::device_model(chooser_.profile.numbers), conversion_us);
-    if (!planned) return planned.error();
+    if (!planned) {
+      Error error = planned.error();
+      error.message = without_numbers(error.message);
+      return error;
+    }
     Decision& decision = result_.decision;
     decision.ways.resize(graph_.nodes.size());
     for (const planner::PlannedNode& node : planned->nodes) {

@@ -99,6 +99,7 @@ TEST_F(PreparedTest, TheArenaMayBeLongerThanWhatIsBoundAtOnce) {
   expect_reference(graph, inputs, *outputs);
   const auto refused = outputs_with(largest - 1, inputs);
   ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("no kernel of 'q8ta_quantize_0' (q8ta_quantize)"));
   EXPECT_THAT(refused.error().message, HasSubstr(fmt::format("{} bytes exceed the device's limit", largest)));
 }
 
