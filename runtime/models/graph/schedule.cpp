@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <unordered_map>
 
 #include "runtime/engine/tensor/packed_layout.h"
@@ -46,9 +45,11 @@ std::string without_numbers(std::string_view text) {
     if (at < text.size() && text[at] == ' ') ++at;  // of a kernel, which has no name
   }
   std::vector<std::string_view> lines;
-  for (const auto line : std::views::split(std::string_view(plain), '\n')) {
-    const std::string_view words(line.begin(), line.end());
-    if (std::ranges::find(lines, words) == lines.end()) lines.push_back(words);
+  for (size_t from = 0; from <= plain.size();) {
+    const size_t to = std::min(plain.find('\n', from), plain.size());
+    const std::string_view line(plain.data() + from, to - from);
+    if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
+    from = to + 1;
   }
   return fmt::format("{}", fmt::join(lines, "\n"));
 }

@@ -199,23 +199,31 @@ Rewritten Importer::cumulative_sum(const Node& node, Arguments arguments) {
       ones.push_back(ahead > 0 || (ahead == 0 && !is_exclusive) ? 1 : 0);
     }
   }
-  const Known triangle = constant_of(node.name + " triangle", {side.value, side.value}, ones);
-  std::vector<int64_t> order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  std::swap(order[*axis], order.back());
-  auto result = computed(*arguments[0]);
-  if (result && rank == 1) {
-    result = seen_as(node, *result, {{1}, side});
-  } else if (result && *axis != rank - 1) {
-    result = written(node, "Transpose", {*result}, {{"perm", order}});
-  }
-  if (result) result = written(node, "MatMul", {*result, triangle});
-  if (result && rank == 1) result = seen_as(node, *result, {side});
-  else if (result && *axis != rank - 1) result = written(node, "Transpose", {*result}, {{"perm", order}});
-  return as_other(std::move(result));
+  const auto input = computed(*arguments[0]);
+  if (!input) return input.error();
+  return as_other(
+      product_along(node, *input, *axis, constant_of(node.name + " triangle", {side.value, side.value}, ones)));
 }
 
-// The places of the last dimension as one place of a row: a product with the strides of what they index.
+Expected<Known> Importer::row_of_indices(const Node& node, const Known& given, const Shape& sides) {
+  const auto indices = as_type(node, given, ElementType::i32);
+  if (!indices) return indices.error();
+  // Of each coordinate, what is below 0 counts from the end; then coordinate by coordinate a sum of products.
+  std::optional<Known> place;
+  int64_t stride = 1;
+  for (int64_t d = given.shape.back().value; d-- > 0;) {
+    const int64_t side = sides[static_cast<size_t>(d)];
+    auto one = written(node, "Gather", {*indices, number(d)}, {{"axis", std::ssize(given.shape) - 1}});
+    if (one) one = written(node, "Mod", {*one, number(side)});
+    if (one) one = written(node, "Mul", {*one, number(stride)});
+    if (one && place) one = written(node, "Add", {*one, *place});
+    if (!one) return one.error();
+    place = *std::move(one);
+    stride *= side;
+  }
+  return *std::move(place);
+}
+
 Rewritten Importer::gather_nd(const Node& node, Arguments arguments) {
   if (arguments.size() != 2 || !arguments[1]) return refused("it has no indices");
   if (node.integer("batch_dims", 0) != 0) return unsupported("its batch_dims is not 0");
@@ -224,23 +232,11 @@ Rewritten Importer::gather_nd(const Node& node, Arguments arguments) {
     return unsupported("its sides are not known before the model runs", kHowToNumberSides);
   const int64_t count = of_indices->back();
   if (count < 1 || count > std::ssize(*sides)) return refused(fmt::format("{} indices of {}", count, to_text(*sides)));
-  const auto indices = as_type(node, *arguments[1], ElementType::i32);
-  if (!indices) return indices.error();
-  // Of each coordinate, what is below 0 counts from the end; then coordinate by coordinate a sum of products.
-  std::optional<Known> place;
-  int64_t stride = 1;
-  for (int64_t d = count; d-- > 0;) {
-    const int64_t side = (*sides)[static_cast<size_t>(d)];
-    auto one = written(node, "Gather", {*indices, number(d)}, {{"axis", std::ssize(*of_indices) - 1}});
-    if (one) one = written(node, "Mod", {*one, number(side)});
-    if (one) one = written(node, "Mul", {*one, number(stride)});
-    if (one && place) one = written(node, "Add", {*one, *place});
-    if (!one) return one.error();
-    place = *std::move(one);
-    stride *= side;
-  }
+  const auto place = row_of_indices(node, *arguments[1], *sides);
+  if (!place) return place.error();
+  const int64_t count_of_rows = element_count(Shape(sides->begin(), sides->begin() + count));
   Dims rows = dims_of(Shape(sides->begin() + count, sides->end()));
-  rows.insert(rows.begin(), {stride});
+  rows.insert(rows.begin(), {count_of_rows});
   const auto table = seen_as(node, *arguments[0], rows);
   if (!table) return table.error();
   return as_other(written(node, "Gather", {*table, *place}, {{"axis", int64_t{0}}}));

@@ -195,6 +195,7 @@ bool Importer::is_read_of_data(const Node& node) {
                                           "Slice",
                                           "Split",
                                           "Squeeze",
+                                          "TopK",
                                           "Transpose",
                                           "Unsqueeze",
                                           "Upsample"};
@@ -415,6 +416,7 @@ Done Importer::lower(const Node& node) {
   if (node.outputs.empty()) return refused("it has no output");
   if (node.op == "DynamicQuantizeLinear" && node.domain.empty()) return quantize_dynamically(node);
   if (node.op == "Split" && node.domain.empty()) return split(node);
+  if (node.op == "TopK" && node.domain.empty()) return top_k(node);
   if (is_recurrent(node)) return recurrent(node);
   if (node.op == "If" && node.domain.empty()) return lower_branch(node);
   const bool has_more = std::any_of(node.outputs.begin() + 1, node.outputs.end(), [&](const std::string& output) {
@@ -536,6 +538,7 @@ bool Importer::may_wait(const Pending&, const Uses& uses) const {
 }
 
 Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
+  if (node.broadcast_axis) return broadcast_along_axis(node, arguments);
   auto folded = fold(builder_, node, arguments);
   if (!folded) return folded.error();
   if (*folded) return **std::move(folded);
@@ -607,6 +610,23 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   }
   if (node.op == "Gemm") return gemm(node, arguments);
   return operation(node.op, node, arguments);
+}
+
+Expected<Known> Importer::broadcast_along_axis(const Node& node, Arguments arguments) {
+  if (arguments.size() != 2 || !arguments[0] || !arguments[1]) return refused("it has no two inputs");
+  const size_t rank = arguments[0]->shape.size();
+  const auto axis = dimension_at(*node.broadcast_axis, rank);
+  Dims lies = arguments[1]->shape;
+  if (!axis || *axis + lies.size() > rank)
+    return refused(
+        fmt::format("{} at axis {} of {}", to_text(lies), *node.broadcast_axis, to_text(arguments[0]->shape)));
+  lies.resize(rank - *axis, Number{1});
+  const auto second = viewed(node, *arguments[1], lies);
+  if (!second) return second.error();
+  Node newer = node;
+  newer.broadcast_axis.reset();
+  const Known* operands[] = {arguments[0], &*second};
+  return result_of(newer, operands);
 }
 
 // Reals stay of the dtype that they have: halves of a model whose doors are f32 are computed in f32, which has them all.

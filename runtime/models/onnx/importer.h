@@ -15,7 +15,10 @@
 //   elements.cpp               what computes element by element of several tensors, of any type
 //   reductions.cpp             what is computed along axes
 //   compositions.cpp           what is other nodes, written out: losses, indices, triangles
+//   pairs.cpp                  TopK and Scatter, by comparing elements in pairs
+//   resize.cpp                 Resize along any axes, by products
 //   rewrites.cpp               what is other nodes, written out
+//   volumes.cpp                convolutions and pools of volumes
 #pragma once
 
 #include <set>
@@ -87,6 +90,8 @@ class Importer {
   // What several read would be computed several times, unless all of them quantize it.
   bool may_wait(const Pending&, const Uses& uses) const;
   Expected<Known> result_of(const Node& node, Arguments arguments);
+  // Of opsets before 7: the second operand with sides of 1 behind its own.
+  Expected<Known> broadcast_along_axis(const Node& node, Arguments arguments);
   Expected<Known> operation(std::string_view op, const Node& node, Arguments arguments);
   // ONNX's node of that name, of these inputs, in place of `node`.
   Expected<Known> written(const Node& node, std::string_view op, std::vector<Known> inputs,
@@ -130,11 +135,24 @@ class Importer {
   Expected<std::optional<Known>> triangle(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> one_hot(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> cumulative_sum(const Node& node, Arguments arguments);
-  // As the definition says it, in other nodes: GatherND, ScatterElements with few indices, EyeLike ...
+  // As the definition says it, in other nodes: GatherND, EyeLike ...
   Expected<std::optional<Known>> gather_nd(const Node& node, Arguments arguments);
+  // Of indices [..., c], which are coordinates along the first c sides, the number of the row.
+  Expected<Known> row_of_indices(const Node& node, const Known& indices, const Shape& sides);
   Expected<std::optional<Known>> batches_in_order(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> local_response(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> rectangle_of_ones(const Node& node, Arguments arguments);
+
+  // ---- by comparing elements in pairs -------------------------------------------------------------------------------
+
+  Done top_k(const Node& node);  // has two results
+  Expected<std::optional<Known>> scatter_elements(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> scatter_nd(const Node& node, Arguments arguments);
+  // The node's data as `rows` rows of `each` elements; `places` are rows, one for each of `updates` updates.
+  Expected<std::optional<Known>> scattered_rows(const Node& node, Arguments arguments, const Known& places,
+                                                int64_t updates, int64_t rows, int64_t each);
+  Expected<Known> scattered(const Node& node, const Known& data, const Known& places, const Known& updates);
+
   // Outputs behind the first one. nullopt: qgen does not compute them.
   Expected<std::optional<std::vector<Known>>> further_results(const Node& node, Arguments arguments);
   // Reals that nothing computes while the model runs, as an operator that leaves them as they are.
@@ -233,6 +251,12 @@ class Importer {
   Expected<Known> pad(const Node& node, Arguments arguments);
   Expected<Known> expand(const Node& node, Arguments arguments);
   Expected<Known> resize(const Node& node, Arguments arguments);
+  // By `resize2d` and `q8ta_resize2d`.
+  Expected<Known> resize_image(const Node& node, Arguments arguments);
+  // Where these do not do it: a Gather or a product along each axis.
+  Expected<Known> resize_along_axes(const Node& node, Arguments arguments);
+  // With a constant matrix, whose rows are the places along the axis: its columns are those of the result.
+  Expected<Known> product_along(const Node& node, const Known& input, size_t axis, const Known& matrix);
   // Along another axis than the last: of dimensions in another order, and back.
   Expected<std::optional<Known>> turned_softmax(const Node& node, Arguments arguments);
 
@@ -253,6 +277,9 @@ class Importer {
   Expected<std::optional<Known>> product_of_vectors(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> group_normalization(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> fused_layer(const Node& node, Arguments arguments);
+  // Of [N, C, D, H, W]; nullopt: it is of something else.
+  Expected<std::optional<Known>> pool_of_volumes(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> convolution_of_volumes(const Node& node, Arguments arguments);
   // What several nodes are to read is put into the graph now.
   Expected<Known> computed(const Known& input);
   // written() and then computed().

@@ -74,7 +74,8 @@ struct Node {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::map<std::string, AttributeData, std::less<>> attributes;
-  bool is_old = false;  // of an opset before 7: upgrade.h
+  bool is_old = false;                         // of an opset before 7: upgrade.h
+  std::optional<int64_t> broadcast_axis = {};  // of such a node: along which the second operand begins
 
   bool has_input(size_t index) const { return index < inputs.size() && !inputs[index].empty(); }
   const AttributeData* find(std::string_view attribute) const;

@@ -422,6 +422,14 @@ Expected<Numbers64> resized_sides(const Node& node, Arguments arguments, size_t 
 }  // namespace
 
 Expected<Known> Importer::resize(const Node& node, Arguments arguments) {
+  auto result = resize_image(node, arguments);
+  if (result || result.error().kind != Error::Kind::unsupported) return result;
+  // The reason of the operator is the better one: most models have images.
+  auto other = resize_along_axes(node, arguments);
+  return other ? other : result;
+}
+
+Expected<Known> Importer::resize_image(const Node& node, Arguments arguments) {
   const Dims& input = arguments[0]->shape;
   if (input.size() != 4) return unsupported(fmt::format("its input {} is not an image", to_text(input)));
   const bool is_old = builder_.opset < 11 || node.op == "Upsample";

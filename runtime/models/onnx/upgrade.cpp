@@ -38,9 +38,10 @@ Done upgrade_node(ModelGraph& graph, Node& node) {
   const bool trains = (node.op == "BatchNormalization" || node.op == "Dropout") && node.integer("is_test", 0) == 0;
   if (trains && node.op == "BatchNormalization")
     return unsupported("it trains: its attribute is_test is 0", "export the model for inference");
-  const bool has_axis = node.find("broadcast") && node.find("axis");
-  if (has_axis)
-    return unsupported("an operand is broadcast along its attribute axis", "convert the model to opset 7 or later");
+  if (node.find("broadcast") && node.find("axis")) {
+    if (node.integer("broadcast", 0) != 0) node.broadcast_axis = node.integer("axis", 0);
+    node.attributes.erase("axis");
+  }
   for (const char* gone : {"consumed_inputs", "is_test", "broadcast"}) node.attributes.erase(gone);
   node.is_old = true;
   if (node.op == "Cast") upgrade_cast(node);

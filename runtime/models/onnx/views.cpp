@@ -25,6 +25,15 @@ Expected<Known> Importer::seen_as(const Node& node, const Known& input, const Di
     return Known{std::move(seen), shape};
   }
   Known result{input.what, shape};
+  if (const TensorPtr tensor = input.tensor()) {
+    const auto sides = known_shape(shape);
+    if (!sides || element_count(*sides) != tensor->size())
+      return refused(fmt::format("{} cannot be reshaped to {}", to_text(input.shape), to_text(shape)));
+    Tensor seen = *tensor;
+    seen.shape = *sides;
+    result.what = std::make_shared<const Tensor>(std::move(seen));
+    return result;
+  }
   if (!builder_.fuses && input.as<View>()) {
     const auto reals = builder_.real_of(input);
     if (!reals) return reals.error();

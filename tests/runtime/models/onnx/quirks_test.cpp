@@ -293,7 +293,7 @@ TEST(Quirks, OpsetsBeforeSeven) {
   ModelBuilder along(6);
   along.output(along.node("Add", {along.input("x", {2, 3, 4, 4}), along.reals({3}, {1, 2, 3})},
                           {{"broadcast", int64_t{1}}, {"axis", int64_t{1}}}));
-  EXPECT_THAT(imported_operators(along), HasSubstr("an operand is broadcast along its attribute axis"));
+  EXPECT_EQ(imported_operators(along), "fused_add");
 }
 
 TEST(Quirks, AnInitializerThatIsAnInputTooIsAConstant) {
