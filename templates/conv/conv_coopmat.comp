@@ -31,7 +31,7 @@ const bool kAcrossRows = ${reads == lines};
 $include "lib/matrix_tile.glsl"
 $include "lib/tile_bands.glsl"
 
-// Rows past the part's last repeat it; what they give is not stored.
+// Rows past the part's last repeat it; their results are not stored.
 $if reads == lines
 $include "lib/conv_lines.glsl"
 

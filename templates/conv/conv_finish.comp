@@ -32,7 +32,7 @@ void main() {
   const uint index = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
   const uint blocks = ceil_div4(problem.output_sides[2]);
 $if output_layout == strided
-  // Channels lie in planes: invocations side by side make pixels of one.
+  // Channels are planes in memory: neighbouring invocations compute pixels of one plane.
   const uint pixel = index % problem.pixels, block = index / problem.pixels;
 $else
   const uint pixel = index / blocks, block = index % blocks;

@@ -37,7 +37,7 @@ ivec2 read_at(uvec2 place, uvec2 tap) {
   return !${transposed} ? ivec2(place) * stride - padding + reach : at * stride == spread ? at : ivec2(-1);
 }
 
-// The sums of what a tap adds, for four channels of the output.
+// The sums of a tap's products, for four channels of the output.
 ivec4 tap_sums(uint image, ivec2 at, uint tap, uint block) {
   const uint words = ceil_div4(problem.channels);
   const uint blocks = ceil_div4(problem.output_sides[2]);

@@ -22,7 +22,7 @@ $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
 $include "lib/image_bounds.glsl"
 
-// What a tap reads along an axis for a place; -1: nothing.
+// The input position that a tap reads along an axis for an output position; -1: none.
 int reads(uint place, uint tap, uint axis) {
   const int spread = int(tap * problem.dilation[axis]);
   if (problem.is_transposed == 0u) return int(place * problem.stride[axis]) - int(problem.padding[axis]) + spread;
@@ -31,7 +31,7 @@ int reads(uint place, uint tap, uint axis) {
   return from >= 0 && from % stride == 0 ? from / stride : -1;
 }
 
-// What a run of sixteen channels of a tap adds to the sum, whose first elements are given.
+// The products of sixteen channels of a tap, from the given first elements on, which are added to the sum.
 float run_sum(uint channel, uint first, uint weight) {
   float sum = 0.0;
   [[unroll]] for (uint i = 0u; i < 16u; ++i) {

@@ -22,7 +22,7 @@ $include "lib/linear_finish.glsl"
 $include "lib/weight_q8_rows.glsl"
 $include "lib/image_bounds.glsl"
 
-// What sixteen channels of a tap add to the sum: those from `channel` on, whose first element is input[first].
+// The products of sixteen channels of a tap, from `channel` on, whose first element is input[first].
 float load_sum(uint first, uint channel, uvec4 load) {
   float sum = 0.0;
   [[unroll]] for (uint i = 0u; i < 16u; ++i) {

@@ -109,7 +109,7 @@ void fetch_columns(uint k, uint end) {
   column_next = advanced(column_next, kStep - kInputs);
 }
 
-// Channels past the group's last repeat it; what they give is not stored.
+// Channels past the group's last repeat it; their results are not stored.
 void fetch_rows(uint first_n, uint k, uint end) {
   const uvec2 at = part.first + row_next.tap * uvec2(problem.tap_step[0], problem.tap_step[1]);
   [[unroll]] for (uint i = 0u; i < kInputs; ++i) {

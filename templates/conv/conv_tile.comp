@@ -40,7 +40,7 @@ $include "lib/tile_of_rows.glsl"
 $include "lib/conv_rows.glsl"
 $include "lib/dot4.glsl"
 
-// Rows past the part's last repeat it; what they give is not stored.
+// Rows past the part's last repeat it; their results are not stored.
 uint load_input(uint i, uint row, uint word, uint end) { return row_unit(i, word < end).x; }
 
 uvec4 load_weight(uint block, uint word, uint end) {

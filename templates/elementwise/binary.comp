@@ -83,7 +83,7 @@ uvec2 batches_of(uint batch) {
 
 uvec4 last_of(uint sides[4]) { return uvec4(sides[0], sides[1], sides[2], sides[3]) - 1u; }
 
-// A row or a lane that there is but one of stands for all.
+// If there is one row or one lane, it stands for all.
 uvec4 repeated(uvec4 rows, uint sides[4]) {
   if (sides[kRows] == 1u) rows = rows.xxxx;
   if (sides[kLanes] == 1u) rows = (rows & 0xffu) * 0x01010101u;

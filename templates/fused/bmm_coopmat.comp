@@ -3,9 +3,9 @@
 //
 // The sum of fused/bmm_plain.comp on int8 cooperative matrices.
 //
-// A workgroup makes a tile of outputs: lib/matrix_tile.glsl says how it walks along k. The rows of `other` run along n,
-// so squares of 4 x 4 bytes are transposed on their way into shared memory, where both operands lie along k. What lies
-// past the ends counts as zero.
+// A workgroup computes a tile of outputs, with the loop over k of lib/matrix_tile.glsl. The rows of `other` run along
+// n. So squares of 4 x 4 bytes are transposed on their way into shared memory, where both operands run along k.
+// Elements past the ends count as zero.
 //
 // Zero points are corrected afterwards, as in lib/bmm_finish.glsl. The sums of rows and columns which that takes come
 // from what each invocation puts down. An int32 holds the corrected sum if both zero points are in the range of bytes
@@ -57,8 +57,8 @@ Matrices at;
 
 // ---- operands -------------------------------------------------------------------------------------------------------
 
-// Without branches, so that many loads wait at one time: what lies outside is read elsewhere, and then cleared. Rows
-// and columns past the last are not stored.
+// There are no branches, so that many loads are in flight: elements outside are loaded from another address, and then
+// cleared. Rows and columns past the last are not stored.
 uvec4 whole_vector(uint row, uint k) {
   const uint first = at.input_first + min(row, problem.m - 1u) * problem.k + min(k, problem.k - 16u);
   const uvec4 words = input_words[first / 16u] ^ problem.input_flip * kOnes;

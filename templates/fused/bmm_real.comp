@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output[b, m, n] = sum over k of input[b, m, k] * other[b, k, n], in reals: each operand may be integers with a scale
-// and a zero point per block. The sum is made in increasing k, each product and each sum rounded once, so that
-// its bits are the reference's.
+// output[b, m, n] = sum over k of input[b, m, k] * other[b, k, n], in f32. Each operand may be integers with a scale
+// and a zero point per block. The sum is computed in increasing k, and each product and each sum is rounded once, so
+// the result has the reference's bits.
 //
-// 16 x 16 invocations own a tile of as many outputs, one each. 16 steps of k at a time, they stage both operands as
-// reals.
+// 16 x 16 invocations compute a tile of 16 x 16 outputs, one each. They stage both operands as floats, 16 steps of k at
+// a time.
 //
 //   modules own    made for their dtypes
 //   modules any    the problem says the inputs' dtypes; for mixtures with integers of 16 or 32 bits, which are rare

@@ -6,8 +6,8 @@
 // 32-bit words of four neighbours along k. Meanwhile it fetches the next bytes into registers. The rows of `other` run
 // along n: four 32-bit words of four rows are transposed when they are staged.
 //
-// The sums of rows and columns, which the zero points are multiplied by, come from what each invocation stages: it is
-// always of the same row, or of the same columns.
+// The zero points are multiplied by sums of rows and columns. Each invocation adds up the elements that it stages,
+// which always belong to one row or to the same columns.
 //
 // Sums of products are int32: up to k = 131,072 they are above -2^31 and at most 2^31, so that -2^31 can only mean
 // 2^31. They go through shared memory once more, so that neighbours store neighbours, and the code that finishes one

@@ -79,7 +79,7 @@ Place place_of(uint element) {
   return place;
 }
 
-// Lanes mostly share their operands' quads and blocks: what the lane before them read is used again.
+// Lanes mostly share their operands' quads and blocks, so the values of the previous lane are reused.
 void make_quad(uint quad) {
   Place before;
   vec4 inputs, others, made;

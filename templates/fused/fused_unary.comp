@@ -48,7 +48,7 @@ uvec2 parameters_of(uint element) {
   return parameters;
 }
 
-// Lanes mostly share a block: what the lane before them read is used again.
+// Lanes mostly share a block, so the values of the previous lane are reused.
 void make_quad(uint quad) {
   uint input_parameter;
   vec4 inputs;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Quantizes rows of floating-point activations while a kernel reads them: their scale and zero point from their range,
-// by the whole workgroup, and then integers. docs/linear_weights.md says which.
+// Quantizes rows of floating-point activations while a kernel reads them. The whole workgroup finds the range, computes
+// scale and zero point from it, and then the integers (docs/linear_weights.md).
 shared Qparams row_qparams;
 
 // The same memory as `input`: rows of whole vectors are read by them.

@@ -9,7 +9,7 @@
 // t saturates to int32 and is 0 where the product is NaN; subnormal x, scale and 1 / scale count as zero.
 $include "lib/float32.glsl"
 
-// What a block's scale comes down to: computed once a block, read by each of its elements.
+// Values of a block's scale, computed once per block and used for each of its elements.
 float quantizer(float scale) { return reciprocal(scale); }
 
 int quantize(float x, float inverse_scale, int zero_point, int quant_min, int quant_max) {

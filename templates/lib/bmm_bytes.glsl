@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reads elements of both operands as bits; and bytes, signed or not, as integers: one module does for either. Where
-// they are unsigned, problem.input_flip or problem.other_flip is 0x80: that bit flipped, a byte is a signed one, and
-// 128 less than it was. A zero point that is 128 less too leaves their difference as it is.
+// Reads elements of both operands as bits, and signed or unsigned bytes as integers with the same code. For unsigned
+// bytes, problem.input_flip or problem.other_flip is 0x80: with this bit flipped, a byte is signed, and 128 less than
+// before. The zero point is 128 less too, so their difference stays the same.
 ${declare_bits(input)}
 ${declare_bits(other)}
 

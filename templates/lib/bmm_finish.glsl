@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The epilogue of integer matrix products, from the int8 sums of lib/bmm_bytes.glsl to an output. docs/fused.md is the
-// definition, and says why 64 bits are enough.
+// definition, and shows that 64 bits are enough.
 $include "lib/zero_point.glsl"
 
 // Sum over k of (a - z) * (b - w) from the sums of a * b, of a and of b.

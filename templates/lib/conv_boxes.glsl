@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// How invocations divide an im2col matrix, whose rows are pixels and whose columns are units of channels: sixteen rows
-// by four units are a box of 64 neighbours. So they move whole sectors where the channels of a pixel lie together, and
-// where its pixels do.
+// How invocations divide an im2col matrix, whose rows are pixels and whose columns are units of channels. A box is
+// sixteen rows by four units, for 64 neighbouring invocations. So they move whole sectors, both if the channels of a
+// pixel are adjacent and if its pixels are.
 
 // The row and the unit of this invocation. The last boxes reach past both ends.
 uvec2 row_and_unit(uint units) {

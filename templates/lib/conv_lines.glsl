@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Implicit im2col for an image in packed_4c with up to four channels: a pixel is a word. A unit is four taps of a line
-// of the window, side by side; a line's last one is filled up, with weights that are zero. Neighbouring invocations
-// fetch the same unit of neighbouring rows (lib/matrix_tile.glsl), which lie together.
+// Implicit im2col for an image in packed_4c with up to four channels: a pixel is a 32-bit word. A unit is four
+// neighbouring taps of a line of the window. The last unit of a line is padded with zero weights. Neighbouring
+// invocations fetch the same unit of neighbouring rows (lib/matrix_tile.glsl), which are adjacent.
 //
 //   begin_rows(row, unit)              before the first step, with the tile's first row
 //   row_unit(i, unit, is_read)         a unit of the i-th row that this invocation fetches; any where it is not read

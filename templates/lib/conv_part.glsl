@@ -92,7 +92,7 @@ $end
   return uvec3(row - line * part.sides.x, line - image * part.sides.y, image);
 }
 
-// Where that pixel lies in the output.
+// The position of that pixel in the output.
 uvec2 output_place(uvec2 pixel) {
 $if direction == transposed
   return part.phase + pixel * stride();

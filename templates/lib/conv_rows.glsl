@@ -17,7 +17,7 @@
 //   put_row(row, place), row_at(row)      of each row of the tile, shared: lib/matrix_tile.glsl or tile_of_rows.glsl
 //   begin_tap(unit)           the tap of this invocation's first unit, where the workgroup's first is `unit`
 
-// Units past the tap's last are those of the next.
+// Units past the last of a tap belong to the next tap.
 void settle_tap() {
   while (tap.unit >= units_of_a_tap()) {
     tap.unit -= units_of_a_tap();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Units of lib/conv_rows.glsl that are eight f16 channels of a pixel, which are one plane apart in memory. Taps are as
-// lib/weight_q8_rows.glsl has them: of whole loads. What lies outside of the image, and channels that only fill a tap
-// up, count as zero.
+// Units of lib/conv_rows.glsl that are eight f16 channels of a pixel, which are one plane apart in memory. Taps are
+// whole loads, as in lib/weight_q8_rows.glsl. Elements outside the image count as zero, and so do channels that only
+// fill up a tap.
 $include "lib/conv_tap.glsl"
 
 uint units_of_a_tap() { return max(1u, (problem.channels + 15u) / 16u * 2u); }

@@ -9,7 +9,7 @@
 $include "lib/affine.glsl"
 $include "lib/short_reach.glsl"
 
-// What the blocks of four elements come down to; of one block as a rule.
+// The parameters of four elements' blocks. Usually all four are in one block.
 struct Block {
   vec4 scale;
   ivec4 zero_point;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Loads four elements of an operand as floats. Integers are dequantized as lib/affine.glsl says, in a short way where
-// it gives the same bits: differences up to 2^22 are exact floats, made by lib/rounding_shift.glsl.
+// Loads four elements of an operand as floats. Integers are dequantized as in lib/affine.glsl, with fewer instructions
+// if the bits are the same: differences up to 2^22 are exact floats, made by lib/rounding_shift.glsl.
 struct Source {
   float scale;
   int zero_point;

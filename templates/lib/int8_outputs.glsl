@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The end of the int8 epilogue, from four rounded results to the stored bytes: a function by table, and the sum with a
-// residual. docs/linear.md is the definition. The residual lies as the output does.
+// The end of the int8 epilogue, from four rounded results to the stored bytes: a lookup table, and the sum with a
+// residual. docs/linear.md is the definition. The residual has the layout of the output.
 //
 //   output_of(q, residual)      the four bytes to be stored
 //   by_table(word)              four bytes by the table, where there is one

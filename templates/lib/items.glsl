@@ -8,8 +8,8 @@
 //   runs of 128 elements      8 words: the fourth is the run's last quarter
 //   one a column              a row: the same columns further down
 //
-// The host says which distance (runtime/engine/operators/affine/shape.h). Neighbours take neighbouring words still, but for
-// every distance-th, which goes on behind what those before it take.
+// The host computes the distance (runtime/engine/operators/affine/shape.h). Neighbouring invocations still process
+// neighbouring words; every distance-th invocation continues after the words of the ones before it.
 uint first_word_of(uint invocation) {
   const uint before = quotient(invocation, problem.distance_multiplier, problem.distance_shift) * problem.distance;
   return invocation + before * (${items} - 1u);

@@ -13,7 +13,7 @@ $include "lib/words.glsl"
 
 uint ceil_div4(uint x) { return (x + 3u) / 4u; }
 
-// What the outputs of four columns have in common.
+// The values that the outputs of four columns share.
 struct Columns {
   vec4 scale;
   vec4 bias;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Replaces linear_epilogue.glsl in split K: the sums of one slice of k, stored for q8_linear_finish.comp as they are,
+// Replaces linear_epilogue.glsl in split K: it stores the sums of one slice of k, unchanged, for q8_linear_finish.comp,
 // in [slice][m][n rounded up to four]. `row` counts through all slices.
 uint ceil_div4(uint x) { return (x + 3u) / 4u; }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Outputs from the strips of lib/matrix_strips.glsl, by a loop over groups of four sums: what follows is in the
-// pipeline once. Neighbouring invocations store adjacent elements: the vectors of a row, or with
+// Outputs from the strips of lib/matrix_strips.glsl, by a loop over groups of four sums. So the pipeline has the
+// epilogue only once. Neighbouring invocations store adjacent elements: the vectors of a row, or with
 // ROWS_ARE_NEIGHBOURS a vector of each row. The includer defines
 //
 //   store_outputs(row, column, sums, columns)

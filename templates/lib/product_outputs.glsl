@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The outputs of a tile that exist: those of an [m, n] matrix.
+// The outputs of a tile that are inside an [m, n] matrix.
 bool is_output(uint row, uint column) { return row < problem.m && column < problem.n; }

@@ -53,8 +53,8 @@ void quantize_the_long_way(uint first, uint words, Block block) {
   }
 }
 
-// The items from word `first` on, but for those past the last. Every load is under way before the first is waited for,
-// all take the fast path or none, and the problem is not read again after a store.
+// The items from word `first` on, except those past the last. All loads are issued before the first result is needed.
+// All items take the fast path, or none does. The problem is not read again after a store.
 void quantize_words(uint first, uint words) {
   const uint distance = problem.distance;
   ${glsl_type(u32, bytes(input_dtype))} loaded[${items}];

@@ -10,7 +10,7 @@ float nan_of(vec4 x) {
   return sum;
 }
 
-// The short way, of products.
+// The fast path, of products.
 ivec4 rounded(vec4 product, Block block) {
   const ivec4 shift = kRoundingShiftBits - block.zero_point;
   precise const vec4 shifted = product + kRoundingShift;

@@ -15,7 +15,7 @@ $else
 const uint kShortReciprocal = 0x7e000000u;  // 2^125
 $end
 
-// What the blocks of four elements come down to; of one block as a rule.
+// The parameters of four elements' blocks. Usually all four are in one block.
 struct Block {
   vec4 scale;
   vec4 inverse_scale;

@@ -7,7 +7,7 @@ $include "lib/words.glsl"
 $include "lib/store_real.glsl"
 ${declare_words(output, bytes(output_dtype))}
 
-// From `column` on, a multiple of four. What lies past the last column is dropped.
+// From `column` on, a multiple of four. Elements past the last column are dropped.
 void store_row(uint row, uint column, vec4 x) {
   const uint first = row * problem.n + column;
   if (problem.n % 4u == 0u) {

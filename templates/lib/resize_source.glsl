@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The input pixel from which an output pixel is computed, along the width (axis 0) or the height: docs/resize.md. The
-// place is a fraction, whose denominator is a divider; a template says which: const uint kSourceDividers.
+// The input pixel from which an output pixel is computed, along the width (axis 0) or the height (docs/resize.md). The
+// position is a fraction with a divider as denominator. The template defines which one: const uint kSourceDividers.
 
-// The pixel before the place or at it, and how many denominators' parts the place lies behind it.
+// The pixel at or before the position, and the distance of the position after it, in units of 1 / denominator.
 uvec2 source_of(uint axis, uint place) {
   const int numerator = int(place * problem.source_step[axis]) + problem.source_offset[axis];
   return divided(uint(max(numerator, 0)), kSourceDividers + axis);

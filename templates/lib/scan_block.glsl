@@ -106,7 +106,7 @@ ivec4 four_bits(uint offset, uint apart) {
   return ivec4(bits_at(offset), bits_at(offset + apart), bits_at(offset + 2u * apart), bits_at(offset + 3u * apart));
 }
 
-// Eight loads under way at once.
+// Eight loads are in flight at once.
 ivec2 scan_line(uint corner, uint index, uint end, uint team) {
   const uint step = uint(problem.step), apart = team * step;
   ivec4 positive = ivec4(0), negative = ivec4(0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The outputs of a square tile that an invocation computes: 16 x 16 of them, `side` rows and `side` columns each, in
-// quads 64 apart, so that neighbours read neighbouring quads of what is staged as [k][row]. Four elements pad a staged
-// row of rows: without them, neighbours along k, which those who stage are, would write to one bank.
+// The outputs of a square tile that an invocation computes. There are 16 x 16 invocations with `side` rows and `side`
+// columns each, in quads 64 apart. So neighbours read neighbouring quads of the staged [k][row]. A staged row is padded
+// by four elements. Without them, neighbours along k, as the staging invocations are, would write to one bank.
 const uint kInvocations = 256u;
 const uint kSide = 16u;
 const uint kTile = ${16 * side};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The product of two floating-point matrices, by the tiles of lib/square_tile.glsl: sums over staged steps, in f32. The
+// The product of two floating-point matrices, by the tiles of lib/square_tile.glsl: f32 sums over staged steps. The
 // includer fetches next_rows, as lib/staged_rows.glsl does, and stages columns. Both staged tiles are [step][row or
-// column], so that an invocation reads its own as vec4s. What comes next is fetched into registers meanwhile.
+// column], so an invocation reads its elements as vec4s. Meanwhile the next step is fetched into registers.
 const uint kStep = 16u;  // terms of a stage
 const uint kInputs = kTile * kStep / kInvocations;  // an invocation fetches of a stage
 

@@ -3,8 +3,8 @@
 //
 // The rows of lib/staged_product.glsl, read from a row-major `input`.
 
-// Of rows with `terms` elements, of a matrix that begins at element `first`. Rows past the end repeat the last; what
-// they give is not stored. Terms from `end` on are 0.
+// For rows with `terms` elements, of a matrix that begins at element `first`. Rows past the end repeat the last; their
+// results are not stored. Terms from `end` on are 0.
 void fetch_rows(uint first, uint first_m, uint first_term, uint end, uint terms) {
   [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
     const uint row = min(first_m + staged_row(i), problem.m - 1u);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The row and column of the index-th tile, of tiles.x rows of tiles.y tiles. Eight rows are walked together, column by
-// column, so that tiles that run at one time share what they read.
+// The row and column of the index-th tile, of tiles.x rows of tiles.y tiles. Eight rows are processed together, column
+// by column, so that tiles that run at the same time read the same data.
 uvec2 tile_of(uint index, uvec2 tiles) {
   const uint kBand = 8u;
   const uint band = index / (kBand * tiles.y);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The taps of a pool's window that are inside the image: docs/pool.md. Dilations are dividers from kDilationDividers
-// on, which a template says.
+// The taps of a pool's window that are inside the image (docs/pool.md). Dilations are dividers from kDilationDividers
+// on, which the template defines.
 
-// Along the width or the height: the first tap that lies in the input, in its coordinates, and how many do.
+// Along the width or the height: the first tap in the input, in input coordinates, and the number of taps in it.
 uvec2 taps_inside(uint axis, uint place) {
   const uint start = place * problem.stride[axis];
   const uint begin = problem.padding[axis], end = begin + problem.input_sides[axis];

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Conversion between four consecutive elements and the 32-bit words that contain them, element 0 in the lowest bits. A
-// vectorised kernel loads and stores whole words, whatever the element type, and so needs no 8- or 16-bit access for
-// its bulk.
+// vectorised kernel loads and stores whole words of any element type. So most of its code needs no 8- or 16-bit
+// access.
 $include "lib/float16.glsl"
 
 vec4 unpack_f32(uvec4 words) { return uintBitsToFloat(words); }

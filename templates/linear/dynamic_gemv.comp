@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/dynamic_plain.comp for few rows of activations: the time is that of reading the weight once.
+// The sum of linear/dynamic_plain.comp for few rows of activations. Its time is that of reading the weight once.
 // linear/dynamic_quantize.comp has quantized the activations.
 //
 // What a load gives becomes integers, then one float: sum (a - z) * w = sum a * w - z * sum w, both sums by dot

@@ -53,7 +53,7 @@ uint next_weights[kWeights];
 
 uint code_words_per_row() { return (problem.k + 15u) / 16u * 4u; }
 
-// Rows past the end repeat the last, and what they give is not stored; words past the end are 0.
+// Rows past the end repeat the last, and their results are not stored; words past the end are 0.
 void fetch(uint first_m, uint first_n, uint k) {
   [[unroll]] for (uint i = 0u; i < kCodes; ++i) {
     const uint at = gl_LocalInvocationIndex + i * kInvocations;

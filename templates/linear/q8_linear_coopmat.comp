@@ -3,8 +3,8 @@
 //
 // y[m, n] = sum over k of x[m, k] * w[n, k] in int8, on cooperative matrices.
 //
-// A workgroup makes a tile of outputs: lib/matrix_tile.glsl says how it walks along k. What lies outside of x and w
-// counts as zero.
+// A workgroup computes a tile of outputs, with the loop over k of lib/matrix_tile.glsl. Elements outside x and w count
+// as zero.
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require

@@ -32,11 +32,11 @@ const uint kTileWords = kTile / kPerWord;  // of a row of the weight
 uint next_word;
 float next_scale;
 
-// What this invocation stages; past the last step it stages nothing.
+// The elements that this invocation stages; past the last step it stages none.
 uint own_term() { return gl_LocalInvocationIndex / kTileWords; }
 uint own_word() { return gl_LocalInvocationIndex % kTileWords; }
 
-// Words past the end of a row repeat its last; what they give is not stored. Weights from `end` on are 0.
+// Words past the end of a row repeat its last; their results are not stored. Weights from `end` on are 0.
 void fetch(uint first_m, uint first_k, uint n, uint end) {
   fetch_rows(0u, first_m, n, end, problem.n);
   const uint row = min(n + own_term(), end - 1u);

@@ -46,7 +46,7 @@ float next_scales[kWords];
 uint word_in_step(uint i) { return (gl_LocalInvocationIndex + i * kInvocations) % kWordsPerStep; }
 uint weight_row(uint i) { return (gl_LocalInvocationIndex + i * kInvocations) / kWordsPerStep; }
 
-// Rows past the end repeat the last; what they give is not stored.
+// Rows past the end repeat the last; their results are not stored.
 void fetch(uint first_m, uint first_n, uint k, uint end) {
   fetch_rows(0u, first_m, k, end, problem.k);
   [[unroll]] for (uint i = 0u; i < kWords; ++i) {

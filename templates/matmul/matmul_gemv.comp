@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of matmul/matmul_plain.comp for few rows of `input`: the time is that of reading `other` once. With a load of
-// `other`, an invocation reads the inputs that it is multiplied with; all teams find them in a cache.
+// The sum of matmul/matmul_plain.comp for few rows of `input`. Its time is that of reading `other` once. With each load
+// of `other`, an invocation reads the inputs to multiply it with; all teams find them in a cache.
 //
 //   transposed  1: other is [b, n, k]: a load of a team is 16 bytes of each of its columns, along k
 //               0: other is [b, k, n]: it is what a row has of the team's columns, which lie side by side

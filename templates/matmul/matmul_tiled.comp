@@ -42,7 +42,7 @@ uvec2 other_place(uint i) {
   return problem.transpose_other != 0u ? uvec2(place % kStep, place / kStep) : uvec2(place / kTile, place % kTile);
 }
 
-// Columns past the end repeat the last; what they give is not stored. Terms from `end` on are 0 in both matrices: what
+// Columns past the end repeat the last; their results are not stored. Terms from `end` on are 0 in both matrices: what
 // lies there may be infinite.
 void fetch(uvec2 first, uint first_m, uint first_n, uint k, uint end) {
   fetch_rows(first.x, first_m, k, end, problem.k);

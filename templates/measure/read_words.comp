@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Measures cache reads: neighbours read neighbouring vectors, then others at a distance of `stride`. read_walk() of
-// runtime/workshop/measure chooses the stride, so that a shared cache answers and not those of single compute units.
-// The values are combined and stored, so that the compiler cannot remove the reads.
+// runtime/workshop/measure chooses the stride so that a shared cache serves the reads, not the caches of single compute
+// units. The values are combined and stored, so that the compiler cannot remove the reads.
 #version 450
 ${extensions()}
 #extension GL_EXT_control_flow_attributes : require

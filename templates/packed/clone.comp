@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Copies an int8 tensor from one layout to another. docs/layouts.md says what padding holds.
+// Copies an int8 tensor from one layout to another. docs/layouts.md defines the padding.
 //
 //   flat 0   an invocation moves a tile, from any layout to any other
 //   flat 1   one layout, and no padding to be made: an invocation moves 16 bytes, whatever the layout is

@@ -68,7 +68,7 @@ const uint kDilationDividers = 6u;
 $include "lib/window_taps.glsl"
 
 $if packed(input_layout) == 2 and packed(output_layout) == 2
-// The elements of a piece lie under windows at one place, and are loaded together.
+// The elements of a piece are under windows at one position, and are loaded together.
 #define VALUE ivec4
 VALUE value_at(uvec4 at) { return unpack_i8(input_load(at)); }
 $else
@@ -196,7 +196,7 @@ const uint kPieceStep = ${team}, kMemberStep = 1u;
 $end
 shared ivec4 shares[${workgroup}];
 
-// What the first member gets. All invocations of the workgroup must call it.
+// The first member gets the result. All invocations of the workgroup must call it.
 ivec4 joined_by_team(ivec4 mine, uint member) {
   if (${team} == 1u) return mine;
   const uint own = gl_LocalInvocationIndex;

@@ -30,7 +30,7 @@ float between(float first, float second, float weight) {
   return result;
 }
 
-// Two neighbours and how far the place lies behind the first.
+// Two neighbours, and the distance of the position from the first.
 struct Neighbours {
   uint first, second;
   float weight;

@@ -12,7 +12,7 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/weight_form.glsl"
 
-// Columns are those of runs of taps, each filled up to whole blocks.
+// Columns are runs of taps, each filled up to whole blocks.
 int element_at(uvec2 place) {
   const uint in_run = place.y % problem.run;
   const uint tap = place.y / problem.run * problem.run_taps + in_run / problem.tap_channels;
