@@ -1,8 +1,8 @@
 # cmake -DSOURCE=<repository> -DOUTPUT=<folder> -P InstallHeaders.cmake: the public headers as they are installed.
 #
-# include/qgen/*.h each name the headers of rooms that they consist of. Here their texts take the place of those lines:
-# so what is installed is these few files, and no header of a room. A header that a public one needs and none names is
-# an error: it would be installed without having been meant.
+# Each file of include/qgen includes headers of rooms. This script replaces these lines by the texts of the headers. So
+# only these few files are installed, and no header of a room. If a public header needs a header that no file of
+# include/qgen names, that is an error: it would be installed by accident.
 cmake_minimum_required(VERSION 3.25)
 
 # <result>: what a text includes of this project, in its order; each once.

@@ -1,8 +1,8 @@
 # qgen_add_kernels(<target> SPECS <file or folder>... [TEMPLATES <folder>...] [NAMESPACE <a::b>] [DIRECTORY <folder>]
 #                  [OPTIONS <flag of qgen>...] [RUNNER <program>] [TUNER <program>])
 #
-# Makes the static library <target> from kernel specs: qgen runs when a spec, a template or qgen itself changed, and
-# what it writes is compiled as one file. A program links the library and reads its tables:
+# Makes the static library <target> from kernel specs. qgen runs when a spec, a template or qgen itself has changed, and
+# its output is compiled as one file. A program links the library and reads its tables:
 #
 #   find_package(qgen REQUIRED)
 #   qgen_add_kernels(my_kernels SPECS specs TEMPLATES templates NAMESPACE mine)
@@ -10,52 +10,51 @@
 #
 #   #include "registry.h"      // const qgen::LibraryInfo& mine::library();
 #   #include "my_operator.h"   // one header for each operator
-#   #include "words.h"         // the words of attributes and problem fields, as enums
+#   #include "words.h"         // the enumerations of attributes and problem fields
 #
-# Operators whose operands have shapes also get typed functions: the library <target>_operators, which needs an infer()
-# of the program for each.
+# Operators whose operands have shapes also get typed functions, in the library <target>_operators. For each, the
+# program defines an infer().
 #
 #   target_link_libraries(my_program PRIVATE my_kernels_operators)
 #
 #   #include "operators.h"     // Expected<DeviceTensor> mine::operators::my_operator(context, {.input = x}, {});
 #   #include "graph_nodes.h"   // the same as a node of a graph: qgen/graph.h
 #
-# RUNNER makes <program> of these: what qgen-run is for the shipped operators. It needs the same infer(), and a
-# NAMESPACE, since the shipped kernels, which it times beside, have the one that is used by default.
+# RUNNER makes <program>, a qgen-run for these operators. It needs the same infer(), and a NAMESPACE: it also contains
+# the shipped kernels, which have the default namespace.
 #
 #   qgen_add_kernels(my_kernels SPECS specs TEMPLATES templates NAMESPACE mine RUNNER my-run)
 #   target_sources(my-run PRIVATE infer.cpp)
 #
 #   my-run my_operator --shape input=64x64:f32 --explain
 #
-# TUNER makes <program> of these what qgen-tune is for the shipped operators, with the same needs. There are no references:
-# kernels are compared with each other. A project that has references writes the three lines of main() itself
-# (qgen/tuner.h).
+# TUNER makes <program>, a qgen-tune for these operators, with the same needs. It has no references, so it compares
+# kernels with each other. A project with references writes the three lines of main() itself (qgen/tuner.h).
 #
 #   my-tune --operator my_operator --shape input=64x64:f32
 #
-# OPTIONS --tuning tuning compiles in the times of tuning files, OPTIONS --tuning tuning --prune 3 also leaves out the
-# variants that gain less than 3 % by them.
+# OPTIONS --tuning tuning compiles the times of tuning files into the tables. OPTIONS --tuning tuning --prune 3 also
+# leaves out the variants that gain less than 3 % in these times.
 #
-# Templates may also include what qgen brings: $include "lib/grid.glsl".
+# Templates may also include the files of qgen: $include "lib/grid.glsl".
 #
-# Paths are relative to the current source folder and are named so in messages. DIRECTORY is where qgen writes; by
-# default a folder named <target> in the current binary folder.
+# Paths are relative to the current source folder, also in messages. DIRECTORY is the folder that qgen writes into;
+# default: a folder named <target> in the current binary folder.
 #
-# The outputs are known when CMake runs: a pair of files for each spec, named after it. A new spec file makes CMake run
-# again. qgen leaves a file alone whose content is the same, so an edited comment compiles nothing; the depfile names
-# every file that any variant was made from. The manifest alone is touched whenever qgen ran: by its time, make knows
-# that there is nothing left to do.
+# CMake knows the outputs when it runs: a pair of files for each spec, named after it. A new spec file makes CMake run
+# again. qgen does not touch a file whose content stays the same, so an edited comment compiles nothing. The depfile
+# names every file that a variant was made from. The manifest is touched in every run of qgen: from its time, make knows
+# that nothing is left to do.
 #
-# The blob is embedded by the assembler. Where the project has no ASM, qgen_add_kernels() enables it for the current
-# folder. CMake can do so in a file and never within a function: a function that calls it needs a project with ASM.
+# The assembler embeds the blob. If the project has no ASM, qgen_add_kernels() enables it for the current folder. CMake
+# can do so in a file, but not within a function. So a function that calls it needs a project with ASM.
 #
-# QGEN_PROGRAM, a variable of the cache, is another qgen to run, where that of this build cannot be run, since it is for
-# another machine, or is slow.
+# The cache variable QGEN_PROGRAM names another qgen to run, if the one of this build is slow or is for another
+# processor.
 set(QGEN_PROGRAM "" CACHE FILEPATH "The qgen that makes kernels; empty: that of this build")
 
-# CMAKE_ASM_COMPILER would be the wrong question: it is in the cache, and so there from the second run on, and in folders
-# beside the one whose project has ASM.
+# CMAKE_ASM_COMPILER does not answer this: it is in the cache, so it exists from the second run on, and also in
+# folders next to the one whose project has ASM.
 macro(_qgen_enable_assembler)
   if(NOT CMAKE_ASM_COMPILE_OBJECT AND "${CMAKE_CURRENT_FUNCTION}" STREQUAL "")
     enable_language(ASM)
@@ -84,21 +83,21 @@ endmacro()
 # qgen_add_operators(<target> OPERATORS <name>... [DTYPES <dtype>...] [LAYOUTS <layout>...] [FOR <device file>...]
 #                    [TUNING <folder>] [PRUNE <percent>] [TARGET <vulkan1.x>] [DIRECTORY <folder>])
 #
-# Makes the static library <target> of these of the shipped operators alone, with what their recipes launch: in place of
-# qgen::operators, which has all of them. It has the same headers, of these operators only:
+# Makes the static library <target> of some of the shipped operators, with the kernels of their recipes. Link it instead
+# of qgen::operators, which has all operators. It has the same headers, for these operators only:
 #
 #   qgen_add_operators(my_operators OPERATORS softmax q8ta_linear DTYPES f16 FOR ${QGEN_DEVICES}/adreno-740.yaml)
 #   target_link_libraries(my_engine PRIVATE my_operators)
 #
 #   #include "operators.h"     // softmax(context, {.input = x})
 #
-# DTYPES, LAYOUTS   what parameters of the kernels that are dtypes or layouts may be; kernels of recipes keep all
-# FOR               modules that none of these devices has the features for are left out
+# DTYPES, LAYOUTS   the values that dtype and layout parameters of the kernels keep; kernels of recipes keep all values
+# FOR               leaves out modules that none of these devices can run
 # TUNING, PRUNE     as --tuning and --prune of qgen; the folder of shipped times is ${QGEN_TUNING}
-# TARGET            as --target of qgen. Times are of modules: those of another target do not count
+# TARGET            as --target of qgen. Times belong to modules, so times of another target do not count
 #
-# A program links it with --gc-sections, which leaves out the code of the other operators. It cannot link
-# qgen::operators too.
+# A program links it with --gc-sections, which leaves out the code of the other operators. It cannot also link
+# qgen::operators.
 macro(qgen_add_operators)
   _qgen_enable_assembler()
   _qgen_add_operators(${ARGV})
