@@ -76,6 +76,7 @@ void Importer::lower_all() {
     const bool is_lost = std::ranges::any_of(reads_of(node), [&](auto read) { return lost_.contains(read); });
     Done done = !is_read(node) ? Done(lacking(node.op)) : is_lost ? check_lost(node) : lower(node);
     if (done && !is_lost) done = check_results(node);
+    signs_.add(node);
     if (!done) refused_.push_back({&node, done.error()});
     if (done && !is_lost) continue;
     for (const std::string& output : node.outputs) {

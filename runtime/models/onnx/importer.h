@@ -28,6 +28,7 @@
 #include "runtime/models/onnx/order.h"
 #include "runtime/models/onnx/quantized_operators.h"
 #include "runtime/models/onnx/reader.h"
+#include "runtime/models/onnx/signs.h"
 
 namespace qgen::onnx {
 
@@ -45,7 +46,7 @@ class Importer {
  public:
   // Of its elements, to the model.
   static ElementType element_type_of(const Known& known);
-  Importer(const Model& model, bool fuses) : model_(model) { builder_.fuses = fuses; }
+  Importer(const Model& model, bool fuses) : model_(model), signs_(model.graph) { builder_.fuses = fuses; }
 
   Expected<Imported> run();
   // After run(): what has no operator; empty: all has, or run() ended for another reason.
@@ -289,6 +290,7 @@ class Importer {
   Expected<Known> viewed(const Node& node, const Known& input, const Dims& target);
 
   const Model& model_;
+  Signs signs_;                              // of what is lowered
   std::vector<const ModelGraph*> branches_;  // that are being lowered, the innermost last
   Order order_;
   Builder builder_;

@@ -163,8 +163,12 @@ Done Importer::quantize_dynamically(const Node& node) {
   // A scalar to the model, and one element to the operator.
   const auto scale = builder_.reshape(node.name + " scale", parameters[0], {});
   if (!scale) return scale.error();
-  const Known results[] = {
-      {Codes{codes, ElementType::u8}, shape}, {Real{*scale}, {}}, {DynamicZeroPoint{parameters[1]}, {}}};
+  Known zero_point{DynamicZeroPoint{parameters[1]}, {}};
+  if (signs_.is_never_negative(node.inputs.front())) {
+    Tensor zero{node.name + " zero point", ElementType::u8, {}, {std::byte{0}}};
+    zero_point.what = std::make_shared<const Tensor>(std::move(zero));
+  }
+  const Known results[] = {{Codes{codes, ElementType::u8}, shape}, {Real{*scale}, {}}, zero_point};
   for (size_t i = 0; i < std::min(std::size(results), node.outputs.size()); ++i) {
     if (!node.outputs[i].empty()) known_.insert_or_assign(node.outputs[i], results[i]);
   }

@@ -382,11 +382,30 @@ TEST(QuantizedOperators, QuantizedWhileTheModelRuns) {
   EXPECT_EQ(outputs->begin()->second.shape, (Shape{2, 5, 3}));
 }
 
-// The integers less the zero point are reals, whose sums are exact.
+// The integers less the zero point are reals, whose sums are exact. Behind a Relu the zero point is 0, and the convolution
+// is one of bytes.
 TEST(QuantizedOperators, AConvolutionQuantizedWhileTheModelRuns) {
-  for (const int64_t weight_zero : {0, 100}) {
+  struct Case {
+    int64_t weight_zero;
+    bool is_behind_relu;
+    std::string operators;
+  };
+  const std::string end = "fused_mul requantize reshape ";
+  const Case cases[] = {
+      {0, false, "choose_qparams_affine quantize_linear reshape dequantize_affine conv2d_q8csw " + end + "requantize"},
+      {100, false, "choose_qparams_affine quantize_linear reshape dequantize_affine conv2d " + end + "requantize"},
+      {0, true,
+       "fused_relu choose_qparams_affine quantize_linear reshape q8ta_conv2d_dequantize fused_mul requantize "
+       "pointwise"},
+      {100, true,
+       "fused_relu choose_qparams_affine quantize_linear reshape q8ta_concat q8ta_conv2d_dequantize fused_mul "
+       "requantize "
+       "pointwise"},
+  };
+  for (const auto& [weight_zero, is_behind_relu, operators] : cases) {
     ModelBuilder m;
-    const std::string x = m.input("x", {-1, 4, 6, 6});
+    std::string x = m.input("x", {-1, 4, 6, 6});
+    if (is_behind_relu) x = m.node("Relu", {x});
     m.model.graph.nodes.push_back(
         {.name = "quantize", .op = "DynamicQuantizeLinear", .inputs = {x}, .outputs = {"codes", "scale", "zero"}});
     const std::string w = m.random_integers(ElementType::u8, {3, 4, 3, 3}, 0, weight_zero == 0 ? 127 : 255);
@@ -396,9 +415,7 @@ TEST(QuantizedOperators, AConvolutionQuantizedWhileTheModelRuns) {
     m.output("codes");
     m.output("scale");
     m.output("zero");
-    EXPECT_EQ(imported_operators(m), fmt::format("choose_qparams_affine quantize_linear reshape dequantize_affine {} "
-                                                 "fused_mul requantize reshape requantize",
-                                                 weight_zero == 0 ? "conv2d_q8csw" : "conv2d"));
+    EXPECT_EQ(imported_operators(m), operators);
     const auto outputs = judged(m.import()->graph, {{"x", Random(1).reals(DType::f32, {2, 4, 6, 6}, -1, 2)}});
     ASSERT_TRUE(outputs) << to_text(outputs.error());
     // What a convolution of integers is, padded with the zero point.
