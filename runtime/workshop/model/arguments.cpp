@@ -25,6 +25,7 @@ Examples:
   qgen-model check resnet50.onnx --unfused         with those of its nodes, each by itself
   qgen-model check-support resnet50.onnx           what of it has no operator
   qgen-model compile resnet50.onnx -o net.qgen     for this device; `run` loads it in milliseconds
+  qgen-model quantize net.onnx -o int8.onnx --calibrate samples/   a float model, to int8
 
 Exit codes: 0 done, 1 a check failed or check-support found a lack, 2 the arguments or the model are
 wrong, 3 the machine is.)";
@@ -116,6 +117,43 @@ void add_check_support(CLI::App& app, Arguments& arguments) {
   support->callback([&] { arguments.command = Command::check_support; });
 }
 
+void add_quantize(CLI::App& app, Arguments& arguments) {
+  CLI::App* quantize = app.add_subcommand("quantize", "write a floating-point ONNX model as an int8 one (QDQ)");
+  Arguments::Calibration& calibration = arguments.calibration;
+  quantize->add_option("MODEL", arguments.model, "an ONNX file of float32, with its weights in it")
+      ->required()
+      ->type_name("");
+  quantize->add_option("-o,--output", arguments.compiled, "the ONNX file to write")->required()->type_name("FILE");
+  quantize
+      ->add_option("--calibrate", calibration.folder,
+                   "samples of the input: .npy files; of several inputs, a folder for each sample with NAME.npy")
+      ->required()
+      ->type_name("FOLDER");
+  const std::map<std::string, CalibrationMethod> methods{{"minmax", CalibrationMethod::minmax},
+                                                         {"percentile", CalibrationMethod::percentile},
+                                                         {"entropy", CalibrationMethod::entropy}};
+  quantize
+      ->add_option("--method", calibration.method.method,
+                   "how ranges of activations are chosen: minmax (the default), percentile or entropy")
+      ->transform(CLI::Transformer(methods))
+      ->check(CLI::IsMember({CalibrationMethod::minmax, CalibrationMethod::percentile, CalibrationMethod::entropy}))
+      ->option_text("METHOD");
+  add_number(*quantize, "--percentile", calibration.method.percentile, {50, 100},
+             "with --method percentile: how many of 100 elements are within the range (99.99)");
+  quantize->add_option("--keep", calibration.kept, "a node that stays in floating point; may be repeated")
+      ->allow_extra_args(false)
+      ->option_text("NODE ...");
+  quantize->add_flag("--layers-only", calibration.layers_only,
+                     "quantize Conv, Gemm and MatMul alone, and leave what is between them in floating point");
+  quantize->add_option("--constant", arguments.constants, "an input that becomes a constant of the model: name=16000")
+      ->allow_extra_args(false)
+      ->option_text("[NAME=]...");
+  quantize->add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
+      ->type_name("DEVICE");
+  profiles::add_mask_options(*quantize, arguments.mask);
+  quantize->callback([&] { arguments.command = Command::quantize; });
+}
+
 }  // namespace
 
 std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
@@ -130,6 +168,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
   add_check(app, arguments);
   add_compile(app, arguments);
   add_check_support(app, arguments);
+  add_quantize(app, arguments);
   try {
     app.parse(argc, argv);
     if (run->count("--explain") > 0 && !arguments.explained) arguments.explained = "";

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "runtime/engine/profiles/mask_text.h"
+#include "runtime/workshop/model/calibrate.h"
 
 namespace qgen::model {
 
-enum class Command : uint8_t { run, check, compile, check_support };
+enum class Command : uint8_t { run, check, compile, check_support, quantize };
 
 struct Arguments {
   Command command = Command::run;
@@ -24,8 +25,8 @@ struct Arguments {
   std::vector<std::string> outputs;    // file.npy of the only output, or name=file.npy
   std::vector<std::string> expected;
   double tolerance = 0;
-  bool is_unfused = false;  // ImportOptions::fuses, of what is expected
-  std::string compiled;
+  bool is_unfused = false;       // ImportOptions::fuses, of what is expected
+  std::string compiled;          // the file to write, also of quantize
   std::optional<int64_t> batch;  // of inputs that are made up; nullopt: what the model was compiled for, or 1
   std::string device;
   std::string device_file;
@@ -39,6 +40,12 @@ struct Arguments {
   bool is_timed = false;
   bool is_json = false;  // of check-support
   bool is_untuned = false;
+  struct Calibration {
+    std::string folder;
+    CalibrationOptions method;
+    std::vector<std::string> kept;  // nodes
+    bool layers_only = false;
+  } calibration;  // of quantize
 };
 
 // The arguments; or, where the command line alone has settled it (--help, a mistake, which is printed), an exit code.

@@ -18,5 +18,6 @@ Expected<int> run(const Program& program, const Arguments& arguments);
 Expected<int> check(const Program& program, const Arguments& arguments);
 Expected<int> compile(const Program& program, const Arguments& arguments);
 Expected<int> check_support(const Arguments& arguments);
+Expected<int> quantize(const Program& program, const Arguments& arguments);
 
 }  // namespace qgen::model

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Writes a floating-point ONNX model as a statically quantized one: a QuantizeLinear and a DequantizeLinear before what
+// computes with bytes, and int8 weights with a scale for each output channel. All else of the file stays as it is.
+//
+//   auto model = onnx::FloatModel::load("net.onnx");
+//   for (const std::string& name : model->activations()) ranges[name] = ...;   // from runs of model->with_outputs(...)
+//   const auto quantized = model->quantized(ranges, {});                       // the bytes of a file
+//
+// Activations are int8 with one scale and zero point: scale = (high - low) / 255, and 0 is represented exactly. Weights
+// are symmetric: scale = max |w| / 127. Biases are int32 with the scale of the sums. This is the form that ONNX Runtime
+// calls QDQ: https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/tensor/tensor.h"
+
+namespace qgen::onnx {
+
+// Of an activation. It contains 0.
+struct ActivationRange {
+  float low = 0, high = 0;
+
+  float scale() const;  // 1 if the range is empty
+  int32_t zero_point() const;
+  // The value that its int8 stands for.
+  float rounded(float value) const;
+};
+
+struct QuantizeOptions {
+  std::set<std::string, std::less<>> kept;  // nodes that stay in floating point
+  bool layers_only = false;                 // of Conv, Gemm and MatMul alone, not of what is between them
+};
+
+struct QuantizedLayer {
+  std::string node, op, input;  // `input`: the activation
+  double weight_sqnr_db = 0;    // signal to quantization noise of its weight
+};
+
+struct QuantizedModel {
+  std::string file;  // its bytes
+  std::vector<QuantizedLayer> layers;
+  std::vector<std::string> left;  // layers that stay, with the reason
+};
+
+class FloatModel {
+ public:
+  // Errors: no ONNX file; external data; an opset before 10, which has no QuantizeLinear.
+  static Expected<FloatModel> load(const std::filesystem::path& file);
+
+  // Values of float32 that quantization needs the ranges of, in the order of nodes. Errors: `kept` names no node; there
+  // is nothing to quantize.
+  Expected<std::vector<std::string>> activations(const QuantizeOptions& options) const;
+  // The bytes of the same model with these values as its outputs, and no others.
+  std::string with_outputs(const std::vector<std::string>& values) const;
+  // Activations without a range stay in floating point.
+  Expected<QuantizedModel> quantized(const std::map<std::string, ActivationRange>& ranges,
+                                     const QuantizeOptions& options) const;
+
+  FloatModel(FloatModel&&) noexcept;
+  FloatModel& operator=(FloatModel&&) noexcept;
+  ~FloatModel();
+
+ private:
+  struct State;
+  explicit FloatModel(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace qgen::onnx

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Quantizes a floating-point model: runs it on samples, chooses ranges, writes the file, and says what each rounding adds.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "common/files.h"
+#include "common/progress.h"
+#include "runtime/engine/tensor/npy.h"
+#include "runtime/workshop/model/calibrate.h"
+#include "runtime/workshop/model/commands.h"
+#include "runtime/workshop/model/load.h"
+#include "runtime/workshop/runner/arguments.h"
+#include "runtime/workshop/runner/opened.h"
+
+namespace qgen::model {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMostBytesAtOnce = uint64_t{512} << 20;  // of activations that one run gives
+
+std::vector<fs::path> sorted_entries(const fs::path& folder, bool are_folders) {
+  std::vector<fs::path> entries;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    if (entry.is_directory() == are_folders && (are_folders || entry.path().extension() == ".npy"))
+      entries.push_back(entry.path());
+  }
+  std::ranges::sort(entries);
+  return entries;
+}
+
+// A file is a sample of the only input; a folder is a sample, with a file for each input.
+Expected<std::vector<Tensors>> samples_in(const std::string& folder, const std::vector<std::string>& inputs) {
+  std::error_code none;
+  if (!fs::is_directory(folder, none)) return refused(fmt::format("--calibrate: {} is no folder", folder));
+  std::vector<Tensors> samples;
+  const auto add = [&](Tensors& sample, const std::string& name, const fs::path& file) -> Done {
+    auto tensor = load_npy(file);
+    if (!tensor) return tensor.error();
+    sample.emplace(name, *std::move(tensor));
+    return std::monostate{};
+  };
+  for (const fs::path& place : sorted_entries(folder, true)) {
+    Tensors sample;
+    for (const std::string& name : inputs) {
+      if (Done added = add(sample, name, place / (name + ".npy")); !added) return added.error();
+    }
+    samples.push_back(std::move(sample));
+  }
+  const auto files = sorted_entries(folder, false);
+  if (!files.empty() && inputs.size() != 1)
+    return refused(
+        fmt::format("--calibrate: the model has {} inputs, so a sample is a folder with a file for each, "
+                    "such as {}/1/{}.npy",
+                    inputs.size(), folder, inputs.empty() ? "x" : inputs.front()));
+  for (const fs::path& file : files) {
+    Tensors sample;
+    if (Done added = add(sample, inputs.front(), file); !added) return added.error();
+    samples.push_back(std::move(sample));
+  }
+  if (samples.empty()) return refused(fmt::format("--calibrate: {} has no samples", folder), "put .npy files there");
+  return samples;
+}
+
+// Runs models whose files are in memory.
+class Runner {
+ public:
+  Runner(const Program& program, Context& context, Tensors constants)
+      : program_(program), context_(context), constants_(std::move(constants)) {}
+
+  Expected<graph::Model> model_of(const std::string& file, const Tensors& inputs) {
+    const onnx::ImportOptions options{.constants = constants_, .shapes = graph::shapes_of(inputs)};
+    auto imported = onnx::import_model(std::as_bytes(std::span(file)), options);
+    if (!imported) return imported.error();
+    return graph::Model::create(context_, program_.operators, std::move(imported->graph), {});
+  }
+
+  Expected<Tensors> run(const std::string& file, const Tensors& inputs) {
+    auto model = model_of(file, inputs);
+    return model ? model->run(inputs) : model.error();
+  }
+
+ private:
+  const Program& program_;
+  Context& context_;
+  Tensors constants_;
+};
+
+// Activations in runs whose results the host can hold.
+Expected<std::vector<std::vector<std::string>>> groups_of(const onnx::FloatModel& model,
+                                                          const std::vector<std::string>& activations, Runner& runner,
+                                                          const Tensors& sample) {
+  auto all = runner.model_of(model.with_outputs(activations), sample);
+  if (!all) return all.error();
+  auto prepared = all->prepare(graph::shapes_of(sample));
+  if (!prepared) return prepared.error();
+  const graph::Schedule& schedule = (*prepared)->schedule();
+  std::map<std::string, uint64_t, std::less<>> bytes;
+  for (const graph::Named& output : all->graph().outputs)
+    bytes[output.name] = static_cast<uint64_t>(4 * element_count(schedule.values[output.value].shape));
+  std::vector<std::vector<std::string>> groups;
+  uint64_t together = kMostBytesAtOnce;
+  for (const std::string& name : activations) {
+    if (together + bytes[name] > kMostBytesAtOnce) {
+      groups.emplace_back();
+      together = 0;
+    }
+    groups.back().push_back(name);
+    together += bytes[name];
+  }
+  return groups;
+}
+
+double sqnr_db(const Tensors& wanted, const Tensors& got) {
+  double signal = 0, noise = 0;
+  for (const auto& [name, tensor] : wanted) {
+    const HostTensor& other = got.at(name);
+    for (int64_t i = 0; i < element_count(tensor.shape); ++i) {
+      const double a = element(tensor, i), b = element(other, i);
+      signal += a * a;
+      noise += (a - b) * (a - b);
+    }
+  }
+  return noise <= 0 ? 200 : signal <= 0 ? 0 : 10 * std::log10(signal / noise);
+}
+
+void print_report(const onnx::QuantizedModel& quantized, const Calibrated& calibrated, double of_outputs) {
+  size_t width = 5;
+  for (const auto& layer : quantized.layers) width = std::max(width, std::min<size_t>(layer.node.size(), 48));
+  fmt::print("signal to quantization noise, dB: below 20 a layer may be worth keeping in floating point (--keep)\n");
+  fmt::print("{:{}}  {:8}{:>8}{:>8}\n", "layer", width, "op", "input", "weight");
+  for (const auto& layer : quantized.layers) {
+    fmt::print("{:{}}  {:8}{:8.1f}{:8.1f}\n", layer.node, width, layer.op, calibrated.sqnr_db.at(layer.input),
+               layer.weight_sqnr_db);
+  }
+  for (const std::string& left : quantized.left) fmt::print("not quantized: {}\n", left);
+  fmt::print("outputs, all samples: {:.1f} dB\n", of_outputs);
+}
+
+}  // namespace
+
+Expected<int> quantize(const Program& program, const Arguments& arguments) {
+  auto source = onnx::FloatModel::load(arguments.model);
+  if (!source) return source.error();
+  auto described = onnx::load_model(arguments.model);
+  if (!described) return described.error();
+  const auto stated = stated_by(arguments, described->graph);
+  if (!stated) return stated.error();
+  std::vector<std::string> inputs;
+  for (const onnx::ValueInfo& input : described->graph.inputs) {
+    if (!stated->constants.contains(input.name)) inputs.push_back(input.name);
+  }
+  const auto samples = samples_in(arguments.calibration.folder, inputs);
+  if (!samples) return samples.error();
+  onnx::QuantizeOptions options{.layers_only = arguments.calibration.layers_only};
+  options.kept.insert(arguments.calibration.kept.begin(), arguments.calibration.kept.end());
+  const auto activations = source->activations(options);
+  if (!activations) return activations.error();
+
+  auto opened =
+      runner::Opened::open(program.library, arguments.device,
+                           {.is_untuned = arguments.is_untuned, .keeps_pipelines = true, .mask = arguments.mask});
+  if (!opened) return opened.error();
+  Runner runner(program, (*opened)->context(), stated->constants);
+  const auto groups = groups_of(*source, *activations, runner, samples->front());
+  if (!groups) return groups.error();
+
+  Progress progress(::isatty(STDERR_FILENO) != 0);
+  const size_t passes = arguments.calibration.method.method == CalibrationMethod::minmax ? 2 : 3;
+  const size_t total = passes * groups->size() * samples->size();
+  size_t done = 0;
+  std::optional<graph::Model> model;  // of the group that is run
+  std::vector<std::string> of_model;
+  const RunSample run = [&](const std::vector<std::string>& names, size_t sample) -> Expected<Tensors> {
+    if (!model || of_model != names) {
+      auto made = runner.model_of(source->with_outputs(names), (*samples)[sample]);
+      if (!made) return made.error();
+      model.emplace(*std::move(made));
+      of_model = names;
+    }
+    auto values = model->run((*samples)[sample]);
+    progress.show("calibrate", ++done, total);
+    return values;
+  };
+  const auto calibrated = calibrate(*groups, samples->size(), run, arguments.calibration.method);
+  progress.clear();
+  if (!calibrated) return calibrated.error();
+  const auto quantized = source->quantized(calibrated->ranges, options);
+  if (!quantized) return quantized.error();
+  if (Done written = write_file(arguments.compiled, quantized->file); !written) return written.error();
+
+  // The two models, side by side.
+  const auto file = read_file(arguments.model);
+  if (!file) return file.error();
+  Tensors wanted, got;
+  for (size_t i = 0; i < samples->size(); ++i) {
+    for (const auto& [text, into] : {std::pair(&*file, &wanted), std::pair(&quantized->file, &got)}) {
+      const auto outputs = runner.run(*text, (*samples)[i]);
+      if (!outputs) return outputs.error();
+      for (const auto& [name, tensor] : *outputs) into->emplace(fmt::format("{} {}", i, name), tensor);
+    }
+  }
+  print_report(*quantized, *calibrated, sqnr_db(wanted, got));
+  fmt::print("{}: {} layers, {:.1f} MiB ({:.1f} before)\n", arguments.compiled, quantized->layers.size(),
+             static_cast<double>(quantized->file.size()) / (1 << 20), static_cast<double>(file->size()) / (1 << 20));
+  return runner::kDone;
+}
+
+}  // namespace qgen::model

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A model of float32, written as one of int8, and read again.
+#include "runtime/models/onnx/quantize_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "onnx/onnx.pb.h"
+#include "tests/runtime/models/onnx/model_builder.h"
+#include "tests/support/expected_text.h"
+
+namespace qgen::onnx {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Proto = ::onnx::ModelProto;
+
+void add_floats(Proto& model, const std::string& name, std::vector<int64_t> shape, const std::vector<float>& values) {
+  auto& tensor = *model.mutable_graph()->add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(::onnx::TensorProto::FLOAT);
+  for (const int64_t side : shape) tensor.add_dims(side);
+  tensor.set_raw_data(std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
+}
+
+void add_node(Proto& model, const std::string& op, std::vector<std::string> inputs, const std::string& output) {
+  auto& node = *model.mutable_graph()->add_node();
+  node.set_op_type(op);
+  node.set_name(output + " node");
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(output);
+}
+
+// x [1, 2, 4, 4] -> Conv 1x1 -> Relu -> Conv 1x1 -> y, with weights whose channels differ by a factor of 100.
+Proto two_layers(int64_t opset = 13) {
+  Proto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(opset);
+  auto& input = *model.mutable_graph()->add_input();
+  input.set_name("x");
+  auto& type = *input.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(::onnx::TensorProto::FLOAT);
+  for (const int64_t side : {1, 2, 4, 4}) type.mutable_shape()->add_dim()->set_dim_value(side);
+  add_floats(model, "w", {2, 2, 1, 1}, {1.27f, -0.5f, 127, 30});
+  add_floats(model, "b", {2}, {0.5f, -20});
+  add_floats(model, "v", {1, 2, 1, 1}, {1, 0.01f});
+  add_node(model, "Conv", {"x", "w", "b"}, "a");
+  add_node(model, "Relu", {"a"}, "r");
+  add_node(model, "Conv", {"r", "v"}, "y");
+  auto& output = *model.mutable_graph()->add_output();
+  output.set_name("y");
+  output.mutable_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::FLOAT);
+  return model;
+}
+
+class QuantizeModel : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    file_ = std::filesystem::temp_directory_path() / ("qgen_quantize." + std::to_string(::getpid()));
+  }
+  void TearDown() override { std::filesystem::remove(file_); }
+  Expected<FloatModel> load(const Proto& model) {
+    std::ofstream(file_, std::ios::binary) << model.SerializeAsString();
+    return FloatModel::load(file_);
+  }
+
+  std::filesystem::path file_;
+};
+
+const std::map<std::string, ActivationRange> kRanges{{"x", {-1, 1.55f}}, {"r", {0, 2.55f}}};
+
+Proto read_again(const QuantizedModel& quantized) {
+  Proto model;
+  EXPECT_TRUE(model.ParseFromString(quantized.file));
+  return model;
+}
+
+const ::onnx::TensorProto& constant(const Proto& model, const std::string& name) {
+  for (const auto& tensor : model.graph().initializer()) {
+    if (tensor.name() == name) return tensor;
+  }
+  ADD_FAILURE() << "no constant " << name;
+  return model.graph().initializer(0);
+}
+
+template <typename T>
+std::vector<T> values_of(const Proto& model, const std::string& name) {
+  const std::string& bytes = constant(model, name).raw_data();
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+TEST_F(QuantizeModel, RangesContainZeroExactly) {
+  for (const auto& [low, high] :
+       {std::pair(-1.0f, 1.55f), {0.0f, 2.55f}, {-3.0f, 0.0f}, {0.25f, 5.0f}, {-9.0f, -1.0f}, {0.0f, 0.0f}}) {
+    const ActivationRange range{low, high};
+    EXPECT_EQ(range.rounded(0), 0) << low << " " << high;
+    EXPECT_NEAR(range.rounded(high), high, range.scale()) << low << " " << high;
+    EXPECT_NEAR(range.rounded(low), low, range.scale()) << low << " " << high;
+  }
+  EXPECT_FLOAT_EQ((ActivationRange{-1, 1.55f}.scale()), 0.01f);
+  EXPECT_EQ((ActivationRange{-1, 1.55f}.zero_point()), -28);
+}
+
+TEST_F(QuantizeModel, WhatLayersReadIsObserved) {
+  const auto model = load(two_layers());
+  ASSERT_TRUE(model) << to_text(model.error());
+  EXPECT_THAT(*model->activations({}), ElementsAre("x", "r"));
+  EXPECT_THAT(*model->activations({.kept = {"y node"}}), ElementsAre("x"));
+  const auto unknown = model->activations({.kept = {"z node"}});
+  ASSERT_FALSE(unknown);
+  EXPECT_TEXT(unknown.error().message, "the model has no node 'z node'");
+  Proto observed;
+  ASSERT_TRUE(observed.ParseFromString(model->with_outputs({"r", "x"})));
+  EXPECT_EQ(observed.graph().output_size(), 2);
+}
+
+TEST_F(QuantizeModel, WeightsHaveAScaleForEachChannel) {
+  const auto model = load(two_layers());
+  const auto quantized = model->quantized(kRanges, {});
+  ASSERT_TRUE(quantized) << to_text(quantized.error());
+  const Proto again = read_again(*quantized);
+  EXPECT_THAT(values_of<float>(again, "w_scale"), ElementsAre(0.01f, 1.0f));
+  EXPECT_THAT(values_of<int8_t>(again, "w_quantized"), ElementsAre(127, -50, 127, 30));
+  // The scale of the sums is that of the activation times that of the channel.
+  const auto bias = values_of<int32_t>(again, "b_quantized");
+  EXPECT_NEAR(bias[0], 5000, 1);
+  EXPECT_NEAR(bias[1], -2000, 1);
+  for (const auto& tensor : again.graph().initializer()) EXPECT_NE(tensor.name(), "w") << "nothing reads it any more";
+  EXPECT_EQ(quantized->layers.size(), 2u);
+  EXPECT_GT(quantized->layers[0].weight_sqnr_db, 40);
+}
+
+TEST_F(QuantizeModel, BecomesLayersOfBytes) {
+  const auto model = load(two_layers());
+  const auto operators_with = [&](const QuantizeOptions& options) {
+    const auto quantized = model->quantized(kRanges, options);
+    EXPECT_TRUE(quantized) << to_text(quantized.error());
+    const auto imported = import_model(std::as_bytes(std::span(quantized->file)));
+    return imported ? testing::operators_of(imported->graph) : to_text(imported.error());
+  };
+  EXPECT_EQ(operators_with({}), "q8ta_quantize_linear q8ta_conv2d q8ta_conv2d_dequantize");
+  EXPECT_EQ(operators_with({.kept = {"y node"}}), "q8ta_quantize_linear q8ta_conv2d_dequantize conv2d");
+}
+
+// Before opset 13 a DequantizeLinear has no axis, so a weight has one scale.
+TEST_F(QuantizeModel, OldModelsHaveOneScale) {
+  const auto model = load(two_layers(11));
+  const auto quantized = model->quantized(kRanges, {});
+  ASSERT_TRUE(quantized) << to_text(quantized.error());
+  EXPECT_THAT(values_of<float>(read_again(*quantized), "w_scale"), ElementsAre(1.0f));
+  EXPECT_TRUE(import_model(std::as_bytes(std::span(quantized->file))));
+}
+
+TEST_F(QuantizeModel, Refusals) {
+  const auto error_of = [&](const Proto& model) {
+    const auto loaded = load(model);
+    if (!loaded) return loaded.error().message;
+    const auto activations = loaded->activations({});
+    return activations ? "" : activations.error().message;
+  };
+  EXPECT_THAT(error_of(two_layers(9)), HasSubstr("is of opset 9, and QuantizeLinear came with 10"));
+  Proto external = two_layers();
+  external.mutable_graph()->mutable_initializer(0)->set_data_location(::onnx::TensorProto::EXTERNAL);
+  EXPECT_THAT(error_of(external), HasSubstr("has external data"));
+  Proto halves = two_layers();
+  for (auto& tensor : *halves.mutable_graph()->mutable_initializer())
+    tensor.set_data_type(::onnx::TensorProto::FLOAT16);
+  halves.mutable_graph()->mutable_node(1)->set_op_type("Tanh");
+  EXPECT_TEXT(error_of(halves), "the model has no layer with a constant float32 weight, so nothing can be quantized");
+  std::ofstream(file_, std::ios::binary) << "no model";
+  EXPECT_THAT(FloatModel::load(file_).error().message, HasSubstr("is no ONNX file"));
+}
+
+}  // namespace
+}  // namespace qgen::onnx
