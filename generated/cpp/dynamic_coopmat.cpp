@@ -121,10 +121,11 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"device.subgroup_size % (matrix.n / 2) == 0",
       table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step.k + 16), subgroups.m * "
-      "subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.m * blocks.m * matrix.m) + 8 * (step.k / "
-      "step.span) * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes",
-      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
-      Name::blocks_n, Name::step_k, Name::step_span,
+      "subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.m * blocks.m * matrix.m) + 2 * (4 * "
+      "subgroups.workgroup * ceil_div(step.k / step.span * (subgroups.n * blocks.n * matrix.n), subgroups.workgroup)) "
+      "<= device.shared_memory_bytes",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
+      Name::blocks_m, Name::blocks_n, Name::step_k, Name::step_span,
       table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
   {"not device.is_cpu or blocks.m == 1 and (step.k == 64 or step.span == 32) and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step_k, Name::step_span,
@@ -142,11 +143,13 @@ int first_failing_device(const SelectionScope& scope) {
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer spans = Integer(specialization.step_k) / Integer(specialization.step_span);
+  const Integer column_bytes = 4 * Integer(specialization.subgroups_workgroup)
+      * ceil_div(spans * columns, Integer(specialization.subgroups_workgroup));
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
-      max((rows + columns) * (Integer(specialization.step_k) + 16), strips) + 4 * rows + 8 * spans * columns
+      max((rows + columns) * (Integer(specialization.step_k) + 16), strips) + 4 * rows + 2 * column_bytes
           <= Integer(device.shared_memory_bytes),
       !device.is_cpu
           || (Integer(specialization.blocks_m) == 1
@@ -292,6 +295,12 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 256, 2, 4, 128, 128,
 };
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.k) % 128 == 0 ? 1 : 0;
+  values[1] = table::as_constant(choose(Integer(problem.run_k) <= 128, Integer(problem.run_k), 0));
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -385,18 +394,20 @@ constexpr BindingInfo bindings_b722340d[] = {
   table::buffer(7, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_16d80e93[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 32}};
-constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
-constexpr InterfaceInfo binds_4e4c6a72 = {
+constexpr SpecializationSlot slots_3522eecc[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8},
+};
+constexpr InterfaceInfo binds_cd4b010c = {
     .bindings = bindings_b722340d,
     .push_constants = push_constants_16d80e93,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_f597f04b,
+    .specialization = slots_3522eecc,
 };
-constexpr CooperativeMatrixShape matrices_d9e8a5e1[] = {
-  {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_b413c3ea[] = {
+  {8, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_741cde58[] = {matrices_d9e8a5e1};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_eefe94a8[] = {matrices_b413c3ea};
 constexpr uint32_t workgroup_00ef515d[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1},
@@ -412,14 +423,30 @@ constexpr uint32_t workgroup_00ef515d[][3] = {
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_bb1c3b8b[] = {
+constexpr uint32_t shared_bytes_c4b08cd9[] = {
+  4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6816, 12448,
+  11424, 11424, 7488, 13632, 12608, 12608, 8832, 16000, 14976, 14976, 12608, 24896, 22848, 21824, 4928, 8000, 8000,
+  8000, 6272, 10368, 10368, 10368, 8960, 15104, 15104, 15104, 8832, 16000, 14976, 14976, 8512, 13632, 13632, 13632,
+  9856, 16000, 16000, 16000, 12544, 20736, 20736, 20736, 14976, 27264, 25216, 25216, 8320, 11392, 11392, 11392, 9984,
+  16128, 16128, 16128, 15360, 25600, 25600, 25600, 12544, 20736, 20736, 20736, 4256, 6816, 6816, 6816, 4928, 8000, 8000,
+  8000, 6272, 10368, 10368, 10368, 7488, 13632, 12608, 12608, 5952, 9024, 9024, 9024, 7296, 11392, 11392, 11392, 9984,
+  16128, 16128, 16128, 9856, 16000, 16000, 16000,
+};
+constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_d9e8a5e1[] = {
+  {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_741cde58[] = {matrices_d9e8a5e1};
+constexpr uint32_t shared_bytes_e41dd71f[] = {
   10880, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 12608,
-  24896, 22848, 21824, 13952, 27264, 25216, 24192, 16640, 32000, 29952, 28928, 25216, 49792, 45696, 43648, 10880, 16000,
-  14976, 14464, 11008, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 21632, 27264, 25216,
-  24192, 21760, 32000, 29952, 28928, 22016, 41472, 39424, 38400, 27904, 54528, 50432, 48384, 21248, 22784, 21760, 21248,
-  21504, 30208, 29184, 28672, 27136, 49152, 48128, 47616, 22016, 41472, 39424, 38400, 6976, 13632, 12608, 12096, 8320,
-  16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 10880, 16000, 14976, 14464, 11008, 20736,
-  19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928,
+  24896, 22848, 21824, 13952, 27264, 25216, 24192, 16640, 32000, 29952, 28928, 25216, 49792, 45696, 43648, 11392, 16000,
+  14976, 14976, 11520, 20736, 19712, 19712, 16896, 30208, 29184, 29184, 16640, 32000, 29952, 28928, 22656, 27264, 25216,
+  25216, 22784, 32000, 29952, 29952, 23040, 41472, 39424, 39424, 27904, 54528, 50432, 48384, 22784, 22784, 22784, 22784,
+  23040, 30208, 30208, 30208, 28672, 49152, 49152, 49152, 23040, 41472, 39424, 39424, 7488, 13632, 12608, 12608, 8832,
+  16000, 14976, 14976, 11520, 20736, 19712, 19712, 13952, 27264, 25216, 24192, 12416, 16000, 16000, 16000, 12544, 20736,
+  20736, 20736, 17920, 30208, 30208, 30208, 17664, 32000, 29952, 29952,
 };
 constexpr FeatureMask needs_0e9436ce = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
@@ -428,44 +455,28 @@ constexpr CooperativeMatrixShape matrices_31213621[] = {
   {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_97b52ee1[] = {matrices_31213621};
-constexpr uint32_t shared_bytes_f71b46f5[] = {
-  6528, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 6976,
-  13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 6528, 10368,
-  9856, 9600, 8192, 15104, 14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 12928, 16000, 14976,
-  14464, 13056, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 12800, 15104, 14592, 14336,
-  13568, 24576, 24064, 23808, 24320, 43520, 43008, 42752, 16384, 30208, 29184, 28672, 4160, 8000, 7488, 7232, 5504,
-  10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6528, 10368, 9856, 9600, 8192, 15104, 14592,
-  14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200,
-};
-constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
-    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
-constexpr CooperativeMatrixShape matrices_b413c3ea[] = {
-  {8, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_eefe94a8[] = {matrices_b413c3ea};
-constexpr uint32_t shared_bytes_a48629e2[] = {
-  4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6304, 12448,
-  11424, 10912, 6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 12608, 24896, 22848, 21824, 4160, 8000, 7488,
-  7232, 5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6976, 13632, 12608, 12096, 8320,
-  16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 6528, 10368, 9856, 9600, 8192, 15104,
-  14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 3488, 6816, 6304, 6048, 4160, 8000, 7488, 7232,
-  5504, 10368, 9856, 9600, 6976, 13632, 12608, 12096, 4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8192, 15104,
-  14592, 14336, 8320, 16000, 14976, 14464,
+constexpr uint32_t shared_bytes_16593cb6[] = {
+  6528, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 7488,
+  13632, 12608, 12608, 8832, 16000, 14976, 14976, 11520, 20736, 19712, 19712, 13952, 27264, 25216, 24192, 7296, 10368,
+  10368, 10368, 8960, 15104, 15104, 15104, 14336, 24576, 24576, 24576, 11520, 20736, 19712, 19712, 14464, 16000, 16000,
+  16000, 14592, 20736, 20736, 20736, 17920, 30208, 30208, 30208, 17664, 32000, 29952, 29952, 14592, 16128, 16128, 16128,
+  15360, 25600, 25600, 25600, 26112, 44544, 44544, 44544, 17920, 30208, 30208, 30208, 4928, 8000, 8000, 8000, 6272,
+  10368, 10368, 10368, 8960, 15104, 15104, 15104, 8832, 16000, 14976, 14976, 8320, 11392, 11392, 11392, 9984, 16128,
+  16128, 16128, 15360, 25600, 25600, 25600, 12544, 20736, 20736, 20736,
 };
 constexpr CooperativeMatrixShape matrices_3956c764[] = {
   {8, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bc2e2c7[] = {matrices_3956c764};
-constexpr uint32_t shared_bytes_57aca193[] = {
+constexpr uint32_t shared_bytes_f22a0442[] = {
   6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 11936,
-  23712, 21664, 20640, 12608, 24896, 22848, 21824, 13952, 27264, 25216, 24192, 23872, 47424, 43328, 41280, 6976, 13632,
-  12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 12608, 24896, 22848,
-  21824, 13952, 27264, 25216, 24192, 16640, 32000, 29952, 28928, 25216, 49792, 45696, 43648, 10880, 16000, 14976, 14464,
-  11008, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 6304, 12448, 11424, 10912, 6976,
-  13632, 12608, 12096, 8320, 16000, 14976, 14464, 12608, 24896, 22848, 21824, 6976, 13632, 12608, 12096, 8320, 16000,
-  14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192,
+  23712, 21664, 20640, 12608, 24896, 22848, 21824, 13952, 27264, 25216, 24192, 23872, 47424, 43328, 41280, 7488, 13632,
+  12608, 12608, 8832, 16000, 14976, 14976, 11520, 20736, 19712, 19712, 13952, 27264, 25216, 24192, 13632, 24896, 22848,
+  22848, 14976, 27264, 25216, 25216, 17664, 32000, 29952, 29952, 25216, 49792, 45696, 43648, 12416, 16000, 16000, 16000,
+  12544, 20736, 20736, 20736, 17920, 30208, 30208, 30208, 17664, 32000, 29952, 29952, 6816, 12448, 11424, 11424, 7488,
+  13632, 12608, 12608, 8832, 16000, 14976, 14976, 12608, 24896, 22848, 21824, 8512, 13632, 13632, 13632, 9856, 16000,
+  16000, 16000, 12544, 20736, 20736, 20736, 14976, 27264, 25216, 25216,
 };
 constexpr CooperativeMatrixShape matrices_f7fbf73b[] = {
   {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
@@ -473,44 +484,44 @@ constexpr CooperativeMatrixShape matrices_f7fbf73b[] = {
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b981e1ba[] = {matrices_f7fbf73b};
 enum Interface : uint16_t {
-  uses_3952ae42,
-  uses_44f75946,
-  uses_61aff9e5,
-  uses_79ead5b3,
-  uses_81d65502,
-  uses_8976a17e,
-  uses_a2ab9ccc,
-  uses_a4c92cb9,
-  uses_aeb07a52,
-  uses_efb3cf61,
+  uses_21df6ac8,
+  uses_33f51503,
+  uses_4ec2a5c6,
+  uses_5ac80560,
+  uses_61bb7b9d,
+  uses_6d85b9ae,
+  uses_7e1ba0bf,
+  uses_a2203981,
+  uses_e7b6789a,
+  uses_fa711241,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, needs_0e9436ce, matrices_of_rows_741cde58},  // uses_3952ae42
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_f71b46f5, needs_7f53cd31, matrices_of_rows_97b52ee1},  // uses_44f75946
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_a48629e2, needs_0e9436ce, matrices_of_rows_eefe94a8},  // uses_61aff9e5
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, needs_7f53cd31, matrices_of_rows_741cde58},  // uses_79ead5b3
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_57aca193, needs_0e9436ce, matrices_of_rows_8bc2e2c7},  // uses_81d65502
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_57aca193, needs_7f53cd31, matrices_of_rows_8bc2e2c7},  // uses_8976a17e
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, needs_0e9436ce, matrices_of_rows_b981e1ba},  // uses_a2ab9ccc
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_f71b46f5, needs_0e9436ce, matrices_of_rows_97b52ee1},  // uses_a4c92cb9
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_bb1c3b8b, needs_7f53cd31, matrices_of_rows_b981e1ba},  // uses_aeb07a52
-  {&binds_4e4c6a72, workgroup_00ef515d, shared_bytes_a48629e2, needs_7f53cd31, matrices_of_rows_eefe94a8},  // uses_efb3cf61
+  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_c4b08cd9, needs_7f53cd31, matrices_of_rows_eefe94a8},  // uses_21df6ac8
+  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_e41dd71f, needs_0e9436ce, matrices_of_rows_741cde58},  // uses_33f51503
+  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_16593cb6, needs_0e9436ce, matrices_of_rows_97b52ee1},  // uses_4ec2a5c6
+  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_f22a0442, needs_0e9436ce, matrices_of_rows_8bc2e2c7},  // uses_5ac80560
+  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_e41dd71f, needs_0e9436ce, matrices_of_rows_b981e1ba},  // uses_61bb7b9d
+  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_e41dd71f, needs_7f53cd31, matrices_of_rows_741cde58},  // uses_6d85b9ae
+  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_f22a0442, needs_7f53cd31, matrices_of_rows_8bc2e2c7},  // uses_7e1ba0bf
+  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_e41dd71f, needs_7f53cd31, matrices_of_rows_b981e1ba},  // uses_a2203981
+  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_c4b08cd9, needs_0e9436ce, matrices_of_rows_eefe94a8},  // uses_e7b6789a
+  {&binds_cd4b010c, workgroup_00ef515d, shared_bytes_16593cb6, needs_7f53cd31, matrices_of_rows_97b52ee1},  // uses_fa711241
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_coopmat.m16n16k16.f16", {16, 16, 16, f16}, uses_79ead5b3},
-    {"dynamic_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_3952ae42},
-    {"dynamic_coopmat.m16n16k32.f16", {16, 16, 32, f16}, uses_aeb07a52},
-    {"dynamic_coopmat.m16n16k32.f32", {16, 16, 32, f32}, uses_a2ab9ccc},
-    {"dynamic_coopmat.m16n8k32.f16", {16, 8, 32, f16}, uses_44f75946},
-    {"dynamic_coopmat.m16n8k32.f32", {16, 8, 32, f32}, uses_a4c92cb9},
-    {"dynamic_coopmat.m8n16k32.f16", {8, 16, 32, f16}, uses_8976a17e},
-    {"dynamic_coopmat.m8n16k32.f32", {8, 16, 32, f32}, uses_81d65502},
-    {"dynamic_coopmat.m8n8k8.f16", {8, 8, 8, f16}, uses_efb3cf61},
-    {"dynamic_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_61aff9e5},
+    {"dynamic_coopmat.m16n16k16.f16", {16, 16, 16, f16}, uses_6d85b9ae},
+    {"dynamic_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_33f51503},
+    {"dynamic_coopmat.m16n16k32.f16", {16, 16, 32, f16}, uses_a2203981},
+    {"dynamic_coopmat.m16n16k32.f32", {16, 16, 32, f32}, uses_61bb7b9d},
+    {"dynamic_coopmat.m16n8k32.f16", {16, 8, 32, f16}, uses_fa711241},
+    {"dynamic_coopmat.m16n8k32.f32", {16, 8, 32, f32}, uses_4ec2a5c6},
+    {"dynamic_coopmat.m8n16k32.f16", {8, 16, 32, f16}, uses_7e1ba0bf},
+    {"dynamic_coopmat.m8n16k32.f32", {8, 16, 32, f32}, uses_5ac80560},
+    {"dynamic_coopmat.m8n8k8.f16", {8, 8, 8, f16}, uses_21df6ac8},
+    {"dynamic_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_e7b6789a},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -531,6 +542,8 @@ constinit const OperatorInfo op = {
     .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 2,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

@@ -264,6 +264,15 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 256, 4, 2, 64, 1,
 };
 
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.k) % 64 == 0 ? 1 : 0;
+  values[1] = table::as_constant(choose(Integer(problem.batches) == 1 && Integer(problem.k) % 256 == 0
+      && Integer(problem.n) % 256 == 0, Integer(problem.k), 0));
+  values[2] = table::as_constant(choose(Integer(problem.batches) == 1 && Integer(problem.k) % 256 == 0
+      && Integer(problem.n) % 256 == 0, Integer(problem.n), 0));
+}
+
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
@@ -342,18 +351,21 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
-constexpr BindingInfo bindings_e5de9292[] = {
+constexpr BindingInfo bindings_cffcf8af[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::other, Access::read),
+  table::buffer(2, Operand::bias, Access::read),
   table::buffer(3, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_911dcf6e[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 116}};
-constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
-constexpr InterfaceInfo binds_3dd0aaad = {
-    .bindings = bindings_e5de9292,
+constexpr SpecializationSlot slots_f04dc050[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9},
+};
+constexpr InterfaceInfo binds_1aafedc6 = {
+    .bindings = bindings_cffcf8af,
     .push_constants = push_constants_911dcf6e,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_f597f04b,
+    .specialization = slots_f04dc050,
 };
 constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
@@ -378,6 +390,30 @@ constexpr uint32_t shared_bytes_83dd542c[] = {
   12800, 12800, 23040, 23040, 23040, 23040, 41472, 41472, 3840, 3840, 6912, 6912, 5120, 5120, 9216, 9216, 7680, 7680,
   13824, 13824, 6144, 6144, 9216, 9216, 7680, 7680, 13824, 13824, 12800, 12800, 23040, 23040,
 };
+constexpr FeatureMask needs_02cea52f = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr BindingInfo bindings_e5de9292[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::other, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+};
+constexpr InterfaceInfo binds_4fb4151a = {
+    .bindings = bindings_e5de9292,
+    .push_constants = push_constants_911dcf6e,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_f04dc050,
+};
+constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
+  {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = {matrices_cb8e7906};
+constexpr uint32_t shared_bytes_90041954[] = {
+  3840, 3840, 6912, 6912, 5120, 5120, 9216, 9216, 7680, 7680, 13824, 13824, 5760, 5760, 10368, 10368, 6400, 6400, 11520,
+  11520, 7680, 7680, 13824, 13824, 3840, 3840, 6912, 6912, 5120, 5120, 9216, 9216, 7680, 7680, 13824, 13824, 6400, 6400,
+  11520, 11520, 7680, 7680, 13824, 13824, 10240, 10240, 18432, 18432, 6144, 6144, 9216, 9216, 7680, 7680, 13824, 13824,
+  12800, 12800, 23040, 23040, 3200, 3200, 5760, 5760, 3840, 3840, 6912, 6912, 5120, 5120, 9216, 9216, 3840, 3840, 6912,
+  6912, 5120, 5120, 9216, 9216, 7680, 7680, 13824, 13824,
+};
 constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
@@ -391,58 +427,33 @@ constexpr uint32_t shared_bytes_f96b556a[] = {
   20480, 20480, 20480, 27648, 27648, 25600, 25600, 46080, 46080, 6400, 6400, 11520, 11520, 7680, 7680, 13824, 13824,
   10240, 10240, 18432, 18432, 10240, 10240, 13824, 13824, 10240, 10240, 18432, 18432, 15360, 15360, 27648, 27648,
 };
-constexpr BindingInfo bindings_cffcf8af[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::other, Access::read),
-  table::buffer(2, Operand::bias, Access::read),
-  table::buffer(3, Operand::output, Access::write),
-};
-constexpr InterfaceInfo binds_ca263f60 = {
-    .bindings = bindings_cffcf8af,
-    .push_constants = push_constants_911dcf6e,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_f597f04b,
-};
-constexpr FeatureMask needs_02cea52f = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
-    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
-constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
-  {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = {matrices_cb8e7906};
-constexpr uint32_t shared_bytes_90041954[] = {
-  3840, 3840, 6912, 6912, 5120, 5120, 9216, 9216, 7680, 7680, 13824, 13824, 5760, 5760, 10368, 10368, 6400, 6400, 11520,
-  11520, 7680, 7680, 13824, 13824, 3840, 3840, 6912, 6912, 5120, 5120, 9216, 9216, 7680, 7680, 13824, 13824, 6400, 6400,
-  11520, 11520, 7680, 7680, 13824, 13824, 10240, 10240, 18432, 18432, 6144, 6144, 9216, 9216, 7680, 7680, 13824, 13824,
-  12800, 12800, 23040, 23040, 3200, 3200, 5760, 5760, 3840, 3840, 6912, 6912, 5120, 5120, 9216, 9216, 3840, 3840, 6912,
-  6912, 5120, 5120, 9216, 9216, 7680, 7680, 13824, 13824,
-};
 enum Interface : uint16_t {
-  uses_5e1be4f6,
-  uses_5fac477c,
-  uses_64a4a127,
-  uses_a44db57b,
-  uses_b45979ae,
-  uses_d9533c33,
+  uses_2cc7c6eb,
+  uses_3f34b44f,
+  uses_4b8a9f02,
+  uses_9e0f4f2d,
+  uses_a21d7469,
+  uses_d256e703,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_3dd0aaad, workgroup_89e9f61d, shared_bytes_83dd542c, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_5e1be4f6
-  {&binds_3dd0aaad, workgroup_89e9f61d, shared_bytes_f96b556a, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_5fac477c
-  {&binds_ca263f60, workgroup_89e9f61d, shared_bytes_83dd542c, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_64a4a127
-  {&binds_ca263f60, workgroup_89e9f61d, shared_bytes_90041954, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_a44db57b
-  {&binds_ca263f60, workgroup_89e9f61d, shared_bytes_f96b556a, needs_02cea52f, matrices_of_rows_160641bb},  // uses_b45979ae
-  {&binds_3dd0aaad, workgroup_89e9f61d, shared_bytes_90041954, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_d9533c33
+  {&binds_1aafedc6, workgroup_89e9f61d, shared_bytes_83dd542c, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_2cc7c6eb
+  {&binds_4fb4151a, workgroup_89e9f61d, shared_bytes_90041954, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_3f34b44f
+  {&binds_4fb4151a, workgroup_89e9f61d, shared_bytes_f96b556a, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_4b8a9f02
+  {&binds_1aafedc6, workgroup_89e9f61d, shared_bytes_90041954, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_9e0f4f2d
+  {&binds_1aafedc6, workgroup_89e9f61d, shared_bytes_f96b556a, needs_02cea52f, matrices_of_rows_160641bb},  // uses_a21d7469
+  {&binds_4fb4151a, workgroup_89e9f61d, shared_bytes_83dd542c, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_d256e703
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"matmul_coopmat.m16n16k16.f16.whole", {16, 16, 16, f16, Stage::whole}, uses_b45979ae},
-    {"matmul_coopmat.m16n16k16.f32.slice", {16, 16, 16, f32, Stage::slice}, uses_5fac477c},
-    {"matmul_coopmat.m16n8k16.f16.whole", {16, 8, 16, f16, Stage::whole}, uses_64a4a127},
-    {"matmul_coopmat.m16n8k16.f32.slice", {16, 8, 16, f32, Stage::slice}, uses_5e1be4f6},
-    {"matmul_coopmat.m8n8k8.f16.whole", {8, 8, 8, f16, Stage::whole}, uses_a44db57b},
-    {"matmul_coopmat.m8n8k8.f32.slice", {8, 8, 8, f32, Stage::slice}, uses_d9533c33},
+    {"matmul_coopmat.m16n16k16.f16.whole", {16, 16, 16, f16, Stage::whole}, uses_a21d7469},
+    {"matmul_coopmat.m16n16k16.f32.slice", {16, 16, 16, f32, Stage::slice}, uses_4b8a9f02},
+    {"matmul_coopmat.m16n8k16.f16.whole", {16, 8, 16, f16, Stage::whole}, uses_2cc7c6eb},
+    {"matmul_coopmat.m16n8k16.f32.slice", {16, 8, 16, f32, Stage::slice}, uses_d256e703},
+    {"matmul_coopmat.m8n8k8.f16.whole", {8, 8, 8, f16, Stage::whole}, uses_9e0f4f2d},
+    {"matmul_coopmat.m8n8k8.f32.slice", {8, 8, 8, f32, Stage::slice}, uses_3f34b44f},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -463,6 +474,8 @@ constinit const OperatorInfo op = {
     .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 3,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

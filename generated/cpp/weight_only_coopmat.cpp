@@ -127,10 +127,11 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"not device.is_cpu or blocks.m == 1 and step == 32",
       table::kNamesOf<Name::blocks_m, Name::step, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
   {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (2 * step + 16), subgroups.m * "
-      "subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.n * blocks.n * matrix.n) <= "
-      "device.shared_memory_bytes",
-      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
-      Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
+      "subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * subgroups.workgroup * ceil_div(subgroups.n * blocks.n * "
+      "matrix.n, subgroups.workgroup) <= device.shared_memory_bytes",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
+      Name::blocks_m, Name::blocks_n, Name::step,
+      table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -144,12 +145,14 @@ int first_failing_device(const SelectionScope& scope) {
   const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
       * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   const Integer tile_bytes = max((rows + columns) * (2 * Integer(specialization.step) + 16), strips);
+  const Integer scale_bytes = 4 * Integer(specialization.subgroups_workgroup)
+      * ceil_div(columns, Integer(specialization.subgroups_workgroup));
   return table::first_false({
       Integer(specialization.subgroups_workgroup)
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
       !device.is_cpu || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 32),
-      tile_bytes + 4 * columns <= Integer(device.shared_memory_bytes),
+      tile_bytes + scale_bytes <= Integer(device.shared_memory_bytes),
   });
 }
 
@@ -214,6 +217,17 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 256, 4, 2, 32,
   2, 2, 256, 4, 2, 64,
 };
+
+void constants(const SelectionScope& scope, uint32_t* values) {
+  const auto& problem = table::problem<Problem>(scope);
+  values[0] = Integer(problem.k) % 64 == 0 ? 1 : 0;
+  values[1] = Integer(problem.k) % 128 == 0 && Integer(problem.slice_k) % 128 == 0
+      && (Integer(problem.groups) <= 1 || Integer(problem.group_size) % 128 == 0) ? 1 : 0;
+  values[2] = table::as_constant(choose(Integer(problem.groups) <= 1 && Integer(problem.k) % 256 == 0
+      && Integer(problem.n) % 256 == 0, Integer(problem.k), 0));
+  values[3] = table::as_constant(choose(Integer(problem.groups) <= 1 && Integer(problem.k) % 256 == 0
+      && Integer(problem.n) % 256 == 0, Integer(problem.n), 0));
+}
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -298,19 +312,22 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
-constexpr BindingInfo bindings_a6ef5d33[] = {
+constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
   table::buffer(2, Operand::weight_scales, Access::read),
+  table::buffer(3, Operand::bias, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_1b20222d[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 36}};
-constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_cb926857 = {
-    .bindings = bindings_a6ef5d33,
+constexpr SpecializationSlot slots_f04dc050[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9},
+};
+constexpr InterfaceInfo binds_6dfdb7dd = {
+    .bindings = bindings_6e65edc4,
     .push_constants = push_constants_1b20222d,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_b3010a22,
+    .specialization = slots_f04dc050,
 };
 constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
   {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
@@ -323,88 +340,87 @@ constexpr uint32_t workgroup_d3e6bc90[][3] = {
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_63403423[] = {
-  10496, 14080, 10496, 18688, 15616, 27904, 12032, 21248, 13312, 23552, 15872, 28160, 10496, 14080, 10496, 18688, 15616,
-  27904, 20992, 23552, 20992, 28160, 20992, 37376, 20736, 20736, 20736, 27904, 25856, 46336, 6656, 11776, 7936, 14080,
-  10496, 18688, 10496, 14080, 10496, 18688, 15616, 27904,
+constexpr uint32_t shared_bytes_cadea268[] = {
+  10496, 14080, 10496, 18688, 15616, 27904, 12032, 21248, 13312, 23552, 15872, 28160, 10752, 14336, 10752, 18944, 15872,
+  28160, 21504, 24064, 21504, 28672, 21504, 37888, 21504, 21504, 21504, 28672, 26624, 47104, 6912, 12032, 8192, 14336,
+  10752, 18944, 11264, 14848, 11264, 19456, 16384, 28672,
 };
-constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
-    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
-constexpr BindingInfo bindings_6e65edc4[] = {
+constexpr FeatureMask needs_02cea52f = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr BindingInfo bindings_a6ef5d33[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
   table::buffer(2, Operand::weight_scales, Access::read),
-  table::buffer(3, Operand::bias, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_31ea82b2 = {
-    .bindings = bindings_6e65edc4,
+constexpr InterfaceInfo binds_50f9198e = {
+    .bindings = bindings_a6ef5d33,
     .push_constants = push_constants_1b20222d,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_b3010a22,
+    .specialization = slots_f04dc050,
 };
 constexpr uint32_t shared_bytes_7cf64296[] = {
   10240, 13824, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040, 15360, 27648, 10240, 13824, 10240, 18432, 15360,
   27648, 20480, 23040, 20480, 27648, 20480, 36864, 20480, 20480, 20480, 27648, 25600, 46080, 6400, 11520, 7680, 13824,
   10240, 18432, 10240, 13824, 10240, 18432, 15360, 27648,
 };
-constexpr FeatureMask needs_02cea52f = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
-    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
-constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
-  {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c35bfeb[] = {matrices_28fd0bc7};
-constexpr uint32_t shared_bytes_cbdb4645[] = {
-  6272, 9344, 7808, 13952, 12928, 23168, 6656, 11776, 7936, 14080, 10496, 18688, 6272, 9344, 7808, 13952, 12928, 23168,
-  12544, 14080, 12544, 18688, 15616, 27904, 12416, 13952, 12928, 23168, 23168, 41600, 3968, 7040, 5248, 9344, 7808,
-  13952, 6272, 9344, 7808, 13952, 12928, 23168,
-};
+constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
+    | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
 constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
   {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = {matrices_cb8e7906};
-constexpr uint32_t shared_bytes_152b5a81[] = {
-  3968, 7040, 5248, 9344, 7808, 13952, 6016, 10624, 6656, 11776, 7936, 14080, 3968, 7040, 5248, 9344, 7808, 13952, 6656,
-  11776, 7936, 14080, 10496, 18688, 6272, 9344, 7808, 13952, 12928, 23168, 3328, 5888, 3968, 7040, 5248, 9344, 3968,
-  7040, 5248, 9344, 7808, 13952,
+constexpr uint32_t shared_bytes_2db1c389[] = {
+  3968, 7040, 5248, 9344, 7808, 13952, 6272, 10880, 6912, 12032, 8192, 14336, 4352, 7424, 5632, 9728, 8192, 14336, 7424,
+  12544, 8704, 14848, 11264, 19456, 7168, 10240, 8704, 14848, 13824, 24064, 3712, 6272, 4352, 7424, 5632, 9728, 4864,
+  7936, 6144, 10240, 8704, 14848,
+};
+constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
+  {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c35bfeb[] = {matrices_28fd0bc7};
+constexpr uint32_t shared_bytes_a273eb67[] = {
+  6144, 9216, 7680, 13824, 12800, 23040, 6400, 11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040,
+  12288, 13824, 12288, 18432, 15360, 27648, 12288, 13824, 12800, 23040, 23040, 41472, 3840, 6912, 5120, 9216, 7680,
+  13824, 6144, 9216, 7680, 13824, 12800, 23040,
+};
+constexpr uint32_t shared_bytes_239b3f48[] = {
+  6272, 9344, 7808, 13952, 12928, 23168, 6912, 12032, 8192, 14336, 10752, 18944, 6656, 9728, 8192, 14336, 13312, 23552,
+  13312, 14848, 13312, 19456, 16384, 28672, 13312, 14848, 13824, 24064, 24064, 42496, 4352, 7424, 5632, 9728, 8192,
+  14336, 7168, 10240, 8704, 14848, 13824, 24064,
 };
 constexpr uint32_t shared_bytes_07df6457[] = {
   3840, 6912, 5120, 9216, 7680, 13824, 5760, 10368, 6400, 11520, 7680, 13824, 3840, 6912, 5120, 9216, 7680, 13824, 6400,
   11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040, 3200, 5760, 3840, 6912, 5120, 9216, 3840,
   6912, 5120, 9216, 7680, 13824,
 };
-constexpr uint32_t shared_bytes_a273eb67[] = {
-  6144, 9216, 7680, 13824, 12800, 23040, 6400, 11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040,
-  12288, 13824, 12288, 18432, 15360, 27648, 12288, 13824, 12800, 23040, 23040, 41472, 3840, 6912, 5120, 9216, 7680,
-  13824, 6144, 9216, 7680, 13824, 12800, 23040,
-};
 enum Interface : uint16_t {
-  uses_35f11d23,
-  uses_44c27188,
-  uses_4877a5d6,
-  uses_578b26a6,
-  uses_811176e6,
-  uses_94178e55,
-  uses_953cc11c,
-  uses_9a34430b,
-  uses_ccff3bc7,
-  uses_d359963e,
-  uses_d3cdbe49,
-  uses_f33485a5,
+  uses_0880db3e,
+  uses_273e3c79,
+  uses_3670016e,
+  uses_63fcac68,
+  uses_8df8d527,
+  uses_974d4045,
+  uses_bccabece,
+  uses_dc279f26,
+  uses_dde8a567,
+  uses_e35bb0cb,
+  uses_e530c9b2,
+  uses_f60ed32f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_63403423, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_35f11d23
-  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_7cf64296, needs_02cea52f, matrices_of_rows_160641bb},  // uses_44c27188
-  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_63403423, needs_02cea52f, matrices_of_rows_160641bb},  // uses_4877a5d6
-  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_7cf64296, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_578b26a6
-  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_cbdb4645, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_811176e6
-  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_152b5a81, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_94178e55
-  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_cbdb4645, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_953cc11c
-  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_07df6457, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_9a34430b
-  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_a273eb67, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_ccff3bc7
-  {&binds_31ea82b2, workgroup_d3e6bc90, shared_bytes_a273eb67, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_d359963e
-  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_152b5a81, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_d3cdbe49
-  {&binds_cb926857, workgroup_d3e6bc90, shared_bytes_07df6457, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_f33485a5
+  {&binds_6dfdb7dd, workgroup_d3e6bc90, shared_bytes_cadea268, needs_02cea52f, matrices_of_rows_160641bb},  // uses_0880db3e
+  {&binds_50f9198e, workgroup_d3e6bc90, shared_bytes_7cf64296, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_273e3c79
+  {&binds_50f9198e, workgroup_d3e6bc90, shared_bytes_cadea268, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_3670016e
+  {&binds_50f9198e, workgroup_d3e6bc90, shared_bytes_2db1c389, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_63fcac68
+  {&binds_50f9198e, workgroup_d3e6bc90, shared_bytes_a273eb67, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_8df8d527
+  {&binds_50f9198e, workgroup_d3e6bc90, shared_bytes_239b3f48, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_974d4045
+  {&binds_6dfdb7dd, workgroup_d3e6bc90, shared_bytes_2db1c389, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_bccabece
+  {&binds_6dfdb7dd, workgroup_d3e6bc90, shared_bytes_7cf64296, needs_02cea52f, matrices_of_rows_160641bb},  // uses_dc279f26
+  {&binds_6dfdb7dd, workgroup_d3e6bc90, shared_bytes_239b3f48, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_dde8a567
+  {&binds_6dfdb7dd, workgroup_d3e6bc90, shared_bytes_a273eb67, needs_02cea52f, matrices_of_rows_6c35bfeb},  // uses_e35bb0cb
+  {&binds_50f9198e, workgroup_d3e6bc90, shared_bytes_07df6457, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_e530c9b2
+  {&binds_6dfdb7dd, workgroup_d3e6bc90, shared_bytes_07df6457, needs_02cea52f, matrices_of_rows_8bf00ada},  // uses_f60ed32f
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -413,29 +429,29 @@ constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
     {"weight_only_coopmat.m16n16k16.f16.weight_q4_rows.whole", {16, 16, 16, f16, weight_q4_rows, Stage::whole},
-        uses_4877a5d6},
+        uses_0880db3e},
     {"weight_only_coopmat.m16n16k16.f16.weight_q8_rows.whole", {16, 16, 16, f16, weight_q8_rows, Stage::whole},
-        uses_44c27188},
+        uses_dc279f26},
     {"weight_only_coopmat.m16n16k16.f32.weight_q4_rows.slice", {16, 16, 16, f32, weight_q4_rows, Stage::slice},
-        uses_35f11d23},
+        uses_3670016e},
     {"weight_only_coopmat.m16n16k16.f32.weight_q8_rows.slice", {16, 16, 16, f32, weight_q8_rows, Stage::slice},
-        uses_578b26a6},
+        uses_273e3c79},
     {"weight_only_coopmat.m16n8k16.f16.weight_q4_rows.whole", {16, 8, 16, f16, weight_q4_rows, Stage::whole},
-        uses_811176e6},
+        uses_dde8a567},
     {"weight_only_coopmat.m16n8k16.f16.weight_q8_rows.whole", {16, 8, 16, f16, weight_q8_rows, Stage::whole},
-        uses_d359963e},
+        uses_e35bb0cb},
     {"weight_only_coopmat.m16n8k16.f32.weight_q4_rows.slice", {16, 8, 16, f32, weight_q4_rows, Stage::slice},
-        uses_953cc11c},
+        uses_974d4045},
     {"weight_only_coopmat.m16n8k16.f32.weight_q8_rows.slice", {16, 8, 16, f32, weight_q8_rows, Stage::slice},
-        uses_ccff3bc7},
+        uses_8df8d527},
     {"weight_only_coopmat.m8n8k8.f16.weight_q4_rows.whole", {8, 8, 8, f16, weight_q4_rows, Stage::whole},
-        uses_94178e55},
+        uses_bccabece},
     {"weight_only_coopmat.m8n8k8.f16.weight_q8_rows.whole", {8, 8, 8, f16, weight_q8_rows, Stage::whole},
-        uses_9a34430b},
+        uses_f60ed32f},
     {"weight_only_coopmat.m8n8k8.f32.weight_q4_rows.slice", {8, 8, 8, f32, weight_q4_rows, Stage::slice},
-        uses_d3cdbe49},
+        uses_63fcac68},
     {"weight_only_coopmat.m8n8k8.f32.weight_q8_rows.slice", {8, 8, 8, f32, weight_q8_rows, Stage::slice},
-        uses_f33485a5},
+        uses_e530c9b2},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -456,6 +472,8 @@ constinit const OperatorInfo op = {
     .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
+    .constants_count = 4,
+    .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
     .form = form,

@@ -93,6 +93,8 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"k % 4 == 0", table::kNamesOf<Name::k>},
+  {"k % 32 == 0 or form == weight_q8_rows or input_dtype == f32",
+      table::kNamesOf<Name::input_dtype, Name::form, Name::k>},
   {"group_size % (128 / weight_bits) == 0 or groups <= 1",
       table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
   {"rows == 1 or m > 1", table::kNamesOf<Name::rows, Name::m>},
@@ -103,6 +105,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.k) % 4 == 0,
+      Integer(problem.k) % 32 == 0 || parameters.form == Layout::weight_q8_rows || parameters.input_dtype == DType::f32,
       Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
       Integer(parameters.rows) == 1 || Integer(problem.m) > 1,
   });
@@ -230,31 +233,43 @@ constexpr uint32_t shared_bytes_fb5d7565[] = {1024, 512, 512, 256, 512, 256};
 constexpr FeatureMask needs_da12aeee = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
     | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals);
 constexpr uint32_t shared_bytes_33e25232[] = {4096, 2048, 2048, 1024, 2048, 1024};
+constexpr uint32_t shared_bytes_ab96c740[] = {16384, 8192, 8192, 4096, 8192, 4096};
 constexpr FeatureMask needs_13ac8119 = bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic)
     | bit(Feature::subgroup_arithmetic);
-constexpr uint32_t shared_bytes_ab96c740[] = {16384, 8192, 8192, 4096, 8192, 4096};
 constexpr FeatureMask needs_8abd1557 = bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic);
 enum Interface : uint16_t {
   uses_014fb1c6,
+  uses_2894bdca,
+  uses_3037c554,
+  uses_469df3c4,
   uses_6632015a,
   uses_6910a869,
   uses_798f83f2,
   uses_7f3ac7b4,
   uses_97f33329,
+  uses_9adafe4f,
+  uses_ba09c522,
   uses_bdae4cd6,
   uses_c2716bb5,
+  uses_c991994f,
   uses_d2e22355,
   uses_f503c983,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_da12aeee},  // uses_014fb1c6
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_da12aeee},  // uses_2894bdca
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_3037c554
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_da12aeee},  // uses_469df3c4
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_13ac8119},  // uses_6632015a
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_6910a869
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_13ac8119},  // uses_798f83f2
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_7f3ac7b4
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_da12aeee},  // uses_97f33329
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_9adafe4f
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_13ac8119},  // uses_ba09c522
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, needs_8abd1557},  // uses_bdae4cd6
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232},  // uses_c2716bb5
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_13ac8119},  // uses_c991994f
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, needs_8abd1557},  // uses_d2e22355
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_ab96c740},  // uses_f503c983
 };
@@ -265,17 +280,17 @@ constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
     {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.shared.bits",
-        {f16, f16, weight_q4_rows, 1, Reduce::shared, Halves::bits}, uses_6910a869},
+        {f16, f16, weight_q4_rows, 1, Reduce::shared, Halves::bits}, uses_9adafe4f},
     {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.subgroup.bits",
-        {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Halves::bits}, uses_798f83f2},
+        {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Halves::bits}, uses_c991994f},
     {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.subgroup.native",
-        {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Halves::native}, uses_014fb1c6},
+        {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Halves::native}, uses_469df3c4},
     {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.shared.bits",
-        {f16, f16, weight_q4_rows, 4, Reduce::shared, Halves::bits}, uses_7f3ac7b4},
+        {f16, f16, weight_q4_rows, 4, Reduce::shared, Halves::bits}, uses_3037c554},
     {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.subgroup.bits",
-        {f16, f16, weight_q4_rows, 4, Reduce::subgroup, Halves::bits}, uses_6632015a},
+        {f16, f16, weight_q4_rows, 4, Reduce::subgroup, Halves::bits}, uses_ba09c522},
     {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.subgroup.native",
-        {f16, f16, weight_q4_rows, 4, Reduce::subgroup, Halves::native}, uses_97f33329},
+        {f16, f16, weight_q4_rows, 4, Reduce::subgroup, Halves::native}, uses_2894bdca},
     {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.shared.bits",
         {f16, f16, weight_q8_rows, 1, Reduce::shared, Halves::bits}, uses_6910a869},
     {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.subgroup.bits",

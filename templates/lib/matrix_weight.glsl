@@ -14,7 +14,7 @@ uvec4 next_weight[kWeightFetches];
 void fetch_weight(uint first_n, uint k) {
   [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
-    const uint row = min(first_n + place / kRowLoads, problem.n - 1u);
+    const uint row = min(first_n + place / kRowLoads, N_SIZE - 1u);
     const uint load = min(k / kPerLoad + place % kRowLoads, loads_per_row() - 1u);
     next_weight[i] = weight_loads[row * loads_per_row() + load];
   }

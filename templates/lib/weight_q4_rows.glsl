@@ -14,7 +14,11 @@ const vec4 kQuadScale = vec4(1.0, 1.0 / 16.0, 1.0 / 256.0, 1.0 / 4096.0);
 layout(set = 0, binding = 1, std430) readonly restrict buffer WeightWords { uint weight_words[]; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer WeightLoads { uvec4 weight_loads[]; };
 
-uint loads_per_row() { return (problem.k + kPerLoad - 1u) / kPerLoad; }
+#ifndef K_SIZE  // lib/fixed_sizes.glsl
+#define K_SIZE problem.k
+#define N_SIZE problem.n
+#endif
+uint loads_per_row() { return (K_SIZE + kPerLoad - 1u) / kPerLoad; }
 
 int weight_at(uint n, uint k) {
   const uint word = weight_words[4u * n * loads_per_row() + k / kPerWord];

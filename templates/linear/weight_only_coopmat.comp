@@ -9,8 +9,9 @@
 // is not stored.
 //
 //   form    weight_q8_rows: a column's scale is applied to its sum
-//           weight_q4_rows: sums of a group are scaled before they are added up. Which invocation holds which element
-//                           is the device's secret, so the scales come as a matrix too, of one row again and again
+//           weight_q4_rows: sums of a chunk of k are scaled before they are added up. A chunk is one step or two, and
+//                           lies in one group. Vulkan does not define which invocation holds which element, so the
+//                           scales come as a matrix too, whose rows are equal
 //   stage   whole: the tile's sum is finished and stored
 //           slice: a workgroup stores the sum over one slice of k as output[slice, m, n]: sum_slices.comp finishes it
 #version 450
@@ -28,6 +29,9 @@ ${declare(bias)}
 $end
 ${declare(output)}
 ${declare_problem()}
+$if form == weight_q8_rows
+$include "lib/fixed_sizes.glsl"
+$end
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
 $include "lib/real_row_store.glsl"
@@ -49,15 +53,7 @@ const uint kRowLoads = ${step} / kPerLoad;
 const uint kLoadVectors = kPerLoad / 8u;
 
 $if form == weight_q4_rows
-$include "lib/weight_halves.glsl"
-
-// The eight weights of vector `i` of a load.
-uvec4 load_vector(uvec4 load, uint i) {
-  const uint word = load[i];  // lib/weight_q4_rows.glsl: plus 8
-  const uint kLow = 0x000f000fu;
-  return uvec4(as_halves(word & kLow, word >> 8 & kLow, float16_t(1032.0)),
-               as_halves(word >> 4 & kLow, word >> 12 & kLow, float16_t(1032.0)));
-}
+$include "lib/weight_q4_halves.glsl"
 $else
 $include "lib/weight_q8_halves.glsl"
 $end
@@ -65,60 +61,68 @@ $end
 $include "lib/matrix_weight.glsl"
 
 $if form == weight_q4_rows
+// Chunks of two steps, in a loop without branches: 512 x 14336 x 4096 takes 302 us on an H100, and 384 where each step
+// asks whether its group begins or ends.
+const uint kChunkSteps = ${whole_chunks} ? 2u : 1u;
+
 const uint kScaleFetches = (kColumns + kInvocations - 1u) / kInvocations;
 float next_scale[kScaleFetches];
 
 uint group_of(uint k) { return problem.groups > 1u ? k / problem.group_size : 0u; }
+
+void fetch_scales(uint first_n, uint k) {
+  [[unroll]] for (uint i = 0u; i < kScaleFetches; ++i) {
+    const uint column = min(first_n + (gl_LocalInvocationIndex + i * kInvocations) % kColumns, problem.n - 1u);
+    next_scale[i] = weight_scales_data[column * problem.groups + group_of(k)];
+  }
+}
 $end
 
 void fetch(uvec2 tile, uint k, uint end) {
+  fetch_weight(tile.y, k);
   [[unroll]] for (uint i = 0u; i < kInputFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
     const uint row = min(tile.x + place / kVectors, problem.m - 1u);
     const uint at = k / 8u + place % kVectors;
-    next_input[i] = at < end / 8u ? input_words[row * (problem.k / 8u) + at] : uvec4(0u);
+    next_input[i] = ${whole_steps} || at < end / 8u ? input_words[row * (K_SIZE / 8u) + at] : uvec4(0u);
   }
-  fetch_weight(tile.y, k);
 $if form == weight_q4_rows
-  [[unroll]] for (uint i = 0u; i < kScaleFetches; ++i) {
-    const uint column = min(tile.y + (gl_LocalInvocationIndex + i * kInvocations) % kColumns, problem.n - 1u);
-    next_scale[i] = weight_scales_data[column * problem.groups + group_of(k)];
-  }
+  fetch_scales(tile.y, k);
 $end
 }
 
 coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> sums[${blocks.m}][${blocks.n}];
 
 $if form == weight_q4_rows
-coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> of_group[${blocks.m}][${blocks.n}];
-shared vec4 column_scales[kColumns / 4u];
+coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> of_chunk[${blocks.m}][${blocks.n}];
+shared vec4 column_scales[kScaleFetches * kInvocations / 4u];
 
 void put_down_scales() {
   [[unroll]] for (uint i = 0u; i < kScaleFetches; ++i) {
-    const uint column = gl_LocalInvocationIndex + i * kInvocations;
-    if (column < kColumns) column_scales[column / 4u][column % 4u] = next_scale[i];
+    const uint column = gl_LocalInvocationIndex + i * kInvocations;  // past the last: padding
+    column_scales[column / 4u][column % 4u] = next_scale[i];
   }
 }
 
-void begin_group() {
+void begin_chunk() {
   [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
     [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
-      of_group[i][j] = coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator>(0.0);
+      of_chunk[i][j] = coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator>(0.0);
     }
   }
 }
 
-void end_group(uint corner_n) {
+void end_chunk(uint corner_n) {
   [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
     coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> scales;
     coopMatLoad(scales, column_scales, (corner_n + j * ${matrix.n}u) / 4u, 0u, gl_CooperativeMatrixLayoutRowMajor);
-    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) sums[i][j] += of_group[i][j] * scales;
+    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) sums[i][j] += of_chunk[i][j] * scales;
   }
 }
 $end
 
 $if form == weight_q4_rows
-#define SUMS of_group
+#define SUMS of_chunk
 $else
 #define SUMS sums
 $end
@@ -156,13 +160,17 @@ $include "lib/matrix_strips.glsl"
 $include "lib/plain_strips.glsl"
 
 void main() {
-  const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);
+  const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (N_SIZE + kColumns - 1u) / kColumns);
   const uint slice = workgroup_index() / (tiles.x * tiles.y);
   if (slice >= problem.slices) return;
   const uvec2 tile = tile_of(workgroup_index() % (tiles.x * tiles.y), tiles) * uvec2(kRows, kColumns);
   const uvec2 corner = subgroup_corner();
+$if stage == whole
+  const uint begin = 0u, end = K_SIZE;
+$else
   const uint begin = min(slice * problem.slice_k, problem.k);
   const uint end = min(begin + problem.slice_k, problem.k);
+$end
 
   [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
     [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
@@ -170,28 +178,31 @@ void main() {
     }
   }
   if (begin < end) fetch(tile, begin, end);
+$if form == weight_q4_rows
+  const uint last = begin + (max(end, begin + 1u) - begin - 1u) / ${step} * ${step};  // the last step is fetched again
+  for (uint first_k = begin; first_k < end; first_k += kChunkSteps * ${step}) {
+    begin_chunk();
+    [[unroll]] for (uint i = 0u; i < kChunkSteps; ++i) {
+      barrier();  // the matrices of the step before have been read
+      put_down_input();
+      put_down_weight();
+      if (i == 0u) put_down_scales();
+      barrier();
+      fetch(tile, min(first_k + (i + 1u) * ${step}, last), end);
+      multiply(corner);
+    }
+    end_chunk(corner.y);
+  }
+$else
   for (uint k = begin; k < end; k += ${step}) {
-$if form == weight_q4_rows
-    const uint group = group_of(k);
-    const uint group_begin = max(group * problem.group_size, begin);
-    const uint group_end = problem.groups > 1u ? min((group + 1u) * problem.group_size, end) : end;
-$end
     barrier();  // the matrices of the step before have been read
+    put_down_weight();  // first: 285 -> 275 us for 512 x 14336 x 4096 on an H100
     put_down_input();
-    put_down_weight();
-$if form == weight_q4_rows
-    if (k == group_begin) put_down_scales();
-$end
     barrier();
     if (k + ${step} < end) fetch(tile, k + ${step}, end);
-$if form == weight_q4_rows
-    if (k == group_begin) begin_group();
-$end
     multiply(corner);
-$if form == weight_q4_rows
-    if (k + ${step} >= group_end) end_group(corner.y);
-$end
   }
+$end
   barrier();  // the last matrices have been read
   store_sums(tile + corner, slice * problem.m);
 }

@@ -41,6 +41,7 @@ const bool kAcrossRows = false;
 $include "lib/matrix_tile.glsl"
 
 const bool kIsTransposed = ${transposed} == 1;
+$include "lib/fixed_sizes.glsl"
 const uint kOtherVectors = kIsTransposed ? kVectors : kColumns / 8u;  // of a row of other in the tile
 const uint kOtherPitch = (kOtherVectors + 1u) * kWords;
 const uint kOtherCount = kColumns * kVectors;
@@ -50,12 +51,12 @@ uvec4 next_other[kOtherFetches];
 // Vector `vector` of row `row` of what the tile has of other.
 uvec4 load_other(uint first, uint first_n, uint k, uint end, uint row, uint vector) {
   if (kIsTransposed) {
-    const uint n = min(first_n + row, problem.n - 1u);
+    const uint n = min(first_n + row, N_SIZE - 1u);
     const uint at = k / 8u + vector;
-    return at < end / 8u ? other_words[first / 8u + n * (problem.k / 8u) + at] : uvec4(0u);
+    return ${whole_steps} || at < end / 8u ? other_words[first / 8u + n * (K_SIZE / 8u) + at] : uvec4(0u);
   }
-  const uint at = min(first_n / 8u + vector, problem.n / 8u - 1u);
-  return k + row < end ? other_words[first / 8u + (k + row) * (problem.n / 8u) + at] : uvec4(0u);
+  const uint at = min(first_n / 8u + vector, N_SIZE / 8u - 1u);
+  return ${whole_steps} || k + row < end ? other_words[first / 8u + (k + row) * (N_SIZE / 8u) + at] : uvec4(0u);
 }
 
 void fetch(uvec2 first, uvec2 tile, uint k, uint end) {
@@ -63,7 +64,7 @@ void fetch(uvec2 first, uvec2 tile, uint k, uint end) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
     const uint row = min(tile.x + place / kVectors, problem.m - 1u);
     const uint at = k / 8u + place % kVectors;
-    next_input[i] = at < end / 8u ? input_words[first.x / 8u + row * (problem.k / 8u) + at] : uvec4(0u);
+    next_input[i] = ${whole_steps} || at < end / 8u ? input_words[first.x / 8u + row * (K_SIZE / 8u) + at] : uvec4(0u);
   }
   [[unroll]] for (uint i = 0u; i < kOtherFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
@@ -116,14 +117,18 @@ $include "lib/matrix_strips.glsl"
 $include "lib/plain_strips.glsl"
 
 void main() {
-  const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);
+  const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (N_SIZE + kColumns - 1u) / kColumns);
   const uint product = workgroup_index() / (tiles.x * tiles.y);  // of all slices and batches
   if (product >= problem.slices * problem.batches) return;
   const uvec2 tile = tile_of(workgroup_index() % (tiles.x * tiles.y), tiles) * uvec2(kRows, kColumns);
   const uvec2 first = matrices_of(product % problem.batches);
   const uvec2 corner = subgroup_corner();
+$if stage == whole
+  const uint begin = 0u, end = K_SIZE;
+$else
   const uint begin = min(product / problem.batches * problem.slice_k, problem.k);
   const uint end = min(begin + problem.slice_k, problem.k);
+$end
 
   [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
     [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {

@@ -78,6 +78,10 @@ TEST_F(MatmulTest, Shapes) {
       {{2, 520}, {520, 24}},
       {{17, 2056}, {2056, 40}},
       {{3, 2049}, {2049, 9}},
+      // Whole steps; sizes that are constants of a pipeline, whole and in slices.
+      {{18, 128}, {128, 24}},
+      {{19, 256}, {256, 256}},
+      {{5, 512}, {512, 512}},
       // Sides of one and of none.
       {{1, 1}, {1, 1}},
       {{3, 1}, {1, 8}},

@@ -100,6 +100,12 @@ TEST_F(WeightLinearTest, Shapes) {
       {{18}, 1, 224, 32},
       {{33}, 18, 320, 64},
       {{35}, 7, 200},
+      // Whole chunks and runs of a step of k, also in slices; sizes that are constants of a pipeline.
+      {{18}, 40, 1024, 256},
+      {{9}, 24, 512, 128},
+      {{17}, 33, 256, 64},
+      {{5}, 20, 384, 32},
+      {{19}, 256, 512},
       // Neither bias nor neat sizes.
       {{33}, 31, 160, 32, false, "relu"},
   };
