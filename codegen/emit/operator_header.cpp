@@ -53,8 +53,7 @@ void print_operands(TextWriter& out, const Spec& spec) {
     const auto indented = out.indent();
     for (const auto& operand : spec.operands) {
       const std::string name = identifier(operand.name.value);
-      out.text(operand.is_optional ? fmt::format("T {}{{}};  // may be left out", name)
-                                   : fmt::format("Required<T> {};", name));
+      out.text(operand.is_optional ? fmt::format("Optional<T> {};", name) : fmt::format("Required<T> {};", name));
     }
   }
   out.text("};");

@@ -31,14 +31,14 @@ enum class Operand : uint8_t {
 template <typename T>
 struct Operands {
   Required<T> input;
-  T input_scale{};  // may be left out
-  T input_zero_point{};  // may be left out
+  Optional<T> input_scale;
+  Optional<T> input_zero_point;
   Required<T> other;
-  T other_scale{};  // may be left out
-  T other_zero_point{};  // may be left out
+  Optional<T> other_scale;
+  Optional<T> other_zero_point;
   Required<T> output;
-  T output_scale{};  // may be left out
-  T output_zero_point{};  // may be left out
+  Optional<T> output_scale;
+  Optional<T> output_zero_point;
 };
 
 // In the order of the operator's table.

@@ -28,7 +28,7 @@ template <typename T>
 struct Operands {
   Required<T> input;
   Required<T> weight;
-  T bias{};  // may be left out
+  Optional<T> bias;
   Required<T> output;
 };
 

@@ -34,10 +34,10 @@ struct Operands {
   Required<T> weight;
   Required<T> weight_sums;
   Required<T> weight_scales;
-  T bias{};  // may be left out
+  Optional<T> bias;
   Required<T> output;
-  T table{};  // may be left out
-  T residual{};  // may be left out
+  Optional<T> table;
+  Optional<T> residual;
 };
 
 // In the order of the operator's table.

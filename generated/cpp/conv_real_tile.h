@@ -29,8 +29,8 @@ template <typename T>
 struct Operands {
   Required<T> input;
   Required<T> weight;
-  T weight_scales{};  // may be left out
-  T bias{};  // may be left out
+  Optional<T> weight_scales;
+  Optional<T> bias;
   Required<T> output;
 };
 

@@ -28,7 +28,7 @@ template <typename T>
 struct Operands {
   Required<T> input;
   Required<T> scale;
-  T zero_point{};  // may be left out
+  Optional<T> zero_point;
   Required<T> output;
 };
 

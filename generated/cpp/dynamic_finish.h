@@ -34,7 +34,7 @@ struct Operands {
   Required<T> zero_point;
   Required<T> weight_scales;
   Required<T> weight_sums;
-  T bias{};  // may be left out
+  Optional<T> bias;
   Required<T> output;
 };
 

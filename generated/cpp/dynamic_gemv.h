@@ -34,7 +34,7 @@ struct Operands {
   Required<T> scale;
   Required<T> zero_point;
   Required<T> weight_scales;
-  T bias{};  // may be left out
+  Optional<T> bias;
   Required<T> output;
 };
 

@@ -27,8 +27,8 @@ enum class Operand : uint8_t {
 template <typename T>
 struct Operands {
   Required<T> input;
-  T weight{};  // may be left out
-  T bias{};  // may be left out
+  Optional<T> weight;
+  Optional<T> bias;
   Required<T> output;
 };
 

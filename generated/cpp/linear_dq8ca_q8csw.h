@@ -32,7 +32,7 @@ struct Operands {
   Required<T> weight;
   Required<T> weight_scales;
   Required<T> weight_sums;
-  T bias{};  // may be left out
+  Optional<T> bias;
   Required<T> output;
 };
 

@@ -30,7 +30,7 @@ struct Operands {
   Required<T> input;
   Required<T> weight;
   Required<T> weight_scales;
-  T bias{};  // may be left out
+  Optional<T> bias;
   Required<T> output;
 };
 

@@ -32,12 +32,12 @@ enum class Operand : uint8_t {
 template <typename T>
 struct Operands {
   Required<T> input_1;
-  T input_2{};  // may be left out
-  T input_3{};  // may be left out
-  T input_4{};  // may be left out
-  T input_5{};  // may be left out
-  T input_6{};  // may be left out
-  T mask{};  // may be left out
+  Optional<T> input_2;
+  Optional<T> input_3;
+  Optional<T> input_4;
+  Optional<T> input_5;
+  Optional<T> input_6;
+  Optional<T> mask;
   Required<T> output;
 };
 

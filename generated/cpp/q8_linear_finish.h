@@ -29,12 +29,12 @@ enum class Operand : uint8_t {
 // By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T table{};  // may be left out
-  T residual{};  // may be left out
+  Optional<T> table;
+  Optional<T> residual;
   Required<T> input;
   Required<T> weight_sums;
   Required<T> weight_scales;
-  T bias{};  // may be left out
+  Optional<T> bias;
   Required<T> output;
 };
 

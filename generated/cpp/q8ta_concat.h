@@ -29,8 +29,8 @@ template <typename T>
 struct Operands {
   Required<T> input_1;
   Required<T> input_2;
-  T input_3{};  // may be left out
-  T input_4{};  // may be left out
+  Optional<T> input_3;
+  Optional<T> input_4;
   Required<T> output;
 };
 

@@ -32,7 +32,7 @@ struct Operands {
   Required<T> weight;
   Required<T> weight_sums;
   Required<T> weight_scales;
-  T bias{};  // may be left out
+  Optional<T> bias;
   Required<T> output;
 };
 

@@ -26,7 +26,7 @@ enum class Operand : uint8_t {
 template <typename T>
 struct Operands {
   Required<T> partial;
-  T bias{};  // may be left out
+  Optional<T> bias;
   Required<T> output;
 };
 

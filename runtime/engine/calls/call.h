@@ -70,7 +70,7 @@ Call make_call(const Fields& fields, const typename Fields::template Operands<st
   Call call{{}, in_order(operands)};
   std::vector<OperandDesc> descs;
   for (const auto& operand : call.operands) {
-    descs.push_back(operand ? operand_of(*operand) : OperandDesc{.is_present = false});
+    descs.push_back(operand ? operand_of(*operand) : OperandDesc::left_out());
   }
   call.problem = make_problem(*Fields::kOperator, std::as_bytes(std::span(&fields, 1)), std::move(descs));
   return call;

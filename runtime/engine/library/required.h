@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A required member of a struct: an initializer that leaves it out does not compile.
+// Members of a struct that a caller fills in by name: a required one, without which an initializer does not compile, and
+// one that may be left out.
 //
 //   struct Attributes { Required<double> scale; int64_t zero_point = 0; };
 //   Attributes{.scale = 0.5};       // fine
 //   Attributes{.zero_point = 3};    // no default constructor
+//   Operands<OperandDesc>{.input = x, .bias = {}, .output = y};   // without a bias
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -31,6 +34,31 @@ class Required {
   constexpr const auto& operator[](size_t index) const { return value_[index]; }
 
  private:
+  T value_;
+};
+
+// Left out, or {}: what T says of that by left_out(), or else a T without a value.
+template <typename T>
+class Optional {
+ public:
+  constexpr Optional() : value_(none()) {}
+  constexpr Optional(T value) : value_(std::move(value)) {}
+  template <typename U>
+  requires(std::is_convertible_v<U, T> && !std::is_same_v<std::remove_cvref_t<U>, T> &&
+           !std::is_same_v<std::remove_cvref_t<U>, Optional>) constexpr Optional(U&& value)
+      : value_(std::forward<U>(value)) {}
+
+  constexpr operator const T&() const { return value_; }
+
+ private:
+  static constexpr T none() {
+    if constexpr (requires {
+                    { T::left_out() } -> std::same_as<T>;
+                  })
+      return T::left_out();
+    else return T{};
+  }
+
   T value_;
 };
 

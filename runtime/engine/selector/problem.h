@@ -32,6 +32,7 @@ struct OperandDesc {
   // What the Problem's fields were made for; select() does not read it, and Executor::record() takes no other.
   // nullopt: the caller answers for it.
   std::optional<std::vector<int64_t>> shape = std::nullopt;
+  static OperandDesc left_out() { return {.is_present = false}; }
   friend bool operator==(const OperandDesc&, const OperandDesc&) = default;
 };
 

@@ -66,7 +66,7 @@ bool set_field(const FieldInfo& field, std::string_view text, std::vector<std::b
 
 // "f16:channels_packed", "i8:weight_q8_rows|weight_q8_panels", "f16:texture3d:strided", "none".
 std::optional<OperandDesc> operand_of(std::string_view text) {
-  if (text == "none") return OperandDesc{.is_present = false};
+  if (text == "none") return OperandDesc::left_out();
   const size_t first = text.find(':'), last = text.rfind(':');
   const auto dtype = find_dtype(text.substr(0, first));
   if (!dtype || last == text.npos) return std::nullopt;

@@ -17,7 +17,7 @@ SelectionScope scope_of(const Request& whole) { return {whole.problem, nullptr, 
 
 // Without the shape, which no kernel is chosen by.
 OperandDesc operand_of(OperandSource source, const RecipeInfo& recipe, std::span<const OperandDesc> whole) {
-  if (source.index == kAbsent) return {.is_present = false};
+  if (source.index == kAbsent) return OperandDesc::left_out();
   if (source.is_scratch) return {.dtype = recipe.scratch[source.index].dtype};
   const OperandDesc& ours = whole[source.index];
   return {ours.dtype, ours.storage, ours.layout, ours.is_present, ours.other_layouts};

@@ -5,7 +5,7 @@
 // family that only recipes use, an operator that is made of a recipe. The expected files are golden/cpp; they are
 // compiled into this test, so they are known to compile and what their functions say is checked below.
 //
-// After a change that is meant: QGEN_UPDATE_GOLDEN=1 test_emit, then read the diff.
+// After a change that is meant: QGEN_UPDATE_EXPECTED=1 test_emit, then read the diff.
 #include "codegen/emit/emit.h"
 
 #include <fmt/format.h>
@@ -236,7 +236,7 @@ TEST_F(Emit, EveryFileIsAsExpected) {
   std::vector<std::string> made;
   for (const File& file : *files) {
     made.push_back(file.path);
-    if (::getenv("QGEN_UPDATE_GOLDEN")) {
+    if (::getenv("QGEN_UPDATE_EXPECTED")) {
       ASSERT_TRUE(write_file(kGolden + file.path, file.text));
     }
     const auto expected = read_file(kGolden + file.path);

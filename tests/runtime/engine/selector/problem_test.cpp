@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/engine/library/required.h"
 #include "runtime/engine/selector/read_key.h"
 #include "tests/runtime/engine/library/sample_tables.h"
 #include "tests/support/expected_text.h"
@@ -245,6 +246,20 @@ TEST(Key, TellsRealsApart) {
   EXPECT_EQ(scale(kInf), "inf");
   EXPECT_EQ(scale(kNan), "nan");
   EXPECT_EQ(scale(-kNan), "nan");
+}
+
+// What a caller writes for an operand that is not there.
+TEST(Optional, OperandsThatAreLeftOutAreAbsent) {
+  struct Operands {
+    Optional<OperandDesc> bias;
+    Optional<const int*> pointer;
+  };
+  const Operands left_out{}, braces{.bias = {}, .pointer = {}}, given{.bias = OperandDesc{.dtype = DType::i8}};
+  EXPECT_FALSE(OperandDesc(left_out.bias).is_present);
+  EXPECT_FALSE(OperandDesc(braces.bias).is_present);
+  EXPECT_EQ(static_cast<const int*>(braces.pointer), nullptr);
+  EXPECT_TRUE(OperandDesc(given.bias).is_present);
+  EXPECT_EQ(OperandDesc(given.bias).dtype, DType::i8);
 }
 
 }  // namespace
