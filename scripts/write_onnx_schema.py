@@ -58,6 +58,12 @@ CONTRIB = [
      "activation_beta=real activation_gamma=real alpha=real beta=real transA=integer transB=integer"),
     ("MatMulNBits", "A:T1 B scales:T1 zero_points? g_idx?:int32 bias?:T1", "Y:T1", "T1=float16,float32",
      "K=integer! N=integer! accuracy_level=integer bits=integer block_size=integer! weight_prepacked=integer"),
+    ("SimplifiedLayerNormalization", "X:T scale:V", "Y:V inv_std_var?:U", "T=float16,float32,float64 U=float32,float64 "
+     "V=float16,float32,float64", "axis=integer epsilon=real stash_type=integer"),
+    ("SkipLayerNormalization", "input:T skip:T gamma:T beta?:T bias?:T",
+     "output:T mean?:U inv_std_var?:U input_skip_bias_sum?:T", "T=float16,float32 U=float32", "epsilon=real"),
+    ("SkipSimplifiedLayerNormalization", "input:T skip:T gamma:T bias?:T",
+     "output:T mean?:U inv_std_var?:U input_skip_bias_sum?:T", "T=float16,float32 U=float32", "epsilon=real"),
     ("QuantizeLinear", "x:T1 y_scale:T1 y_zero_point?:T2", "y:T2", "T1=float16,float32",
      "axis=integer block_size=integer"),
     ("DequantizeLinear", "x:T1 x_scale:T2 x_zero_point?:T1", "y:T2", "T2=float16,float32",
@@ -71,6 +77,15 @@ NEWER = [
     ("DequantizeLinear", 23, None, "y:T3", None, "axis=integer block_size=integer output_dtype=integer"),
     ("QuantizeLinear", 23, "x:T1 y_scale:T3 y_zero_point?:T2", None, None,
      "axis=integer block_size=integer output_dtype=integer precision=integer saturate=integer"),
+]
+
+# Operators of ONNX's own domain that Debian's ONNX does not know: those of opset 22 to 25, and one that ONNX Runtime
+# adds to this domain.
+ADDED = [
+    ("RMSNormalization", 23, "X:T scale:V", "Y:V", "T=bfloat16,float16,float32,float64 "
+     "V=bfloat16,float16,float32,float64", "axis=integer epsilon=real stash_type=integer"),
+    ("SimplifiedLayerNormalization", 1, "X:T scale:V", "Y:V inv_std_var?:U", "T=bfloat16,float16,float32,float64 "
+     "U=float32,float64 V=bfloat16,float16,float32,float64", "axis=integer epsilon=real stash_type=integer"),
 ]
 
 
@@ -107,7 +122,7 @@ def attributes(schema):
                     for name, attribute in sorted(schema.attributes.items()) if attribute.type.name in KINDS)
 
 
-def rows():
+def own_rows():
     found = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.domain == "" and schema.since_version <= LAST and not schema.deprecated:
@@ -125,6 +140,11 @@ def rows():
             before = row
         for newer, since, *texts in NEWER:
             if newer == name: yield name, "", since, *(text if text is not None else old for text, old in zip(texts, before))
+    for name, since, *texts in ADDED: yield name, "", since, *texts
+
+
+def rows():
+    yield from sorted(own_rows(), key=lambda row: (row[0], row[2]))
     for name, inputs, outputs, kinds, given in sorted(CONTRIB):
         yield name, "com.microsoft", 1, inputs, outputs, kinds, given
 

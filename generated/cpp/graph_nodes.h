@@ -882,6 +882,49 @@ inline graph::Var resize2d(graph::Builder& net,
   return net.add(node, "output");
 }
 
+inline graph::Var rms_norm(graph::Builder& net,
+                           const RmsNormInputs<graph::InGraph>& inputs,
+                           const RmsNormAttributes& attributes = {}) {
+  graph::NodeOf node("rms_norm");
+  node.inputs({{"input", inputs.input}, {"weight", inputs.weight}});
+  node.attributes({{"epsilon", graph::to_value(attributes.epsilon)}});
+  return net.add(node, "output");
+}
+
+struct SkipLayerNormValues {
+  graph::Var output;
+  graph::Var sum;
+};
+inline SkipLayerNormValues skip_layer_norm(graph::Builder& net,
+                                           const SkipLayerNormInputs<graph::InGraph>& inputs,
+                                           const SkipLayerNormAttributes& attributes = {}) {
+  graph::NodeOf node("skip_layer_norm");
+  node.inputs({
+    {"input", inputs.input}, {"skip", inputs.skip}, {"sum_bias", inputs.sum_bias}, {"weight", inputs.weight},
+    {"bias", inputs.bias},
+  });
+  node.attributes({{"epsilon", graph::to_value(attributes.epsilon)}});
+  const auto made = net.add(node, {"output", "sum"});
+  return {made[0], made[1]};
+}
+
+struct SkipRmsNormValues {
+  graph::Var output;
+  graph::Var sum;
+};
+inline SkipRmsNormValues skip_rms_norm(graph::Builder& net,
+                                       const SkipRmsNormInputs<graph::InGraph>& inputs,
+                                       const SkipRmsNormAttributes& attributes = {}) {
+  graph::NodeOf node("skip_rms_norm");
+  node.inputs({
+    {"input", inputs.input}, {"skip", inputs.skip}, {"sum_bias", inputs.sum_bias}, {"weight", inputs.weight},
+    {"bias", inputs.bias},
+  });
+  node.attributes({{"epsilon", graph::to_value(attributes.epsilon)}});
+  const auto made = net.add(node, {"output", "sum"});
+  return {made[0], made[1]};
+}
+
 inline graph::Var slice(graph::Builder& net,
                         const SliceInputs<graph::InGraph>& inputs,
                         const SliceAttributes& attributes) {

@@ -87,6 +87,8 @@
 #include "read_words.h"
 #include "reduce.h"
 #include "resize2d.h"
+#include "rms_norm.h"
+#include "skip_norm.h"
 #include "softmax.h"
 #include "strided_copy.h"
 #include "sum_slices.h"
@@ -184,7 +186,9 @@ namespace quantize_q4gsw { constexpr uint32_t kFirstModule = quantize_linear::kF
 namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstModule + quantize_q4gsw::kVariants; }
 namespace reduce { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
 namespace resize2d { constexpr uint32_t kFirstModule = reduce::kFirstModule + reduce::kVariants; }
-namespace softmax { constexpr uint32_t kFirstModule = resize2d::kFirstModule + resize2d::kVariants; }
+namespace rms_norm { constexpr uint32_t kFirstModule = resize2d::kFirstModule + resize2d::kVariants; }
+namespace skip_norm { constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants; }
+namespace softmax { constexpr uint32_t kFirstModule = skip_norm::kFirstModule + skip_norm::kVariants; }
 namespace strided_copy { constexpr uint32_t kFirstModule = softmax::kFirstModule + softmax::kVariants; }
 namespace sum_slices { constexpr uint32_t kFirstModule = strided_copy::kFirstModule + strided_copy::kVariants; }
 namespace unfold { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }

@@ -48,6 +48,8 @@ namespace quantize_linear { extern const SignatureInfo signatures[1]; }
 namespace quantize_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace reduce { extern const SignatureInfo signatures[1]; }
 namespace resize2d { extern const SignatureInfo signatures[1]; }
+namespace rms_norm { extern const SignatureInfo signatures[1]; }
+namespace skip_norm { extern const SignatureInfo signatures[2]; }
 namespace softmax { extern const SignatureInfo signatures[1]; }
 namespace strided_copy { extern const SignatureInfo signatures[4]; }
 
@@ -725,6 +727,30 @@ Expected<Call> infer_resize2d(const Given& given) {
     .sizes = given.attribute<std::vector<int64_t>>(0), .coordinate_mode = given.attribute<words::CoordinateMode>(1),
     .nearest_mode = given.attribute<words::NearestMode>(2), .mode = given.attribute<words::ResizeMode>(3),
   };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_rms_norm(const Given& given) {
+  const RmsNormInputs<Described> inputs{.input = given.tensor(0), .weight = given.optional(1)};
+  const RmsNormAttributes attributes{.epsilon = given.attribute<double>(0)};
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_skip_layer_norm(const Given& given) {
+  const SkipLayerNormInputs<Described> inputs{
+    .input = given.tensor(0), .skip = given.tensor(1), .sum_bias = given.optional(2), .weight = given.optional(3),
+    .bias = given.optional(4),
+  };
+  const SkipLayerNormAttributes attributes{.epsilon = given.attribute<double>(0)};
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_skip_rms_norm(const Given& given) {
+  const SkipRmsNormInputs<Described> inputs{
+    .input = given.tensor(0), .skip = given.tensor(1), .sum_bias = given.optional(2), .weight = given.optional(3),
+    .bias = given.optional(4),
+  };
+  const SkipRmsNormAttributes attributes{.epsilon = given.attribute<double>(0)};
   return infer(inputs, attributes);
 }
 
@@ -2414,6 +2440,88 @@ Expected<DeviceTensor> resize2d(Context& context,
   return run_for_one(context, resize2d::signatures[0], call, arguments);
 }
 
+Expected<Call> rms_norm_call(const RmsNormInputs<Described>& inputs,
+                             const RmsNormAttributes& attributes) {
+  Given given(rms_norm::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_optional(1, inputs.weight);
+  given.set_attribute(0, attributes.epsilon);
+  given.set_output(2, inputs.output);
+  return checked(given, infer_rms_norm);
+}
+Expected<DeviceTensor> rms_norm(Context& context,
+                                const RmsNormInputs<OnDevice>& inputs,
+                                const RmsNormAttributes& attributes) {
+  const RmsNormInputs<Described> described{
+    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .output = desc_of(inputs.output),
+  };
+  const auto call = rms_norm_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.output)});
+  return run_for_one(context, rms_norm::signatures[0], call, arguments);
+}
+
+Expected<Call> skip_layer_norm_call(const SkipLayerNormInputs<Described>& inputs,
+                                    const SkipLayerNormAttributes& attributes) {
+  Given given(skip_norm::signatures[1]);
+  given.set_tensor(0, inputs.input);
+  given.set_tensor(1, inputs.skip);
+  given.set_optional(2, inputs.sum_bias);
+  given.set_optional(3, inputs.weight);
+  given.set_optional(4, inputs.bias);
+  given.set_attribute(0, attributes.epsilon);
+  given.set_output(5, inputs.output);
+  given.set_output(6, inputs.sum);
+  return checked(given, infer_skip_layer_norm);
+}
+Expected<SkipLayerNormOutputs> skip_layer_norm(Context& context,
+                                               const SkipLayerNormInputs<OnDevice>& inputs,
+                                               const SkipLayerNormAttributes& attributes) {
+  const SkipLayerNormInputs<Described> described{
+    .input = desc_of(inputs.input), .skip = desc_of(inputs.skip), .sum_bias = desc_of(inputs.sum_bias),
+    .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    .sum = desc_of(inputs.sum),
+  };
+  const auto call = skip_layer_norm_call(described, attributes);
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.skip), argument_of(inputs.sum_bias), argument_of(inputs.weight),
+    argument_of(inputs.bias), argument_of(inputs.output), argument_of(inputs.sum),
+  });
+  auto made = run(context, skip_norm::signatures[1], call, arguments);
+  if (!made) return made.error();
+  return SkipLayerNormOutputs{std::move((*made)[0]), std::move((*made)[1])};
+}
+
+Expected<Call> skip_rms_norm_call(const SkipRmsNormInputs<Described>& inputs,
+                                  const SkipRmsNormAttributes& attributes) {
+  Given given(skip_norm::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_tensor(1, inputs.skip);
+  given.set_optional(2, inputs.sum_bias);
+  given.set_optional(3, inputs.weight);
+  given.set_optional(4, inputs.bias);
+  given.set_attribute(0, attributes.epsilon);
+  given.set_output(5, inputs.output);
+  given.set_output(6, inputs.sum);
+  return checked(given, infer_skip_rms_norm);
+}
+Expected<SkipRmsNormOutputs> skip_rms_norm(Context& context,
+                                           const SkipRmsNormInputs<OnDevice>& inputs,
+                                           const SkipRmsNormAttributes& attributes) {
+  const SkipRmsNormInputs<Described> described{
+    .input = desc_of(inputs.input), .skip = desc_of(inputs.skip), .sum_bias = desc_of(inputs.sum_bias),
+    .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    .sum = desc_of(inputs.sum),
+  };
+  const auto call = skip_rms_norm_call(described, attributes);
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.skip), argument_of(inputs.sum_bias), argument_of(inputs.weight),
+    argument_of(inputs.bias), argument_of(inputs.output), argument_of(inputs.sum),
+  });
+  auto made = run(context, skip_norm::signatures[0], call, arguments);
+  if (!made) return made.error();
+  return SkipRmsNormOutputs{std::move((*made)[0]), std::move((*made)[1])};
+}
+
 Expected<Call> slice_call(const SliceInputs<Described>& inputs,
                           const SliceAttributes& attributes) {
   Given given(strided_copy::signatures[1]);
@@ -2510,6 +2618,9 @@ std::span<const OperatorEntry> entries() {
       {reduce::signatures[0], infer_reduce},
       {fused_unary::signatures[0], infer_requantize},
       {resize2d::signatures[0], infer_resize2d},
+      {rms_norm::signatures[0], infer_rms_norm},
+      {skip_norm::signatures[1], infer_skip_layer_norm},
+      {skip_norm::signatures[0], infer_skip_rms_norm},
       {strided_copy::signatures[1], infer_slice},
       {softmax::signatures[0], infer_softmax},
   };

@@ -1620,6 +1620,76 @@ Expected<DeviceTensor> resize2d(Context& context,
                                 const Resize2dInputs<OnDevice>& inputs,
                                 const Resize2dAttributes& attributes);
 
+// rms_norm: division of each row by its root mean square
+template <typename As>
+struct RmsNormInputs {
+  typename As::Tensor input;  // f32, f16 [..., K]
+  typename As::Optional weight = {};  // f32, f16 [K]; if omitted: 1
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct RmsNormAttributes {
+  double epsilon = 1e-5;  // added to the mean of the squares; a positive, finite and normal number
+};
+Expected<Call> infer(const RmsNormInputs<Described>& inputs,
+                     const RmsNormAttributes& attributes);
+Expected<Call> rms_norm_call(const RmsNormInputs<Described>& inputs,
+                             const RmsNormAttributes& attributes = {});
+Expected<DeviceTensor> rms_norm(Context& context,
+                                const RmsNormInputs<OnDevice>& inputs,
+                                const RmsNormAttributes& attributes = {});
+
+// skip_layer_norm: input + skip + sum_bias, and layer_norm of it
+template <typename As>
+struct SkipLayerNormInputs {
+  typename As::Tensor input;  // f32, f16 [..., K]
+  typename As::Tensor skip;  // f32, f16 [..., K]; added to the input
+  typename As::Optional sum_bias = {};  // f32, f16 [K]; added to the sum; if omitted: 0
+  typename As::Optional weight = {};  // f32, f16 [K]; if omitted: 1
+  typename As::Optional bias = {};  // f32, f16 [K]; added last; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
+  typename As::Output sum = {};  // written to; without: the call makes it
+};
+struct SkipLayerNormAttributes {
+  double epsilon = 1e-5;  // added to the variance or to the mean of the squares; a positive, finite and normal number
+};
+struct SkipLayerNormOutputs {
+  DeviceTensor output;  // f32, f16 [..., K]
+  DeviceTensor sum;  // f32, f16 [..., K]
+};
+Expected<Call> infer(const SkipLayerNormInputs<Described>& inputs,
+                     const SkipLayerNormAttributes& attributes);
+Expected<Call> skip_layer_norm_call(const SkipLayerNormInputs<Described>& inputs,
+                                    const SkipLayerNormAttributes& attributes = {});
+Expected<SkipLayerNormOutputs> skip_layer_norm(Context& context,
+                                               const SkipLayerNormInputs<OnDevice>& inputs,
+                                               const SkipLayerNormAttributes& attributes = {});
+
+// skip_rms_norm: input + skip + sum_bias, and rms_norm of it
+template <typename As>
+struct SkipRmsNormInputs {
+  typename As::Tensor input;  // f32, f16 [..., K]
+  typename As::Tensor skip;  // f32, f16 [..., K]; added to the input
+  typename As::Optional sum_bias = {};  // f32, f16 [K]; added to the sum; if omitted: 0
+  typename As::Optional weight = {};  // f32, f16 [K]; if omitted: 1
+  typename As::Optional bias = {};  // f32, f16 [K]; added last; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
+  typename As::Output sum = {};  // written to; without: the call makes it
+};
+struct SkipRmsNormAttributes {
+  double epsilon = 1e-5;  // added to the variance or to the mean of the squares; a positive, finite and normal number
+};
+struct SkipRmsNormOutputs {
+  DeviceTensor output;  // f32, f16 [..., K]
+  DeviceTensor sum;  // f32, f16 [..., K]
+};
+Expected<Call> infer(const SkipRmsNormInputs<Described>& inputs,
+                     const SkipRmsNormAttributes& attributes);
+Expected<Call> skip_rms_norm_call(const SkipRmsNormInputs<Described>& inputs,
+                                  const SkipRmsNormAttributes& attributes = {});
+Expected<SkipRmsNormOutputs> skip_rms_norm(Context& context,
+                                           const SkipRmsNormInputs<OnDevice>& inputs,
+                                           const SkipRmsNormAttributes& attributes = {});
+
 // slice: every step-th element from start to end, along each dimension
 template <typename As>
 struct SliceInputs {

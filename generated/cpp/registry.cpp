@@ -85,6 +85,8 @@
 #include "read_words.h"
 #include "reduce.h"
 #include "resize2d.h"
+#include "rms_norm.h"
+#include "skip_norm.h"
 #include "softmax.h"
 #include "strided_copy.h"
 #include "sum_slices.h"
@@ -190,6 +192,8 @@ constexpr const OperatorInfo* kOperators[] = {
   &read_words::op,
   &reduce::op,
   &resize2d::op,
+  &rms_norm::op,
+  &skip_norm::op,
   &softmax::op,
   &strided_copy::op,
   &sum_slices::op,
@@ -264,6 +268,9 @@ constexpr const SignatureInfo* kSignatures[] = {
   &reduce::signatures[0],  // reduce
   &fused_unary::signatures[0],  // requantize
   &resize2d::signatures[0],  // resize2d
+  &rms_norm::signatures[0],  // rms_norm
+  &skip_norm::signatures[1],  // skip_layer_norm
+  &skip_norm::signatures[0],  // skip_rms_norm
   &strided_copy::signatures[1],  // slice
   &softmax::signatures[0],  // softmax
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// softmax and layer_norm on every kernel, within the bounds of docs/normalization.md.
+// softmax, layer_norm and its relatives on every kernel, within the bounds of docs/normalization.md.
 #include <limits>
 
 #include "operators.h"
@@ -81,6 +81,67 @@ TEST_F(NormalizationTest, LayerNormOfSpecialRows) {
   }
 }
 
+TEST_F(NormalizationTest, RmsNormOfEveryShape) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Shape& shape : kShapes) {
+      SCOPED_TRACE(fmt::format("{} {}", name(dtype), to_text(shape)));
+      Request request{.inputs = {{"input", Random(1).reals(dtype, shape, -3, 5)}}};
+      expect_reference("rms_norm", request, kEverythingAsAsked);
+      request.inputs["weight"] = Random(2).reals(dtype, {shape.back()}, -2, 2);
+      request.attributes["epsilon"] = 0.01;
+      expect_reference("rms_norm", request, kEverythingAsAsked);
+    }
+    for (const Shape& shape : kEmpty)
+      expect_reference("rms_norm", {.inputs = {{"input", zeros(dtype, shape)}}}, kEverythingAsAsked);
+  }
+}
+
+// Rows of zeros, whose result is 0; of squares next to nothing beside epsilon; and large ones.
+TEST_F(NormalizationTest, RmsNormOfSpecialRows) {
+  for (const auto& [least, greatest] : {std::pair{0.0, 0.0}, {1000.0, 1000.001}, {-1e-6, 1e-6}, {-1e15, 1e15}}) {
+    for (const double epsilon : {1e-12, 1e-5}) {
+      const Request request{.inputs = {{"input", Random(4).reals(DType::f32, {3, 300}, least, greatest)}},
+                            .attributes = {{"epsilon", epsilon}}};
+      expect_reference("rms_norm", request, kEverythingAsAsked);
+    }
+  }
+}
+
+TEST_F(NormalizationTest, NormsOfSumsOfEveryShape) {
+  for (const std::string_view op : {"skip_rms_norm", "skip_layer_norm"}) {
+    for (const DType dtype : {DType::f32, DType::f16}) {
+      for (const Shape& shape : kShapes) {
+        SCOPED_TRACE(fmt::format("{} {} {}", op, name(dtype), to_text(shape)));
+        Request request{.inputs = {{"input", Random(1).reals(dtype, shape, -3, 5)},
+                                   {"skip", Random(2).reals(dtype, shape, -2, 1)}}};
+        expect_reference(op, request, kEverythingAsAsked);
+        request.inputs["weight"] = Random(3).reals(dtype, {shape.back()}, -2, 2);
+        request.inputs["sum_bias"] = Random(4).reals(dtype, {shape.back()}, -2, 2);
+        expect_reference(op, request, kEverythingAsAsked);
+        request.inputs["bias"] = Random(5).reals(dtype, {shape.back()}, -2, 2);
+        request.inputs.erase("sum_bias");
+        expect_reference(op, request, kEverythingAsAsked);
+      }
+      for (const Shape& shape : kEmpty)
+        expect_reference(op, {.inputs = {{"input", zeros(dtype, shape)}, {"skip", zeros(dtype, shape)}}},
+                         kEverythingAsAsked);
+    }
+  }
+}
+
+// Sums that cancel: nothing is left of the elements but their roundings.
+TEST_F(NormalizationTest, NormsOfSumsThatCancel) {
+  for (const std::string_view op : {"skip_rms_norm", "skip_layer_norm"}) {
+    Request request{.inputs = {{"input", Random(1).reals(DType::f32, {3, 300}, -3, 5)}}};
+    HostTensor skip = request.inputs["input"];
+    for (int64_t i = 0; i < element_count(skip.shape); ++i) set_element(skip, i, -element(skip, i));
+    request.inputs["skip"] = skip;
+    expect_reference(op, request, kEverythingAsAsked);
+    request.inputs["sum_bias"] = Random(2).reals(DType::f32, {300}, -1e-3, 1e-3);
+    expect_reference(op, request, kEverythingAsAsked);
+  }
+}
+
 TEST(NormalizationCalls, SayWhatTheyCannotDo) {
   using namespace generated::operators;
   const auto said = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
@@ -90,6 +151,15 @@ TEST(NormalizationCalls, SayWhatTheyCannotDo) {
               "  hint: both must have the same dtype");
   EXPECT_TEXT(said(layer_norm_call({.input = x}, {.epsilon = 0})),
               "epsilon is 0, and can be a positive, finite and normal number");
+  EXPECT_TEXT(said(rms_norm_call({.input = x, .weight = TensorDesc{DType::f16, {5}}})),
+              "weight is f16, and input is f32\n"
+              "  hint: both must have the same dtype");
+  EXPECT_TEXT(said(skip_rms_norm_call({.input = x, .skip = TensorDesc{DType::f16, {2, 5}}})),
+              "skip is f16, and input is f32\n"
+              "  hint: both must have the same dtype");
+  EXPECT_TEXT(said(skip_layer_norm_call({.input = x, .skip = TensorDesc{DType::f32, {1, 5}}})),
+              "skip is [1, 5], and input is [2, 5]\n"
+              "  hint: both must have the same shape");
 }
 
 }  // namespace

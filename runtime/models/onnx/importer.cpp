@@ -411,6 +411,11 @@ bool is_recurrent(const Node& node) {
   return node.domain.empty() && (node.op == "LSTM" || node.op == "GRU" || node.op == "RNN");
 }
 
+bool is_skip_normalization(const Node& node) {
+  return node.domain == "com.microsoft" &&
+         (node.op == "SkipLayerNormalization" || node.op == "SkipSimplifiedLayerNormalization");
+}
+
 }  // namespace
 
 Done Importer::lower(const Node& node) {
@@ -420,6 +425,7 @@ Done Importer::lower(const Node& node) {
   if (node.op == "TopK" && node.domain.empty()) return top_k(node);
   if (is_recurrent(node)) return recurrent(node);
   if (node.op == "If" && node.domain.empty()) return lower_branch(node);
+  if (is_skip_normalization(node)) return skip_normalization(node);
   const bool has_more = std::any_of(node.outputs.begin() + 1, node.outputs.end(), [&](const std::string& output) {
     return !output.empty() && order_.uses.contains(output);
   });

@@ -281,6 +281,8 @@ class Importer {
   // Of [N, C, D, H, W]; nullopt: it is of something else.
   Expected<std::optional<Known>> pool_of_volumes(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> convolution_of_volumes(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> simplified_layer_normalization(const Node& node, Arguments arguments);
+  Done skip_normalization(const Node& node);  // has several results
   // What several nodes are to read is put into the graph now.
   Expected<Known> computed(const Known& input);
   // written() and then computed().

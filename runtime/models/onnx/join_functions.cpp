@@ -134,7 +134,7 @@ class Joiner {
   std::map<std::string, size_t> writers_, reads_;
 };
 
-// (x - mean) / sqrt(mean of its squares + epsilon), and what that is multiplied by and added to.
+// (x - mean) / sqrt(mean of its squares + epsilon), and what that is multiplied by and added to; and the same of x itself.
 class LayerJoiner {
  public:
   explicit LayerJoiner(ModelGraph& graph) : graph_(graph) {
@@ -195,6 +195,15 @@ class LayerJoiner {
     return &difference->inputs[0];
   }
 
+  // What a value is the square of; nullptr: of nothing.
+  const std::string* squared_at(const std::string& value) const {
+    const Node* power = writer_of(value, "Pow", 2);
+    const Node* product = writer_of(value, "Mul", 2);
+    const bool is_square =
+        (power && number(power->inputs[1]) == 2.0f) || (product && product->inputs[0] == product->inputs[1]);
+    return is_square ? &(power ? power : product)->inputs[0] : nullptr;
+  }
+
   struct Layer {
     std::string x;
     std::vector<int64_t> axes;
@@ -211,19 +220,50 @@ class LayerJoiner {
     const Node* mean = epsilon ? writer_of(variance, "ReduceMean", 1) : nullptr;
     const std::vector<int64_t> axes = axes_of(mean);
     if (axes.empty() || reads(variance) != 1 || reads(mean->inputs[0]) != 1) return std::nullopt;
-    const Node* power = writer_of(mean->inputs[0], "Pow", 2);
-    const Node* product = writer_of(mean->inputs[0], "Mul", 2);
-    const bool is_square =
-        (power && number(power->inputs[1]) == 2.0f) || (product && product->inputs[0] == product->inputs[1]);
-    if (!is_square) return std::nullopt;
-    const std::string& squared = (power ? power : product)->inputs[0];
+    const std::string* base = squared_at(mean->inputs[0]);
+    if (!base) return std::nullopt;
+    const std::string& squared = *base;
     const std::string *x = centred(quotient.inputs[0], axes), *same = centred(squared, axes);
     // What is between them nothing else reads.
-    const size_t of_square = power ? 1 : 2;
+    const size_t of_square = writer_of(mean->inputs[0], "Pow", 2) ? 1 : 2;
     const bool is_alone = squared == quotient.inputs[0] ? reads(squared) == of_square + 1
                                                         : reads(squared) == of_square && reads(quotient.inputs[0]) == 1;
     if (!x || !same || *x != *same || !is_alone) return std::nullopt;
     return Layer{*x, axes, *epsilon};
+  }
+
+  // Of sqrt(mean of the squares of x + epsilon), which nothing else reads.
+  std::optional<Layer> root_at(const std::string& value) const {
+    const Node* root = writer_of(value, "Sqrt", 1);
+    const Node* sum = root ? writer_of(root->inputs[0], "Add", 2) : nullptr;
+    if (!sum || reads(value) != 1 || reads(root->inputs[0]) != 1) return std::nullopt;
+    const bool is_second = number(sum->inputs[1]).has_value();
+    const auto epsilon = number(sum->inputs[is_second ? 1 : 0]);
+    const std::string& variance = sum->inputs[is_second ? 0 : 1];
+    const Node* mean = epsilon ? writer_of(variance, "ReduceMean", 1) : nullptr;
+    const std::vector<int64_t> axes = axes_of(mean);
+    if (axes.empty() || reads(variance) != 1 || reads(mean->inputs[0]) != 1) return std::nullopt;
+    const std::string* squared = squared_at(mean->inputs[0]);
+    return squared ? std::optional(Layer{*squared, axes, *epsilon}) : std::nullopt;
+  }
+
+  // x / root, or x * (1 / root).
+  std::optional<Layer> rms_at(const Node& node) const {
+    if (!node.domain.empty() || node.inputs.size() != 2) return std::nullopt;
+    if (node.op == "Div") {
+      auto layer = root_at(node.inputs[1]);
+      return layer && layer->x == node.inputs[0] ? layer : std::nullopt;
+    }
+    if (node.op != "Mul") return std::nullopt;
+    for (size_t i = 0; i < 2; ++i) {
+      const std::string& factor = node.inputs[i];
+      const Node *reciprocal = writer_of(factor, "Reciprocal", 1), *quotient = writer_of(factor, "Div", 2);
+      const bool is_of_one = quotient && number(quotient->inputs[0]) == 1.0f;
+      if (reads(factor) != 1 || (!reciprocal && !is_of_one)) continue;
+      auto layer = root_at(reciprocal ? reciprocal->inputs[0] : quotient->inputs[1]);
+      if (layer && layer->x == node.inputs[1 - i]) return layer;
+    }
+    return std::nullopt;
   }
 
   // The constant that the only reader of a value, of this operator, has beside it; else nullptr.
@@ -238,7 +278,9 @@ class LayerJoiner {
   }
 
   void join(size_t place) {
-    const auto layer = layer_at(graph_.nodes[place]);
+    auto layer = layer_at(graph_.nodes[place]);
+    const bool is_centred = layer.has_value();
+    if (!layer) layer = rms_at(graph_.nodes[place]);
     if (!layer) return;
     Node* last = &graph_.nodes[place];
     std::vector<std::string> inputs{layer->x};
@@ -247,14 +289,15 @@ class LayerJoiner {
       last = product;
       inputs.push_back(factor);
       name += " + " + last->name;
-      if (Node* sum = reader_with_constant(last->outputs[0], "Add", offset)) {
+      Node* sum = is_centred ? reader_with_constant(last->outputs[0], "Add", offset) : nullptr;
+      if (sum) {
         last = sum;
         inputs.push_back(offset);
         name += " + " + last->name;
       }
     }
     last->name = name;
-    last->op = "LayerNormalization";
+    last->op = is_centred ? "LayerNormalization" : "RMSNormalization";
     last->inputs = inputs;
     last->attributes = {
         {"axis", *std::ranges::min_element(layer->axes)}, {"epsilon", layer->epsilon}, {"axes", layer->axes}};

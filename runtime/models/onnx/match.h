@@ -18,7 +18,7 @@ Match linear_of_bytes, linear_of_nibbles, linear_of_reals, bmm, matmul, bmm_of_r
 // match_elements.cpp
 Match both_bytes, of_any, difference_of_bytes, difference_of_any, parts;
 // match_rows.cpp
-Match softmax, layer_norm;
+Match softmax, layer_norm, rms_norm;
 // match_means.cpp
 Match mean_of_all, mean_along, mean_of_windows;
 Match mean_of_all_reals, mean_of_reals_along, mean_of_windows_of_reals;

@@ -59,7 +59,10 @@ Done check_last_axes(const Node& node, size_t rank) {
 
 }  // namespace
 
-Expected<Pending> layer_norm(Builder& builder, const Node& node, Arguments arguments) {
+namespace {
+
+// With as many of the operands weight and bias as the operator has.
+Expected<Pending> normalized(Builder& builder, const Node& node, Arguments arguments, size_t most_operands) {
   if (const auto input = needed(arguments, 0); !input) return input.error();
   if (Done last = check_last_axes(node, arguments[0]->shape.size()); !last) return last.error();
   auto pending = rows_from(builder, node, arguments, node.integer("axis", -1));
@@ -67,7 +70,7 @@ Expected<Pending> layer_norm(Builder& builder, const Node& node, Arguments argum
   const DType dtype = std::get<Real>(pending->operands.front().value).dtype;
   const Dims row{pending->shape.back()};
   constexpr std::string_view kPorts[] = {"weight", "bias"};
-  for (size_t i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < most_operands; ++i) {
     const Known* known = at(arguments, i + 1);
     if (!known) continue;
     const auto real = builder.real_of(*known, dtype);
@@ -84,6 +87,16 @@ Expected<Pending> layer_norm(Builder& builder, const Node& node, Arguments argum
   }
   pending->attributes.insert_or_assign("epsilon", AttributeValue(double{node.real("epsilon", 1e-5f)}));
   return pending;
+}
+
+}  // namespace
+
+Expected<Pending> layer_norm(Builder& builder, const Node& node, Arguments arguments) {
+  return normalized(builder, node, arguments, 2);
+}
+
+Expected<Pending> rms_norm(Builder& builder, const Node& node, Arguments arguments) {
+  return normalized(builder, node, arguments, 1);
 }
 
 }  // namespace qgen::onnx::matching

@@ -65,6 +65,8 @@ constexpr Pattern kPatterns[] = {
     {"ReduceMean", "real", kNone, plain("avg_pool2d"), mean_of_reals_along},
     {"Softmax", "any", kNone, plain("softmax"), softmax},
     {"LayerNormalization", "any", kNone, plain("layer_norm"), layer_norm},
+    {"RMSNormalization", "any", kNone, plain("rms_norm"), rms_norm},
+    {"SimplifiedLayerNormalization", "any", kNone, plain("rms_norm"), rms_norm},
 };
 
 constexpr Pattern kIdentity = {"Identity", "int8", as_fused("requantize"), of_reals(""), nullptr};

@@ -427,6 +427,69 @@ Rewritten Importer::fused_layer(const Node& node, Arguments arguments) {
   return as_other(written(node, activation, {*result}, std::move(of_function)));
 }
 
+// ONNX Runtime has it in its own domain too.
+Rewritten Importer::simplified_layer_normalization(const Node& node, Arguments arguments) {
+  Node stand_in = node;
+  stand_in.domain.clear();
+  return as_other(result_of(stand_in, arguments));
+}
+
+// The sum is an output too: of one kernel, if `skip` has the input's shape and both have one type.
+Done Importer::skip_normalization(const Node& node) {
+  const auto given = arguments_of(node);
+  if (!given) return given.error();
+  const bool is_simplified = node.op == "SkipSimplifiedLayerNormalization";
+  const auto at = [&](size_t index) { return index < given->size() ? (*given)[index] : nullptr; };
+  if (!at(0) || !at(1) || !at(2)) return refused("it has no input, no skip or no gamma");
+  const auto is_used = [&](size_t index) {
+    return index < node.outputs.size() && !node.outputs[index].empty() && order_.uses.contains(node.outputs[index]);
+  };
+  if (is_used(1) || is_used(2)) return unsupported("its output mean or inv_std_var is used, and qgen computes neither");
+  const auto input = computed(*at(0)), skip = computed(*at(1));
+  if (!input) return input.error();
+  if (!skip) return skip.error();
+  const float epsilon = node.real("epsilon", 1e-12f);
+  const Known *bias = is_simplified ? nullptr : at(3), *sum_bias = at(is_simplified ? 3 : 4);
+  const auto tell = [&](const Known& output, const Known& sum) {
+    if (is_used(0)) known_.insert_or_assign(node.outputs[0], output);
+    if (is_used(3)) known_.insert_or_assign(node.outputs[3], sum);
+  };
+
+  const auto real = builder_.real_of(*input);
+  if (!real) return real.error();
+  const auto other = builder_.real_of(*skip, real->dtype);
+  if (!other) return other.error();
+  bool are_alike = input->shape == skip->shape && real->dtype == other->dtype && !input->shape.empty();
+  graph::Node joined{.name = node.name,
+                     .op = is_simplified ? "skip_rms_norm" : "skip_layer_norm",
+                     .inputs = {{"input", real->value}, {"skip", other->value}},
+                     .attributes = {{"epsilon", double{epsilon}}}};
+  for (const auto& [port, known] : {std::pair{"weight", at(2)}, {"bias", bias}, {"sum_bias", sum_bias}}) {
+    if (!known) continue;
+    const auto row = builder_.real_of(*known, real->dtype);
+    if (!row) return row.error();
+    are_alike = are_alike && row->dtype == real->dtype && known->shape == Dims{input->shape.back()};
+    joined.inputs.push_back({port, row->value});
+  }
+  if (are_alike) {
+    constexpr std::string_view kOutputs[] = {"output", "sum"};
+    const auto results = builder_.graph.add(std::move(joined), kOutputs);
+    builder_.shapes.resize(builder_.graph.values.size(), input->shape);
+    tell(Known{Real{results[0], real->dtype}, input->shape}, Known{Real{results[1], real->dtype}, input->shape});
+    return std::monostate{};
+  }
+  auto sum = computed(node, "Add", {*input, *skip});
+  if (sum && sum_bias) sum = computed(node, "Add", {*sum, *sum_bias});
+  if (!sum) return sum.error();
+  std::vector<Known> inputs{*sum, *at(2)};
+  if (bias) inputs.push_back(*bias);
+  const auto output = computed(node, is_simplified ? "RMSNormalization" : "LayerNormalization", std::move(inputs),
+                               {{"epsilon", epsilon}});
+  if (!output) return output.error();
+  tell(*output, *sum);
+  return std::monostate{};
+}
+
 Rewritten Importer::rewritten(const Node& node, Arguments arguments) {
   struct Row {
     std::string_view op, domain;
@@ -473,6 +536,7 @@ Rewritten Importer::rewritten(const Node& node, Arguments arguments) {
       {"Scatter", "", &Importer::scatter_elements},
       {"ScatterElements", "", &Importer::scatter_elements},
       {"ScatterND", "", &Importer::scatter_nd},
+      {"SimplifiedLayerNormalization", kMicrosoft, &Importer::simplified_layer_normalization},
       {"SoftmaxCrossEntropyLoss", "", &Importer::softmax_cross_entropy},
       {"SpaceToDepth", "", &Importer::space_to_depth},
       {"Sum", "", &Importer::sum_of_all},

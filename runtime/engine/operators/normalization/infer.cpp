@@ -6,8 +6,10 @@
 
 #include "layer_norm.h"
 #include "operators.h"
+#include "rms_norm.h"
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/flush_subnormal.h"
+#include "skip_norm.h"
 #include "softmax.h"
 #include "vocabulary/integer.h"
 
@@ -22,14 +24,58 @@ Done check_like_input(std::string_view operand, const std::optional<TensorDesc>&
                  "both must have the same dtype");
 }
 
+// The numbers that all normalizations of rows have. A row may have no elements, or be past 32 bits if there are none.
+struct Rows {
+  uint32_t rows = 0, columns = 0;
+  float inverse_columns = 0;
+
+  explicit Rows(const Shape& shape) {
+    if (element_count(shape) == 0) return;
+    rows = rows_of(shape);
+    columns = u32(shape.back());
+    inverse_columns = 1.0f / static_cast<float>(shape.back());
+  }
+};
+
+// skip_rms_norm and skip_layer_norm, whose inputs and attributes have the same names.
+Expected<Call> skip_norm_call(const auto& inputs, const auto& attributes, bool is_centred) {
+  const TensorDesc& input = inputs.input;
+  const std::optional<TensorDesc> skip = inputs.skip;
+  for (const auto& [operand, given] :
+       {std::pair{"skip", &skip}, {"sum_bias", &inputs.sum_bias}, {"weight", &inputs.weight}, {"bias", &inputs.bias}}) {
+    if (Done like = check_like_input(operand, *given, input); !like) return like.error();
+  }
+  if (skip->shape != input.shape)
+    return refused(fmt::format("skip is {}, and input is {}", to_text(skip->shape), to_text(input.shape)),
+                   "both must have the same shape");
+  const TensorDesc output{input.dtype, input.shape};
+  const Rows rows(input.shape);
+  const skip_norm::Problem fields{
+      .rows = rows.rows,
+      .columns = rows.columns,
+      .epsilon = static_cast<float>(attributes.epsilon),
+      .inverse_columns = rows.inverse_columns,
+      .has_sum_bias = inputs.sum_bias ? 1u : 0u,
+      .has_weight = inputs.weight ? 1u : 0u,
+      .has_bias = inputs.bias ? 1u : 0u,
+      .is_centred = is_centred ? 1u : 0u,
+  };
+  return make_call(fields, {.input = input,
+                            .skip = inputs.skip,
+                            .sum_bias = inputs.sum_bias,
+                            .weight = inputs.weight,
+                            .bias = inputs.bias,
+                            .output = output,
+                            .sum = output});
+}
+
 }  // namespace
 
 Expected<Call> infer(const SoftmaxInputs<Described>& inputs) {
   const TensorDesc& input = inputs.input;
   const TensorDesc output{input.dtype, input.shape};
-  const bool is_empty = element_count(input.shape) == 0;  // a row may have no elements, or be past 32 bits
-  const softmax::Problem fields{.rows = is_empty ? 0 : rows_of(input.shape),
-                                .columns = is_empty ? 0 : u32(input.shape.back())};
+  const Rows rows(input.shape);
+  const softmax::Problem fields{.rows = rows.rows, .columns = rows.columns};
   return make_call(fields, {.input = input, .output = output});
 }
 
@@ -39,16 +85,39 @@ Expected<Call> infer(const LayerNormInputs<Described>& inputs, const LayerNormAt
   for (const auto& [operand, given] : {std::pair{"weight", &inputs.weight}, {"bias", &inputs.bias}}) {
     if (Done like = check_like_input(operand, *given, input); !like) return like.error();
   }
-  const bool is_empty = element_count(input.shape) == 0;
+  const Rows rows(input.shape);
   const layer_norm::Problem fields{
-      .rows = is_empty ? 0 : rows_of(input.shape),
-      .columns = is_empty ? 0 : u32(input.shape.back()),
+      .rows = rows.rows,
+      .columns = rows.columns,
       .epsilon = static_cast<float>(attributes.epsilon),
-      .inverse_columns = is_empty ? 0.0f : 1.0f / static_cast<float>(input.shape.back()),
+      .inverse_columns = rows.inverse_columns,
       .has_weight = inputs.weight ? 1u : 0u,
       .has_bias = inputs.bias ? 1u : 0u,
   };
   return make_call(fields, {.input = input, .weight = inputs.weight, .bias = inputs.bias, .output = output});
+}
+
+Expected<Call> infer(const RmsNormInputs<Described>& inputs, const RmsNormAttributes& attributes) {
+  const TensorDesc& input = inputs.input;
+  const TensorDesc output{input.dtype, input.shape};
+  if (Done like = check_like_input("weight", inputs.weight, input); !like) return like.error();
+  const Rows rows(input.shape);
+  const rms_norm::Problem fields{
+      .rows = rows.rows,
+      .columns = rows.columns,
+      .epsilon = static_cast<float>(attributes.epsilon),
+      .inverse_columns = rows.inverse_columns,
+      .has_weight = inputs.weight ? 1u : 0u,
+  };
+  return make_call(fields, {.input = input, .weight = inputs.weight, .output = output});
+}
+
+Expected<Call> infer(const SkipRmsNormInputs<Described>& inputs, const SkipRmsNormAttributes& attributes) {
+  return skip_norm_call(inputs, attributes, false);
+}
+
+Expected<Call> infer(const SkipLayerNormInputs<Described>& inputs, const SkipLayerNormAttributes& attributes) {
+  return skip_norm_call(inputs, attributes, true);
 }
 
 }  // namespace qgen::generated::operators

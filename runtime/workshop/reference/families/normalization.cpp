@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// softmax and layer_norm by the exact formulas, in double, with the error bound of computing them in f32.
+// softmax, layer_norm and rms_norm by the exact formulas, in double, with the error bound of computing them in f32.
 // docs/normalization.md derives each line. kU is the largest relative error of one rounding to f32.
 #include <algorithm>
 #include <cmath>
@@ -78,27 +78,41 @@ void add_softmax(const RowOf& x, Exact& exact) {
 
 Answer softmax(const Request& request) { return by_rows(request.inputs.at("input"), add_softmax); }
 
-// ---- layer_norm -----------------------------------------------------------------------------------------------------
+// ---- layer_norm, rms_norm, and those of a sum -----------------------------------------------------------------------
 
-struct LayerNorm {
+struct Normalization {
   double epsilon;
+  bool is_centred;
   const HostTensor *weight, *bias;
 };
 
-void add_layer_norm(const LayerNorm& norm, const RowOf& x, Exact& exact) {
+double f32_epsilon(const Request& request) {
+  return static_cast<double>(static_cast<float>(attribute<double>(request, "epsilon")));
+}
+
+// `errors` are of the elements x, where they are computed; empty: x is exact.
+void add_normalized(const Normalization& norm, const RowOf& x, const RowOf& errors, Exact& exact) {
   const auto columns = static_cast<double>(x.size());
   const double of_sum = roundings(columns + 2);
-  double total = 0, magnitudes = 0;
-  for (const double element : x) {
-    total += element;
-    magnitudes += std::abs(element);
+  const auto error_of = [&](size_t k) { return errors.empty() ? 0 : errors[k]; };
+  double total = 0, magnitudes = 0, drift_of_elements = 0;
+  for (size_t k = 0; k < x.size(); ++k) {
+    total += x[k];
+    magnitudes += std::abs(x[k]) + error_of(k);
+    drift_of_elements += error_of(k);
   }
-  const double mean = total / columns, mean_error = of_sum * magnitudes / columns + kLost;
+  const double mean = norm.is_centred ? total / columns : 0;
+  const double mean_error = norm.is_centred ? (of_sum * magnitudes + drift_of_elements) / columns + kLost : 0;
 
-  const auto difference_error = [&](double d) { return mean_error + kU * (std::abs(d) + mean_error) + kLost; };
+  // Of x - mean; without a mean nothing is subtracted, and nothing rounded.
+  const auto difference_error = [&](double d, size_t k) {
+    if (!norm.is_centred) return error_of(k);
+    const double before = mean_error + error_of(k);
+    return before + kU * (std::abs(d) + before) + kLost;
+  };
   double squares = 0, drift = 0;
-  for (const double element : x) {
-    const double d = element - mean, e = difference_error(d);
+  for (size_t k = 0; k < x.size(); ++k) {
+    const double d = x[k] - mean, e = difference_error(d, k);
     squares += d * d;
     drift += 2 * std::abs(d) * e + e * e + kLost;
   }
@@ -115,7 +129,7 @@ void add_layer_norm(const LayerNorm& norm, const RowOf& x, Exact& exact) {
     const double d = x[k] - mean, normal = d * factor;
     const double weight = norm.weight ? element(*norm.weight, static_cast<int64_t>(k)) : 1;
     const double bias = norm.bias ? element(*norm.bias, static_cast<int64_t>(k)) : 0;
-    double error = std::abs(d) * factor_error + difference_error(d) * (factor + factor_error);
+    double error = std::abs(d) * factor_error + difference_error(d, k) * (factor + factor_error);
     error = (error + roundings(2) * (std::abs(normal) + error) + kLost) * std::abs(weight) + kLost;
     const double value = normal * weight + bias;
     exact.values.push_back(value);
@@ -123,14 +137,53 @@ void add_layer_norm(const LayerNorm& norm, const RowOf& x, Exact& exact) {
   }
 }
 
-Answer layer_norm(const Request& request) {
-  const LayerNorm norm{static_cast<double>(static_cast<float>(attribute<double>(request, "epsilon"))),
-                       find_input(request, "weight"), find_input(request, "bias")};
-  return by_rows(request.inputs.at("input"), [&](const RowOf& x, Exact& exact) { add_layer_norm(norm, x, exact); });
+Answer normalized(const Request& request, bool is_centred) {
+  const Normalization norm{f32_epsilon(request), is_centred, find_input(request, "weight"),
+                           find_input(request, "bias")};
+  return by_rows(request.inputs.at("input"), [&](const RowOf& x, Exact& exact) { add_normalized(norm, x, {}, exact); });
 }
+Answer layer_norm(const Request& request) { return normalized(request, true); }
+Answer rms_norm(const Request& request) { return normalized(request, false); }
+
+// The sum is rounded twice, and normalized before an output of f16 rounds it again.
+Answer skip_norm(const Request& request, bool is_centred) {
+  const Normalization norm{f32_epsilon(request), is_centred, find_input(request, "weight"),
+                           find_input(request, "bias")};
+  const HostTensor &input = request.inputs.at("input"), &skip = request.inputs.at("skip");
+  const HostTensor* bias = find_input(request, "sum_bias");
+  const int64_t columns = input.shape.back(), count = element_count(input.shape);
+  const DType dtype = input.dtype;
+  Exact sum, output;
+  for (int64_t row = 0; row * columns < count; ++row) {
+    RowOf x, errors;
+    for (int64_t k = 0; k < columns; ++k) {
+      const int64_t i = row * columns + k;
+      const double a = element(input, i), b = element(skip, i), c = bias ? element(*bias, k) : 0;
+      x.push_back(a + b + c);
+      errors.push_back(roundings(1) * std::abs(a + b) +
+                       (bias ? roundings(1) * (std::abs(a + b) * (1 + kU) + std::abs(c)) : 0) + kLost);
+    }
+    add_normalized(norm, x, errors, output);
+    sum.values.insert(sum.values.end(), x.begin(), x.end());
+    sum.bounds.insert(sum.bounds.end(), errors.begin(), errors.end());
+  }
+  Answer answer;
+  for (auto& [name, exact] : {std::pair{"sum", &sum}, {"output", &output}}) {
+    HostTensor rounded = zeros(dtype, input.shape);
+    for (int64_t i = 0; i < count; ++i) set_element(rounded, i, exact->values[static_cast<size_t>(i)]);
+    answer.outputs.emplace(name, std::move(rounded));
+    answer.exact.emplace(name, std::move(*exact));
+  }
+  return answer;
+}
+Answer skip_rms_norm(const Request& request) { return skip_norm(request, false); }
+Answer skip_layer_norm(const Request& request) { return skip_norm(request, true); }
 
 constexpr Row kRows[] = {
     exact_row<layer_norm>("layer_norm"),
+    exact_row<rms_norm>("rms_norm"),
+    exact_row<skip_layer_norm>("skip_layer_norm"),
+    exact_row<skip_rms_norm>("skip_rms_norm"),
     exact_row<softmax>("softmax"),
 };
 

@@ -17,6 +17,7 @@ namespace {
 
 using qgen::testing::tensor_of;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string becomes(const std::function<std::string(ModelBuilder&)>& build, const Shape& shape = {1, 4, 6, 6}) {
   ModelBuilder m;
@@ -200,6 +201,94 @@ TEST(Layers, LayerNormOfNineNodes) {
               HasSubstr("it normalizes along axes [0], and can along the last ones"));
   EXPECT_THAT(becomes([](ModelBuilder& m) { return layer_norm_of(m, {.is_read_elsewhere = true}); }, {4, 32}),
               HasSubstr("pointwise"));
+}
+
+enum class Inverse { quotient, reciprocal, one_divided };
+struct WrittenRms {
+  int64_t last = -1;
+  Inverse inverse = Inverse::quotient;
+  bool is_squared_by_mul = false, is_read_elsewhere = false, is_of_another = false;
+};
+std::string rms_norm_of(ModelBuilder& m, const WrittenRms& how) {
+  const std::string of = how.is_of_another ? m.node("Relu", {"x"}) : "x";
+  const std::string square = how.is_squared_by_mul ? m.node("Mul", {of, of}) : m.node("Pow", {of, m.scalar(2)});
+  const std::string mean = m.node("ReduceMean", {square}, {{"axes", Axes{how.last}}});
+  if (how.is_read_elsewhere) m.output(mean);
+  const std::string root = m.node("Sqrt", {m.node("Add", {mean, m.scalar(1e-5f)})});
+  std::string quotient;
+  switch (how.inverse) {
+    case Inverse::quotient: quotient = m.node("Div", {"x", root}); break;
+    case Inverse::reciprocal: quotient = m.node("Mul", {"x", m.node("Reciprocal", {root})}); break;
+    case Inverse::one_divided: quotient = m.node("Mul", {m.node("Div", {m.scalar(1), root}), "x"}); break;
+  }
+  return m.node("Mul", {m.random_reals({32}, -1, 1), quotient});
+}
+
+TEST(Layers, RmsNormOfSixNodes) {
+  for (const Inverse inverse : {Inverse::quotient, Inverse::reciprocal, Inverse::one_divided}) {
+    for (const bool by_mul : {false, true}) {
+      for (const Shape& shape : {Shape{1, 32}, {2, 5, 32}, {-1, 3, 2, 32}}) {
+        const WrittenRms how{.inverse = inverse, .is_squared_by_mul = by_mul};
+        EXPECT_EQ(becomes([&](ModelBuilder& m) { return rms_norm_of(m, how); }, shape), "rms_norm");
+      }
+    }
+  }
+  // Two layers may read one value, and what follows may add to it.
+  EXPECT_EQ(becomes(
+                [](ModelBuilder& m) {
+                  return m.node("Add", {"x", m.node("Add", {rms_norm_of(m, {}), rms_norm_of(m, {})})});
+                },
+                {4, 32}),
+            "rms_norm rms_norm fused_add fused_add");
+  EXPECT_THAT(becomes([](ModelBuilder& m) { return rms_norm_of(m, {.is_read_elsewhere = true}); }, {4, 32}),
+              Not(HasSubstr("rms_norm")));
+  EXPECT_THAT(becomes([](ModelBuilder& m) { return rms_norm_of(m, {.is_of_another = true}); }, {4, 32}),
+              Not(HasSubstr("rms_norm")));
+}
+
+TEST(Layers, RmsNormOfOneNode) {
+  for (const auto& [op, domain] : {std::pair{"RMSNormalization", ""},
+                                   {"SimplifiedLayerNormalization", ""},
+                                   {"SimplifiedLayerNormalization", "com.microsoft"}}) {
+    const auto of_axis = [&](int64_t axis, const Shape& weight) {
+      return becomes(
+          [&](ModelBuilder& m) {
+            return m.node(op, {"x", m.random_reals(weight, -1, 1)}, {{"axis", axis}, {"epsilon", 1e-6f}}, domain);
+          },
+          {2, 3, 4});
+    };
+    EXPECT_EQ(of_axis(-1, {4}), "rms_norm");
+    EXPECT_EQ(of_axis(1, {3, 4}), "reshape rms_norm reshape");
+    EXPECT_THAT(of_axis(-1, {3}), HasSubstr("its weight is [3], and must be [4] as its rows"));
+    EXPECT_THAT(of_axis(3, {4}), HasSubstr("its axis is 3, and its input is [2, 3, 4]"));
+  }
+}
+
+struct SkipNorm {
+  std::string op = "SkipSimplifiedLayerNormalization";
+  Shape skip = {2, 3, 32};
+  int64_t weight = 32;
+  size_t output = 0;
+};
+std::string skip_norm_of(ModelBuilder& m, const SkipNorm& how) {
+  const std::string gamma = m.random_reals({how.weight}, -1, 1);
+  m.node(how.op, {"x", m.random_reals(how.skip, -1, 1), gamma, m.random_reals({how.weight}, -1, 1)}, {},
+         "com.microsoft");
+  m.model.graph.nodes.back().outputs = {"y", "mean", "inverse", "sum"};
+  return m.model.graph.nodes.back().outputs[how.output];
+}
+
+TEST(Layers, NormsOfSums) {
+  const auto of = [](const SkipNorm& how) {
+    return becomes([&](ModelBuilder& m) { return skip_norm_of(m, how); }, {2, 3, 32});
+  };
+  EXPECT_EQ(of({}), "skip_rms_norm");
+  EXPECT_EQ(of({.output = 3}), "skip_rms_norm");
+  EXPECT_EQ(of({.op = "SkipLayerNormalization"}), "skip_layer_norm");
+  EXPECT_EQ(of({.skip = {3, 32}}), "fused_add fused_add rms_norm");
+  EXPECT_EQ(of({.op = "SkipLayerNormalization", .skip = {1, 3, 32}}), "fused_add layer_norm");
+  EXPECT_THAT(of({.weight = 31}), HasSubstr("[31]"));
+  EXPECT_THAT(of({.output = 1}), HasSubstr("its output mean or inv_std_var is used, and qgen computes neither"));
 }
 
 // Halves between doors of f32 are computed in f32; an output of halves is rounded at the end.

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Normalizes rows: divides them by their root mean square, after subtracting their mean if `kCentred`. The whole main().
+//
+//   reduce shared, subgroup   a workgroup passes over its row for its mean, for its squares, and for the results
+//   reduce held, team         a workgroup, or a subgroup, reads its row once (lib/held_row.glsl)
+//
+// Needs, from the file that includes this one, for the element or vector `k` of the row that begins at `first`:
+//   load_row(first, k), load_row_vector(first, k, x)   its value
+//   keep_row(first, k, x), keep_row_vector(...)        does something else with it, after its last load
+//   finish(k, x), finish_vector(k, x)                  the result from the normalized value
+$if reduce in (held, team)
+void normalize(uint row) {
+  const uint of_row = problem.columns / kPerVector, first = row * of_row;
+  float values[${vectors}][kPerVector];
+  float sum = 0.0;
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) {
+    const uint at = v * members() + place();
+    [[unroll]] for (uint i = 0u; i < kPerVector; ++i) values[v][i] = 0.0;
+    if (at < of_row) {
+      load_row_vector(first, at, values[v]);
+      keep_row_vector(first, at, values[v]);
+    }
+    [[unroll]] for (uint i = 0u; i < kPerVector; ++i) sum += values[v][i];
+  }
+  const float mean = kCentred ? workgroup_sum(sum) * problem.inverse_columns : 0.0;
+
+  float squares = 0.0;
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) {
+    const bool is_padding = v * members() + place() >= of_row;
+    [[unroll]] for (uint i = 0u; i < kPerVector; ++i) {
+      values[v][i] = is_padding ? 0.0 : values[v][i] - mean;
+      squares += values[v][i] * values[v][i];
+    }
+  }
+  const float factor = inversesqrt(workgroup_sum(squares) * problem.inverse_columns + problem.epsilon);
+
+  [[unroll]] for (uint v = 0u; v < ${vectors}; ++v) {
+    const uint at = v * members() + place();
+    if (at >= of_row) continue;
+    [[unroll]] for (uint i = 0u; i < kPerVector; ++i) values[v][i] *= factor;
+    finish_vector(at, values[v]);
+    output_vectors[first + at] = pack_vector(values[v]);
+  }
+}
+
+// The same rows for all members, so that none misses a barrier.
+void main() {
+  for (uint row = first_row(); row < problem.rows; row += row_stride()) normalize(row);
+}
+$else
+void main() {
+  const uint row = workgroup_index();   // the same for all members, so that none misses a barrier
+  if (row >= problem.rows) return;
+  const uint first = row * problem.columns;
+
+  float mean = 0.0;
+  if (kCentred) {
+    float sum = 0.0;
+    for (uint k = gl_LocalInvocationIndex; k < problem.columns; k += ${workgroup}) sum += load_row(first, k);
+    mean = workgroup_sum(sum) * problem.inverse_columns;
+  }
+
+  float squares = 0.0;
+  for (uint k = gl_LocalInvocationIndex; k < problem.columns; k += ${workgroup}) {
+    const float difference = load_row(first, k) - mean;
+    squares += difference * difference;
+  }
+  const float factor = inversesqrt(workgroup_sum(squares) * problem.inverse_columns + problem.epsilon);
+
+  for (uint k = gl_LocalInvocationIndex; k < problem.columns; k += ${workgroup}) {
+    const float x = load_row(first, k);
+    keep_row(first, k, x);
+    store_real(first + k, finish(k, (x - mean) * factor));
+  }
+}
+$end
