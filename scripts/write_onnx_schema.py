@@ -58,6 +58,14 @@ CONTRIB = [
      "activation_beta=real activation_gamma=real alpha=real beta=real transA=integer transB=integer"),
     ("MatMulNBits", "A:T1 B scales:T1 zero_points? g_idx?:int32 bias?:T1", "Y:T1", "T1=float16,float32",
      "K=integer! N=integer! accuracy_level=integer bits=integer block_size=integer! weight_prepacked=integer"),
+    ("GroupQueryAttention", "query:T key?:T value?:T past_key?:T_CACHE past_value?:T_CACHE seqlens_k:M total_sequence_length:M cos_cache?:T sin_cache?:T position_ids?:int64 attention_bias?:T head_sink?:T",
+     "output:T present_key?:T_CACHE present_value?:T_CACHE output_qk?:T", "M=int32 T=bfloat16,float16,float32 T_CACHE=bfloat16,float16,float32",
+     "do_rotary=integer kv_num_heads=integer! local_window_size=integer num_heads=integer! qk_output=integer rotary_interleaved=integer scale=real smooth_softmax=integer softcap=real"),
+    ("MultiHeadAttention", "query:T key?:T value?:T bias?:T key_padding_mask?:M attention_bias?:T past_key?:T past_value?:T past_sequence_length?:M cache_indirection?:M",
+     "output:T present_key?:T present_value?:T qk?:QK", "M=int32 QK=bfloat16,float16,float32 T=float16,float32",
+     "mask_filter_value=real num_heads=integer! scale=real unidirectional=integer"),
+    ("RotaryEmbedding", "input:T position_ids:M cos_cache:T sin_cache:T", "output:T", "M=int64 T=bfloat16,float16,float32",
+     "interleaved=integer is_packed_batching=integer num_heads=integer rotary_embedding_dim=integer scale=real"),
     ("SimplifiedLayerNormalization", "X:T scale:V", "Y:V inv_std_var?:U", "T=float16,float32,float64 U=float32,float64 "
      "V=float16,float32,float64", "axis=integer epsilon=real stash_type=integer"),
     ("SkipLayerNormalization", "input:T skip:T gamma:T beta?:T bias?:T",
@@ -82,8 +90,17 @@ NEWER = [
 # Operators of ONNX's own domain that Debian's ONNX does not know: those of opset 22 to 25, and one that ONNX Runtime
 # adds to this domain.
 ADDED = [
+    ("Attention", 23, "Q:T1 K:T1 V:T2 attn_mask?:U past_key?:T1 past_value?:T2", "Y:T1 present_key?:T1 present_value?:T2 qk_matmul_output?:T1",
+     "T1=bfloat16,float16,float32,float64 T2=bfloat16,float16,float32,float64",
+     "is_causal=integer kv_num_heads=integer q_num_heads=integer qk_matmul_output_mode=integer scale=real softcap=real softmax_precision=integer"),
+    ("Attention", 24, "Q:T1 K:T1 V:T2 attn_mask?:U past_key?:T1 past_value?:T2 nonpad_kv_seqlen?:int64",
+     "Y:T1 present_key?:T1 present_value?:T2 qk_matmul_output?:T1",
+     "T1=bfloat16,float16,float32,float64 T2=bfloat16,float16,float32,float64",
+     "is_causal=integer kv_num_heads=integer q_num_heads=integer qk_matmul_output_mode=integer scale=real softcap=real softmax_precision=integer"),
     ("RMSNormalization", 23, "X:T scale:V", "Y:V", "T=bfloat16,float16,float32,float64 "
      "V=bfloat16,float16,float32,float64", "axis=integer epsilon=real stash_type=integer"),
+    ("RotaryEmbedding", 23, "X:T cos_cache:T sin_cache:T position_ids?:M", "Y:T", "M=int64 T=bfloat16,float16,float32",
+     "interleaved=integer num_heads=integer rotary_embedding_dim=integer"),
     ("SimplifiedLayerNormalization", 1, "X:T scale:V", "Y:V inv_std_var?:U", "T=bfloat16,float16,float32,float64 "
      "U=float32,float64 V=bfloat16,float16,float32,float64", "axis=integer epsilon=real stash_type=integer"),
 ]

@@ -10,6 +10,23 @@
 
 namespace qgen::generated::operators {
 
+inline graph::Var attention(graph::Builder& net,
+                            const AttentionInputs<graph::InGraph>& inputs,
+                            const AttentionAttributes& attributes = {}) {
+  graph::NodeOf node("attention");
+  node.inputs({
+    {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}, {"mask", inputs.mask},
+    {"key_lengths", inputs.key_lengths},
+  });
+  node.attributes({
+    {"scale", graph::to_value(attributes.scale)}, {"softcap", graph::to_value(attributes.softcap)},
+    {"causal", graph::to_value(words::kCausal, attributes.causal)}, {"window", graph::to_value(attributes.window)},
+    {"heads_first", graph::to_value(attributes.heads_first)},
+    {"keys_heads_first", graph::to_value(attributes.keys_heads_first)},
+  });
+  return net.add(node, "output");
+}
+
 inline graph::Var avg_pool2d(graph::Builder& net,
                              const AvgPool2dInputs<graph::InGraph>& inputs,
                              const AvgPool2dAttributes& attributes = {}) {
@@ -888,6 +905,18 @@ inline graph::Var rms_norm(graph::Builder& net,
   graph::NodeOf node("rms_norm");
   node.inputs({{"input", inputs.input}, {"weight", inputs.weight}});
   node.attributes({{"epsilon", graph::to_value(attributes.epsilon)}});
+  return net.add(node, "output");
+}
+
+inline graph::Var rotary_embedding(graph::Builder& net,
+                                   const RotaryEmbeddingInputs<graph::InGraph>& inputs,
+                                   const RotaryEmbeddingAttributes& attributes = {}) {
+  graph::NodeOf node("rotary_embedding");
+  node.inputs({{"input", inputs.input}, {"cos", inputs.cos}, {"sin", inputs.sin}, {"positions", inputs.positions}});
+  node.attributes({
+    {"interleaved", graph::to_value(attributes.interleaved)}, {"heads_first", graph::to_value(attributes.heads_first)},
+    {"from_last", graph::to_value(attributes.from_last)},
+  });
   return net.add(node, "output");
 }
 

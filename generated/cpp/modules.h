@@ -3,6 +3,7 @@
 // The modules of all operators stand in the blob one after another, in the order of these lines.
 #pragma once
 
+#include "attention.h"
 #include "bmm_coopmat.h"
 #include "bmm_plain.h"
 #include "bmm_real.h"
@@ -88,6 +89,7 @@
 #include "reduce.h"
 #include "resize2d.h"
 #include "rms_norm.h"
+#include "rotary_embedding.h"
 #include "skip_norm.h"
 #include "softmax.h"
 #include "strided_copy.h"
@@ -102,7 +104,8 @@
 
 namespace qgen::generated {
 
-namespace bmm_coopmat { constexpr uint32_t kFirstModule = 0; }
+namespace attention { constexpr uint32_t kFirstModule = 0; }
+namespace bmm_coopmat { constexpr uint32_t kFirstModule = attention::kFirstModule + attention::kVariants; }
 namespace bmm_plain { constexpr uint32_t kFirstModule = bmm_coopmat::kFirstModule + bmm_coopmat::kVariants; }
 namespace bmm_real { constexpr uint32_t kFirstModule = bmm_plain::kFirstModule + bmm_plain::kVariants; }
 namespace bmm_tiled { constexpr uint32_t kFirstModule = bmm_real::kFirstModule + bmm_real::kVariants; }
@@ -187,7 +190,8 @@ namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstM
 namespace reduce { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
 namespace resize2d { constexpr uint32_t kFirstModule = reduce::kFirstModule + reduce::kVariants; }
 namespace rms_norm { constexpr uint32_t kFirstModule = resize2d::kFirstModule + resize2d::kVariants; }
-namespace skip_norm { constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants; }
+namespace rotary_embedding { constexpr uint32_t kFirstModule = rms_norm::kFirstModule + rms_norm::kVariants; }
+namespace skip_norm { constexpr uint32_t kFirstModule = rotary_embedding::kFirstModule + rotary_embedding::kVariants; }
 namespace softmax { constexpr uint32_t kFirstModule = skip_norm::kFirstModule + skip_norm::kVariants; }
 namespace strided_copy { constexpr uint32_t kFirstModule = softmax::kFirstModule + softmax::kVariants; }
 namespace sum_slices { constexpr uint32_t kFirstModule = strided_copy::kFirstModule + strided_copy::kVariants; }

@@ -5,6 +5,7 @@
 
 namespace qgen::generated {
 
+namespace attention { extern const SignatureInfo signatures[1]; }
 namespace choose_qparams_affine { extern const SignatureInfo signatures[1]; }
 namespace concat { extern const SignatureInfo signatures[1]; }
 namespace conv2d { extern const SignatureInfo signatures[1]; }
@@ -49,12 +50,26 @@ namespace quantize_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace reduce { extern const SignatureInfo signatures[1]; }
 namespace resize2d { extern const SignatureInfo signatures[1]; }
 namespace rms_norm { extern const SignatureInfo signatures[1]; }
+namespace rotary_embedding { extern const SignatureInfo signatures[1]; }
 namespace skip_norm { extern const SignatureInfo signatures[2]; }
 namespace softmax { extern const SignatureInfo signatures[1]; }
 namespace strided_copy { extern const SignatureInfo signatures[4]; }
 
 namespace operators {
 namespace {
+
+Expected<Call> infer_attention(const Given& given) {
+  const AttentionInputs<Described> inputs{
+    .query = given.tensor(0), .key = given.tensor(1), .value = given.tensor(2), .mask = given.optional(3),
+    .key_lengths = given.optional(4),
+  };
+  const AttentionAttributes attributes{
+    .scale = given.attribute<std::optional<double>>(0), .softcap = given.attribute<double>(1),
+    .causal = given.attribute<words::Causal>(2), .window = given.attribute<int64_t>(3),
+    .heads_first = given.attribute<bool>(4), .keys_heads_first = given.attribute<bool>(5),
+  };
+  return infer(inputs, attributes);
+}
 
 Expected<Call> infer_avg_pool2d(const Given& given) {
   const AvgPool2dInputs<Described> inputs{.input = given.tensor(0)};
@@ -736,6 +751,17 @@ Expected<Call> infer_rms_norm(const Given& given) {
   return infer(inputs, attributes);
 }
 
+Expected<Call> infer_rotary_embedding(const Given& given) {
+  const RotaryEmbeddingInputs<Described> inputs{
+    .input = given.tensor(0), .cos = given.tensor(1), .sin = given.tensor(2), .positions = given.optional(3),
+  };
+  const RotaryEmbeddingAttributes attributes{
+    .interleaved = given.attribute<bool>(0), .heads_first = given.attribute<bool>(1),
+    .from_last = given.attribute<bool>(2),
+  };
+  return infer(inputs, attributes);
+}
+
 Expected<Call> infer_skip_layer_norm(const Given& given) {
   const SkipLayerNormInputs<Described> inputs{
     .input = given.tensor(0), .skip = given.tensor(1), .sum_bias = given.optional(2), .weight = given.optional(3),
@@ -769,6 +795,38 @@ Expected<Call> infer_softmax(const Given& given) {
 }
 
 }  // namespace
+
+Expected<Call> attention_call(const AttentionInputs<Described>& inputs,
+                              const AttentionAttributes& attributes) {
+  Given given(attention::signatures[0]);
+  given.set_tensor(0, inputs.query);
+  given.set_tensor(1, inputs.key);
+  given.set_tensor(2, inputs.value);
+  given.set_optional(3, inputs.mask);
+  given.set_optional(4, inputs.key_lengths);
+  given.set_attribute(0, attributes.scale);
+  given.set_attribute(1, attributes.softcap);
+  given.set_attribute(2, attributes.causal);
+  given.set_attribute(3, attributes.window);
+  given.set_attribute(4, attributes.heads_first);
+  given.set_attribute(5, attributes.keys_heads_first);
+  given.set_output(5, inputs.output);
+  return checked(given, infer_attention);
+}
+Expected<DeviceTensor> attention(Context& context,
+                                 const AttentionInputs<OnDevice>& inputs,
+                                 const AttentionAttributes& attributes) {
+  const AttentionInputs<Described> described{
+    .query = desc_of(inputs.query), .key = desc_of(inputs.key), .value = desc_of(inputs.value),
+    .mask = desc_of(inputs.mask), .key_lengths = desc_of(inputs.key_lengths), .output = desc_of(inputs.output),
+  };
+  const auto call = attention_call(described, attributes);
+  const ArgumentList arguments({
+    argument_of(inputs.query), argument_of(inputs.key), argument_of(inputs.value), argument_of(inputs.mask),
+    argument_of(inputs.key_lengths), argument_of(inputs.output),
+  });
+  return run_for_one(context, attention::signatures[0], call, arguments);
+}
 
 Expected<Call> avg_pool2d_call(const AvgPool2dInputs<Described>& inputs,
                                const AvgPool2dAttributes& attributes) {
@@ -2460,6 +2518,34 @@ Expected<DeviceTensor> rms_norm(Context& context,
   return run_for_one(context, rms_norm::signatures[0], call, arguments);
 }
 
+Expected<Call> rotary_embedding_call(const RotaryEmbeddingInputs<Described>& inputs,
+                                     const RotaryEmbeddingAttributes& attributes) {
+  Given given(rotary_embedding::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_tensor(1, inputs.cos);
+  given.set_tensor(2, inputs.sin);
+  given.set_optional(3, inputs.positions);
+  given.set_attribute(0, attributes.interleaved);
+  given.set_attribute(1, attributes.heads_first);
+  given.set_attribute(2, attributes.from_last);
+  given.set_output(4, inputs.output);
+  return checked(given, infer_rotary_embedding);
+}
+Expected<DeviceTensor> rotary_embedding(Context& context,
+                                        const RotaryEmbeddingInputs<OnDevice>& inputs,
+                                        const RotaryEmbeddingAttributes& attributes) {
+  const RotaryEmbeddingInputs<Described> described{
+    .input = desc_of(inputs.input), .cos = desc_of(inputs.cos), .sin = desc_of(inputs.sin),
+    .positions = desc_of(inputs.positions), .output = desc_of(inputs.output),
+  };
+  const auto call = rotary_embedding_call(described, attributes);
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.cos), argument_of(inputs.sin), argument_of(inputs.positions),
+    argument_of(inputs.output),
+  });
+  return run_for_one(context, rotary_embedding::signatures[0], call, arguments);
+}
+
 Expected<Call> skip_layer_norm_call(const SkipLayerNormInputs<Described>& inputs,
                                     const SkipLayerNormAttributes& attributes) {
   Given given(skip_norm::signatures[1]);
@@ -2557,6 +2643,7 @@ Expected<DeviceTensor> softmax(Context& context,
 
 std::span<const OperatorEntry> entries() {
   static const OperatorEntry all[] = {
+      {attention::signatures[0], infer_attention},
       {pool2d::signatures[1], infer_avg_pool2d},
       {fused_bmm::signatures[1], infer_bmm},
       {choose_qparams_affine::signatures[0], infer_choose_qparams_affine},
@@ -2619,6 +2706,7 @@ std::span<const OperatorEntry> entries() {
       {fused_unary::signatures[0], infer_requantize},
       {resize2d::signatures[0], infer_resize2d},
       {rms_norm::signatures[0], infer_rms_norm},
+      {rotary_embedding::signatures[0], infer_rotary_embedding},
       {skip_norm::signatures[1], infer_skip_layer_norm},
       {skip_norm::signatures[0], infer_skip_rms_norm},
       {strided_copy::signatures[1], infer_slice},

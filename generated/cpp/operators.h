@@ -14,6 +14,36 @@ namespace qgen::generated::operators {
 
 using namespace words;
 
+// attention: scaled dot product attention, with heads of keys that several heads of queries share
+template <typename As>
+struct AttentionInputs {
+  typename As::Tensor query;  // f32, f16 [B, X, Y, D]; [B, S, N, D]; with heads_first: [B, N, S, D]
+  typename As::Tensor key;  // f32, f16 [B, V, W, D]; [B, T, M, D]; with keys_heads_first: [B, M, T, D]
+  typename As::Tensor value;  // f32, f16 [B, V, W, E]; as key
+  // f32, f16 [...]; added to the scores; dimensions of 1 of [B, N, S, T] are repeated
+  typename As::Optional mask = {};
+  typename As::Optional key_lengths = {};  // i32 [B]; how many keys each batch has; if omitted: T
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct AttentionAttributes {
+  std::optional<double> scale = std::nullopt;  // of the scores; without: 1 / sqrt(D)
+  // scores are below it: softcap * tanh(score / softcap); 0: off; a finite number that is not below 0
+  double softcap = 0;
+  // from_first: row i has the keys up to i; to_last: the last row has all, each row before one less
+  words::Causal causal = words::Causal::none;
+  // a row has this many keys at most, the last of those that causal allows; 0: all; keys; 0 to 2147483647
+  int64_t window = 0;
+  bool heads_first = false;  // whether query and output are [B, N, S, D]
+  bool keys_heads_first = false;  // whether key and value are [B, M, T, D]
+};
+Expected<Call> infer(const AttentionInputs<Described>& inputs,
+                     const AttentionAttributes& attributes);
+Expected<Call> attention_call(const AttentionInputs<Described>& inputs,
+                              const AttentionAttributes& attributes = {});
+Expected<DeviceTensor> attention(Context& context,
+                                 const AttentionInputs<OnDevice>& inputs,
+                                 const AttentionAttributes& attributes = {});
+
 // avg_pool2d: average pooling
 template <typename As>
 struct AvgPool2dInputs {
@@ -1638,7 +1668,30 @@ Expected<DeviceTensor> rms_norm(Context& context,
                                 const RmsNormInputs<OnDevice>& inputs,
                                 const RmsNormAttributes& attributes = {});
 
-// skip_layer_norm: input + skip + sum_bias, and layer_norm of it
+// rotary_embedding: pairs of elements rotated by the angles of their position
+template <typename As>
+struct RotaryEmbeddingInputs {
+  typename As::Tensor input;  // f32, f16 [B, X, Y, D]; [B, S, N, D]; with heads_first: [B, N, S, D]
+  typename As::Tensor cos;  // f32, f16 [P, R] or [B, S, R]; rows of a table, or one for each row
+  typename As::Tensor sin;  // f32, f16 [P, R] or [B, S, R]
+  // i32 [B, S] or [1] or [B]; of each row, of the first row, or with from_last of the last row of each batch; if omitted: from 0
+  typename As::Optional positions = {};
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct RotaryEmbeddingAttributes {
+  bool interleaved = false;  // pairs are neighbours; else element i and element i + R
+  bool heads_first = false;  // whether input is [B, N, S, D]
+  bool from_last = false;  // whether positions [B] are those of the last row of each batch
+};
+Expected<Call> infer(const RotaryEmbeddingInputs<Described>& inputs,
+                     const RotaryEmbeddingAttributes& attributes);
+Expected<Call> rotary_embedding_call(const RotaryEmbeddingInputs<Described>& inputs,
+                                     const RotaryEmbeddingAttributes& attributes = {});
+Expected<DeviceTensor> rotary_embedding(Context& context,
+                                        const RotaryEmbeddingInputs<OnDevice>& inputs,
+                                        const RotaryEmbeddingAttributes& attributes = {});
+
+// skip_layer_norm: input + skip + sum_bias, and its normalization
 template <typename As>
 struct SkipLayerNormInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
@@ -1664,7 +1717,7 @@ Expected<SkipLayerNormOutputs> skip_layer_norm(Context& context,
                                                const SkipLayerNormInputs<OnDevice>& inputs,
                                                const SkipLayerNormAttributes& attributes = {});
 
-// skip_rms_norm: input + skip + sum_bias, and rms_norm of it
+// skip_rms_norm: input + skip + sum_bias, and its division by its root mean square
 template <typename As>
 struct SkipRmsNormInputs {
   typename As::Tensor input;  // f32, f16 [..., K]

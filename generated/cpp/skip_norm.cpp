@@ -398,11 +398,11 @@ constexpr AttributeInfo kSkipRmsNormAttributes[] = {
 
 constinit const SignatureInfo signatures[2] = {
   {
-    .name = "skip_rms_norm", .summary = "input + skip + sum_bias, and rms_norm of it", .op = &op,
+    .name = "skip_rms_norm", .summary = "input + skip + sum_bias, and its division by its root mean square", .op = &op,
     .tensors = kSkipRmsNormTensors, .attributes = kSkipRmsNormAttributes,
   },
   {
-    .name = "skip_layer_norm", .summary = "input + skip + sum_bias, and layer_norm of it", .op = &op,
+    .name = "skip_layer_norm", .summary = "input + skip + sum_bias, and its normalization", .op = &op,
     .tensors = kSkipRmsNormTensors, .attributes = kSkipRmsNormAttributes,
   },
 };

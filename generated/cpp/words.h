@@ -11,6 +11,9 @@ namespace qgen::generated::words {
 enum class Activation : uint32_t {none, relu, relu6, hardswish};
 inline constexpr std::string_view kActivation[] = {"none", "relu", "relu6", "hardswish"};
 
+enum class Causal : uint32_t {none, from_first, to_last};
+inline constexpr std::string_view kCausal[] = {"none", "from_first", "to_last"};
+
 enum class CoordinateMode : uint32_t {half_pixel, align_corners, asymmetric};
 inline constexpr std::string_view kCoordinateMode[] = {"half_pixel", "align_corners", "asymmetric"};
 

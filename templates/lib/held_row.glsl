@@ -29,31 +29,9 @@ uint first_row() { return workgroup_index(); }
 uint row_stride() { return gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkGroups.z; }
 $end
 
+$include "lib/unpack_vector.glsl"
+
 $if input_dtype == f16
-// A bit for each half that is subnormal: above 0 and below 0x400 but for its sign. No sum carries into the other half.
-uint subnormal_halves(uint halves) {
-  const uint magnitudes = halves & 0x7fff7fffu;
-  return (magnitudes + 0x7fff7fffu) & ~(magnitudes + 0x7c007c00u) & 0x80008000u;
-}
-
-// A device may flush a subnormal half where it converts two at a time, so a vector with one takes the exact path.
-void unpack_vector(uvec4 words, out float x[kPerVector]) {
-  const bool is_plain = (subnormal_halves(words.x) | subnormal_halves(words.y) | subnormal_halves(words.z) |
-                         subnormal_halves(words.w)) == 0u;
-  if (is_plain) {
-    [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-      const vec2 two = unpackHalf2x16(words[i]);
-      x[2u * i] = two.x;
-      x[2u * i + 1u] = two.y;
-    }
-  } else {
-    [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-      x[2u * i] = f16_to_f32(words[i] & 0xffffu);
-      x[2u * i + 1u] = f16_to_f32(words[i] >> 16);
-    }
-  }
-}
-
 // Rounded half to even to the 11 bits of a half, which a conversion of two at a time then keeps whatever way it rounds.
 float rounded_to_half(float x) {
   const uint bits = floatBitsToUint(x);
@@ -76,10 +54,6 @@ uvec4 pack_vector(float x[kPerVector]) {
   return words;
 }
 $else
-void unpack_vector(uvec4 words, out float x[kPerVector]) {
-  [[unroll]] for (uint i = 0u; i < 4u; ++i) x[i] = uintBitsToFloat(words[i]);
-}
-
 uvec4 pack_vector(float x[kPerVector]) {
   return uvec4(floatBitsToUint(x[0]), floatBitsToUint(x[1]), floatBitsToUint(x[2]), floatBitsToUint(x[3]));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Normalizes rows: divides them by their root mean square, after subtracting their mean if `kCentred`. The whole main().
+// The main() of a kernel that normalizes rows: divides them by their root mean square, after subtracting their mean if
+// `kCentred`.
 //
 //   reduce shared, subgroup   a workgroup passes over its row for its mean, for its squares, and for the results
 //   reduce held, team         a workgroup, or a subgroup, reads its row once (lib/held_row.glsl)

@@ -164,7 +164,8 @@ Done Importer::check_lost(const Node& node) const {
 bool Importer::is_read(const Node& node) { return is_read_of_data(node) || is_evaluated(node.op); }
 
 bool Importer::is_read_of_data(const Node& node) {
-  constexpr std::string_view kOthers[] = {"BatchNormalization",
+  constexpr std::string_view kOthers[] = {"Attention",
+                                          "BatchNormalization",
                                           "Cast",
                                           "Clip",
                                           "Constant",
@@ -426,6 +427,9 @@ Done Importer::lower(const Node& node) {
   if (is_recurrent(node)) return recurrent(node);
   if (node.op == "If" && node.domain.empty()) return lower_branch(node);
   if (is_skip_normalization(node)) return skip_normalization(node);
+  if (node.op == "Attention" && node.domain.empty()) return attention(node);
+  if (node.op == "MultiHeadAttention" && node.domain == "com.microsoft") return multi_head_attention(node);
+  if (node.op == "GroupQueryAttention" && node.domain == "com.microsoft") return group_query_attention(node);
   const bool has_more = std::any_of(node.outputs.begin() + 1, node.outputs.end(), [&](const std::string& output) {
     return !output.empty() && order_.uses.contains(output);
   });

@@ -19,6 +19,7 @@
 //   resize.cpp                 Resize along any axes, by products
 //   rewrites.cpp               what is other nodes, written out
 //   volumes.cpp                convolutions and pools of volumes
+//   attention.cpp              layers of attention, and rotary embeddings
 #pragma once
 
 #include <set>
@@ -283,6 +284,33 @@ class Importer {
   Expected<std::optional<Known>> convolution_of_volumes(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> simplified_layer_normalization(const Node& node, Arguments arguments);
   Done skip_normalization(const Node& node);  // has several results
+  Expected<std::optional<Known>> rotary_embedding(const Node& node, Arguments arguments);
+  struct Rotation {
+    const Known *cos, *sin, *positions;  // positions: nullptr: from 0
+    bool is_interleaved, is_heads_first, is_from_last = false;
+  };
+  // Of [B, S, N, D], or with the heads first [B, N, S, D].
+  Expected<Known> rotated(const Node& node, const Known& heads, const Rotation& how);
+  struct Attention {
+    Known query, key, value;  // of four dimensions
+    const Known *mask = nullptr, *key_lengths = nullptr;
+    std::optional<double> scale = {};
+    double softcap = 0;
+    std::string causal = "none";
+    int64_t window = 0;
+    bool is_heads_first = false, is_keys_heads_first = false;
+  };
+  // An operator `attention`. The result has four dimensions, as the query.
+  Expected<Known> attention_of(const Node& node, const Attention& layer);
+  // Booleans as 0 and -infinity, reals as they are, of this type.
+  Expected<Known> additive_mask(const Node& node, const Known& mask, ElementType type);
+  Expected<Known> with_past(const Node& node, const Known* past, const Known& heads, bool is_heads_first);
+  Expected<Known> joined_heads(const Node& node, const Known& heads);
+  Done tell_attention(const Node& node, const Expected<Known>& output, const Known* key, const Known* value);
+  // Have several results.
+  Done attention(const Node& node);
+  Done multi_head_attention(const Node& node);
+  Done group_query_attention(const Node& node);
   // What several nodes are to read is put into the graph now.
   Expected<Known> computed(const Known& input);
   // written() and then computed().

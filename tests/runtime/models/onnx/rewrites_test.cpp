@@ -291,6 +291,35 @@ TEST(Layers, NormsOfSums) {
   EXPECT_THAT(of({.output = 1}), HasSubstr("its output mean or inv_std_var is used, and qgen computes neither"));
 }
 
+struct Rotation {
+  Shape shape = {2, 5, 24};
+  int64_t angles = 4;
+  std::map<std::string, AttributeData, std::less<>> attributes = {{"num_heads", int64_t{3}}};
+  std::string domain = "com.microsoft";
+};
+std::string rotation_of(const Rotation& how) {
+  return becomes(
+      [&](ModelBuilder& m) {
+        const std::string cos = m.random_reals({16, how.angles}, -1, 1), sin = m.random_reals({16, how.angles}, -1, 1);
+        const std::string position = m.list({3});
+        return m.node("RotaryEmbedding", {"x", position, cos, sin}, how.attributes, how.domain);
+      },
+      how.shape);
+}
+
+TEST(Layers, RotaryEmbeddings) {
+  EXPECT_EQ(rotation_of({}), "reshape rotary_embedding reshape");
+  EXPECT_EQ(rotation_of({.attributes = {}}), "reshape rotary_embedding reshape");
+  EXPECT_EQ(rotation_of({.shape = {2, 3, 5, 8}}), "rotary_embedding");
+  EXPECT_THAT(rotation_of({.attributes = {{"num_heads", int64_t{5}}}}), HasSubstr("[2, 5, 24], and it has 5 heads"));
+  EXPECT_THAT(rotation_of({.angles = 3}), HasSubstr("its cos_cache is [16, 3], and it rotates [8] elements of a head"));
+  EXPECT_THAT(rotation_of({.attributes = {{"num_heads", int64_t{3}}, {"scale", 2.0f}}}),
+              HasSubstr("its scale is 2, and can be 1"));
+  EXPECT_THAT(rotation_of({.attributes = {{"num_heads", int64_t{3}}, {"is_packed_batching", int64_t{1}}}}),
+              HasSubstr("its batches are packed"));
+  EXPECT_THAT(rotation_of({.shape = {2, 24}}), HasSubstr("must have three or four dimensions"));
+}
+
 // Halves between doors of f32 are computed in f32; an output of halves is rounded at the end.
 TEST(Rewrites, CastsToHalvesAreLeftOut) {
   const auto half = [](ModelBuilder& m) { return m.node("Cast", {"x"}, {{"to", int64_t{10}}}); };

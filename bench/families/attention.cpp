@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Attention and rotary embeddings of language models.
+#include <fmt/format.h>
+
+#include "bench/family.h"
+
+namespace qgen::bench {
+namespace {
+
+// Heads of 128 of a model that is 4,096 wide: one token, and a prompt.
+void add_rotations(std::vector<Row>& rows) {
+  for (const std::string_view tokens : {"1", "2048"}) {
+    const TimedRequest timed{
+        {.shapes = {fmt::format("input=1x{}x32x128:f16", tokens), "cos=4096x64:f16", "sin=4096x64:f16"}}};
+    rows.push_back({"rotary_embedding", fmt::format("{}x32x128.f16", tokens), timed, std::nullopt});
+  }
+}
+
+// 32 heads of 128, 8 of keys: a prompt, and one token beside a cache.
+void add_attention(std::vector<Row>& rows) {
+  for (const auto& [queries, keys] : {std::pair{2048, 2048}, {1, 8192}}) {
+    const TimedRequest timed{
+        {.shapes = {fmt::format("query=1x{}x32x128:f16", queries), fmt::format("key=1x{}x8x128:f16", keys),
+                    fmt::format("value=1x{}x8x128:f16", keys)},
+         .attributes = {"causal=to_last"}}};
+    rows.push_back({"attention", fmt::format("{}x{}x32x8x128.f16", queries, keys), timed, std::nullopt});
+  }
+}
+
+}  // namespace
+
+Family attention_family() {
+  Family family;
+  add_attention(family.rows);
+  add_rotations(family.rows);
+  family.short_sizes = {{"attention", {"2048x2048x32x8x128.f16", "1x8192x32x8x128.f16"}},
+                        {"rotary_embedding", {"2048x32x128.f16"}}};
+  return family;
+}
+
+}  // namespace qgen::bench

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The Calls of specs/attention. docs/attention.md says what is computed.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "attention.h"
+#include "operators.h"
+#include "rotary_embedding.h"
+#include "runtime/engine/calls/placement.h"
+#include "vocabulary/integer.h"
+
+namespace qgen::generated::operators {
+namespace {
+
+Done check_dtype(std::string_view operand, const TensorDesc& given, std::string_view like, const TensorDesc& first) {
+  if (given.dtype == first.dtype) return std::monostate{};
+  return refused(fmt::format("{} is {}, and {} is {}", operand, name(given.dtype), like, name(first.dtype)),
+                 "both must have the same dtype");
+}
+
+// How the kernel finds the row of cos and sin.
+enum class Start : uint32_t { at_zero, at_one, of_rows, of_tables, of_last };
+
+Expected<Start> start_of(const RotaryEmbeddingInputs<Described>& inputs, bool is_from_last, int64_t batches,
+                         int64_t sequence) {
+  const TensorDesc& cos = inputs.cos;
+  if (is_from_last && (!inputs.positions || inputs.positions->shape != Shape{batches}))
+    return refused("from_last is set, and positions are not [B]", "it needs a position for the last row of each batch");
+  if (cos.shape.size() == 3) {
+    if (inputs.positions)
+      return refused(fmt::format("cos is {}, and there are positions", to_text(cos.shape)),
+                     "positions are of a table [P, R]; a row for each row of the input needs none");
+    if (cos.shape[0] == batches && cos.shape[1] == sequence) return Start::of_tables;
+    return refused(
+        fmt::format("cos is {}, and input has {} batches of {} rows", to_text(cos.shape), batches, sequence));
+  }
+  if (is_from_last) return Start::of_last;
+  if (!inputs.positions) return Start::at_zero;
+  const Shape& positions = inputs.positions->shape;
+  if (positions == Shape{1}) return Start::at_one;
+  if (positions == Shape{batches, sequence}) return Start::of_rows;
+  return refused(
+      fmt::format("positions is {}, and input has {} batches of {} rows", to_text(positions), batches, sequence));
+}
+
+}  // namespace
+
+Expected<Call> infer(const RotaryEmbeddingInputs<Described>& inputs, const RotaryEmbeddingAttributes& attributes) {
+  const TensorDesc &input = inputs.input, &cos = inputs.cos, &sin = inputs.sin;
+  if (Done like = check_dtype("cos", cos, "input", input); !like) return like.error();
+  if (Done like = check_dtype("sin", sin, "input", input); !like) return like.error();
+  if (sin.shape != cos.shape)
+    return refused(fmt::format("sin is {}, and cos is {}", to_text(sin.shape), to_text(cos.shape)),
+                   "both must have the same shape");
+  const int64_t batches = input.shape[0], width = input.shape[3], rotated = cos.shape.back();
+  const int64_t heads = input.shape[attributes.heads_first ? 1 : 2];
+  const int64_t sequence = input.shape[attributes.heads_first ? 2 : 1];
+  if (rotated > width / 2)
+    return refused(fmt::format("cos has {} angles, and a head has {} elements", rotated, width),
+                   "an angle rotates two elements");
+  const auto start = start_of(inputs, attributes.from_last, batches, sequence);
+  if (!start) return start.error();
+  const TensorDesc output{input.dtype, input.shape};
+  const int64_t half_width = (width + 1) / 2;
+  const bool is_empty = element_count(input.shape) == 0;  // a side may be past 32 bits
+  const int64_t table_rows = element_count({cos.shape.begin(), cos.shape.end() - 1});
+  const rotary_embedding::Problem fields{
+      .pairs = is_empty ? 0 : u32(batches * heads * sequence * half_width),
+      .width = is_empty ? 0 : u32(width),
+      .half_width = is_empty ? 1 : u32(half_width),
+      .rotated = is_empty ? 0 : u32(rotated),
+      .heads = is_empty ? 1 : u32(heads),
+      .sequence = is_empty ? 1 : u32(sequence),
+      .table_rows = is_empty || rotated == 0 ? 0 : u32(table_rows),
+      .start = static_cast<uint32_t>(*start),
+      .interleaved = attributes.interleaved ? 1u : 0u,
+      .heads_first = attributes.heads_first ? 1u : 0u,
+  };
+  return make_call(fields, {.input = input, .cos = cos, .sin = sin, .positions = inputs.positions, .output = output});
+}
+
+// ---- attention ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// A tensor of rows of heads: [B, S, N, D], or with the heads first [B, N, S, D].
+struct Heads {
+  int64_t batches, rows, heads, width;
+  std::array<uint32_t, 3> strides;  // of a batch, a head and a row
+
+  Heads(const Shape& shape, bool is_heads_first)
+      : batches(shape[0]), rows(shape[is_heads_first ? 2 : 1]), heads(shape[is_heads_first ? 1 : 2]), width(shape[3]) {
+    strides = {u32(rows * heads * width), u32(is_heads_first ? rows * width : width),
+               u32(is_heads_first ? width : heads * width)};
+  }
+};
+
+// Strides of the mask for [B, N, S, T]; 0 where it is repeated.
+Expected<std::array<uint32_t, 4>> mask_strides_of(const Shape& mask, const Shape& scores) {
+  std::array<uint32_t, 4> strides = {};
+  bool fits = mask.size() <= scores.size();
+  int64_t stride = 1;
+  for (size_t d = 1; fits && d <= mask.size(); ++d) {
+    const int64_t side = mask[mask.size() - d], whole = scores[scores.size() - d];
+    fits = side == 1 || side == whole;
+    if (side == whole) strides[scores.size() - d] = u32(stride);
+    stride *= side;
+  }
+  if (fits) return strides;
+  return refused(fmt::format("mask is {}, and the scores are {}", to_text(mask), to_text(scores)),
+                 "each dimension of the mask must be 1 or that of the scores");
+}
+
+}  // namespace
+
+Expected<Call> infer(const AttentionInputs<Described>& inputs, const AttentionAttributes& attributes) {
+  const TensorDesc &query = inputs.query, &key = inputs.key, &value = inputs.value;
+  if (Done like = check_dtype("key", key, "query", query); !like) return like.error();
+  if (Done like = check_dtype("value", value, "query", query); !like) return like.error();
+  if (inputs.mask) {
+    if (Done like = check_dtype("mask", *inputs.mask, "query", query); !like) return like.error();
+  }
+  const Heads of_query(query.shape, attributes.heads_first);
+  const Heads of_key(key.shape, attributes.keys_heads_first), of_value(value.shape, attributes.keys_heads_first);
+  if (of_key.heads == 0 ? of_query.heads != 0 : of_query.heads % of_key.heads != 0)
+    return refused(fmt::format("query has {} heads, and key has {}", of_query.heads, of_key.heads),
+                   "each head of keys belongs to the same number of heads of queries");
+  if (attributes.window != 0 && attributes.causal == words::Causal::none)
+    return refused(fmt::format("window is {}, and causal is none", attributes.window),
+                   "a window ends at the last key that causal allows");
+  constexpr int64_t kMostWidth = 1024;
+  if (of_query.width > kMostWidth || of_value.width > kMostWidth)
+    return refused(
+        fmt::format("heads have {} and {} elements, and can have {}", of_query.width, of_value.width, kMostWidth));
+  std::array<uint32_t, 4> mask_strides = {};
+  if (inputs.mask) {
+    const auto strides =
+        mask_strides_of(inputs.mask->shape, {of_query.batches, of_query.heads, of_query.rows, of_key.rows});
+    if (!strides) return strides.error();
+    mask_strides = *strides;
+  }
+  Shape shape = query.shape;
+  shape.back() = of_value.width;
+  const TensorDesc output{query.dtype, shape};
+  if (Done size = check_size("output", output); !size) return size.error();
+  const Heads of_output(shape, attributes.heads_first);
+  const bool is_empty = element_count(shape) == 0;  // a side may be past 32 bits
+  const int64_t group = is_empty ? 1 : of_query.heads / of_key.heads;
+  const double root = 1 / std::sqrt(static_cast<double>(of_query.width));
+  const attention::Problem fields{
+      .batches = is_empty ? 0 : u32(of_query.batches),
+      .key_heads = is_empty ? 0 : u32(of_key.heads),
+      .group = u32(group),
+      .rows = is_empty ? 0 : u32(group * of_query.rows),
+      .queries = is_empty ? 0 : u32(of_query.rows),
+      .keys = is_empty ? 0 : u32(of_key.rows),
+      .width = u32(of_query.width),
+      .value_width = u32(of_value.width),
+      .query_strides = of_query.strides,
+      .key_strides = of_key.strides,
+      .value_strides = of_value.strides,
+      .output_strides = of_output.strides,
+      .mask_strides = mask_strides,
+      .scale = static_cast<float>(attributes.scale.value_or(of_query.width == 0 ? 1.0 : root)),
+      .softcap = static_cast<float>(attributes.softcap),
+      .window = u32(attributes.window),
+      .causal = attributes.causal,
+      .has_softcap = attributes.softcap > 0 ? 1u : 0u,
+      .has_mask = inputs.mask ? 1u : 0u,
+      .has_lengths = inputs.key_lengths ? 1u : 0u,
+  };
+  return make_call(fields, {.query = query,
+                            .key = key,
+                            .value = value,
+                            .mask = inputs.mask,
+                            .key_lengths = inputs.key_lengths,
+                            .output = output});
+}
+
+}  // namespace qgen::generated::operators

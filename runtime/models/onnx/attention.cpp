@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Layers of attention and what belongs to them, of ONNX and of com.microsoft, as qgen's operators.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "runtime/models/onnx/written_out.h"
+
+namespace qgen::onnx {
+namespace {
+
+const Known* at(Arguments arguments, size_t index) { return index < arguments.size() ? arguments[index] : nullptr; }
+
+// [B, S, N * D] as [B, S, N, D].
+Expected<Dims> parted(const Dims& shape, int64_t heads) {
+  const Number hidden = shape.back();
+  if (hidden.is_symbol)
+    return unsupported("its heads have a size that is not known before the model runs", kHowToNumberSides);
+  if (heads < 1 || hidden.value % heads != 0)
+    return refused(fmt::format("its input is {}, and it has {} heads", to_text(shape), heads));
+  return Dims{shape[0], shape[1], {heads}, {hidden.value / heads}};
+}
+
+}  // namespace
+
+Rewritten Importer::rotary_embedding(const Node& node, Arguments arguments) {
+  const bool is_microsoft = !node.domain.empty();
+  const Known *cos = at(arguments, is_microsoft ? 2 : 1), *sin = at(arguments, is_microsoft ? 3 : 2);
+  const Known* positions = at(arguments, is_microsoft ? 1 : 3);
+  if (!cos || !sin) return refused("it has no cos_cache or no sin_cache");
+  if (node.real("scale", 1) != 1)
+    return unsupported(fmt::format("its scale is {}, and can be 1", node.real("scale", 1)));
+  if (node.integer("is_packed_batching", 0) != 0) return unsupported("its batches are packed (is_packed_batching)");
+  const Known& input = *arguments[0];
+  const Number angles = cos->shape.empty() ? Number{0} : cos->shape.back();
+  if (angles.is_symbol) return unsupported("its cos_cache has a row of unknown size", kHowToNumberSides);
+  const bool is_parted = input.shape.size() == 4;
+  if (!is_parted && input.shape.size() != 3)
+    return refused(fmt::format("its input is {}, and must have three or four dimensions", to_text(input.shape)));
+  Dims shape = input.shape;
+  if (!is_parted) {
+    int64_t heads = node.integer("num_heads", 0);
+    const bool is_of_whole_heads = is_microsoft && heads == 0 && angles.value > 0 && !shape.back().is_symbol;
+    if (is_of_whole_heads) heads = shape.back().value / (2 * angles.value);
+    auto parts = parted(shape, heads);
+    if (!parts) return parts.error();
+    shape = *std::move(parts);
+  }
+  const int64_t said = node.integer("rotary_embedding_dim", 0);
+  if (const Number rotated = said > 0 ? Number{said} : shape.back(); rotated != Number{2 * angles.value})
+    return refused(fmt::format("its cos_cache is {}, and it rotates {} elements of a head", to_text(cos->shape),
+                               to_text(Dims{rotated})));
+
+  const auto heads = viewed(node, input, shape);
+  if (!heads) return heads.error();
+  auto result = rotated(node, *heads, Rotation{cos, sin, positions, node.integer("interleaved", 0) != 0, is_parted});
+  if (result) result = viewed(node, *result, input.shape);
+  return as_other(std::move(result));
+}
+
+Expected<Known> Importer::rotated(const Node& node, const Known& heads, const Rotation& how) {
+  const auto real = builder_.real_of(heads);
+  if (!real) return real.error();
+  graph::Node rotation{
+      .name = node.name,
+      .op = "rotary_embedding",
+      .inputs = {{"input", real->value}},
+      .attributes = {
+          {"interleaved", how.is_interleaved}, {"heads_first", how.is_heads_first}, {"from_last", how.is_from_last}}};
+  for (const auto& [port, known] : {std::pair{"cos", how.cos}, {"sin", how.sin}}) {
+    const auto table = builder_.real_of(*known, real->dtype);
+    if (!table) return table.error();
+    if (table->dtype != real->dtype) return unsupported(fmt::format("its {} has another type than its input", port));
+    rotation.inputs.push_back({port, table->value});
+  }
+  if (how.positions) {
+    const auto places = integer_value(*how.positions);
+    if (!places) return places.error();
+    rotation.inputs.push_back({"positions", *places});
+  }
+  return Known{Real{builder_.add(std::move(rotation), heads.shape), real->dtype}, heads.shape};
+}
+
+// ---- attention ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+bool is_used(const Order& order, const Node& node, size_t output) {
+  return output < node.outputs.size() && !node.outputs[output].empty() && order.uses.contains(node.outputs[output]);
+}
+
+}  // namespace
+
+Expected<Known> Importer::additive_mask(const Node& node, const Known& mask, ElementType type) {
+  Known reals = mask;
+  if (element_type_of(mask) == ElementType::boolean) {
+    const Known allowed = number(node.name + " zero", 0);
+    const Known refused_one = number(node.name + " minus infinity", -std::numeric_limits<float>::infinity());
+    auto chosen = written(node, "Where", {mask, allowed, refused_one});
+    if (!chosen) return chosen;
+    reals = *std::move(chosen);
+  }
+  const auto value = element_value(node.name + " mask", reals, type);
+  if (!value) return value.error();
+  return elements_known(*value, type, mask.shape);
+}
+
+// The keys or values so far, then the new ones: both [B, M, T, D].
+Expected<Known> Importer::with_past(const Node& node, const Known* past, const Known& heads, bool is_heads_first) {
+  auto first = is_heads_first ? Expected<Known>(heads) : permuted(node.name + " heads first", heads, {0, 2, 1, 3});
+  if (!first || !past) return first;
+  const auto before = computed(*past);
+  if (!before) return before;
+  if (before->shape.size() != 4)
+    return refused(fmt::format("its past is {}, and must have four dimensions", to_text(before->shape)));
+  return concat_elements_along(node, {*before, *first}, 2);
+}
+
+Expected<Known> Importer::attention_of(const Node& node, const Attention& layer) {
+  const auto query = builder_.real_of(layer.query);
+  if (!query) return query.error();
+  graph::Node attention{.name = node.name,
+                        .op = "attention",
+                        .inputs = {{"query", query->value}},
+                        .attributes = {{"causal", layer.causal},
+                                       {"window", layer.window},
+                                       {"softcap", layer.softcap},
+                                       {"heads_first", layer.is_heads_first},
+                                       {"keys_heads_first", layer.is_keys_heads_first}}};
+  if (layer.scale) attention.attributes.emplace("scale", *layer.scale);
+  const ElementType type = query->dtype == DType::f16 ? ElementType::f16 : ElementType::f32;
+  for (const auto& [port, known] : {std::pair{"key", &layer.key}, {"value", &layer.value}}) {
+    const auto value = element_value(node.name, *known, type);
+    if (!value) return value.error();
+    attention.inputs.push_back({port, *value});
+  }
+  if (layer.mask) {
+    const auto mask = additive_mask(node, *layer.mask, type);
+    if (!mask) return mask.error();
+    attention.inputs.push_back({"mask", mask->as<Real>()->value});
+  }
+  if (layer.key_lengths) {
+    const auto lengths = integer_value(*layer.key_lengths);
+    if (!lengths) return lengths.error();
+    attention.inputs.push_back({"key_lengths", *lengths});
+  }
+  Dims shape = layer.query.shape;
+  shape.back() = layer.value.shape.back();
+  return Known{Real{builder_.add(std::move(attention), shape), query->dtype}, shape};
+}
+
+// The heads of [B, S, N * D] one after the other again.
+Expected<Known> Importer::joined_heads(const Node& node, const Known& heads) {
+  const Dims& shape = heads.shape;
+  if (shape[2].is_symbol || shape[3].is_symbol)
+    return unsupported("its heads have a size that is not known before the model runs", kHowToNumberSides);
+  return viewed(node, heads, {shape[0], shape[1], {shape[2].value * shape[3].value}});
+}
+
+Done Importer::tell_attention(const Node& node, const Expected<Known>& output, const Known* key, const Known* value) {
+  if (!output) return output.error();
+  known_.insert_or_assign(node.outputs[0], *output);
+  if (is_used(order_, node, 1) && key) known_.insert_or_assign(node.outputs[1], *key);
+  if (is_used(order_, node, 2) && value) known_.insert_or_assign(node.outputs[2], *value);
+  return std::monostate{};
+}
+
+// ONNX's own: inputs of four dimensions have the heads first, those of three have them behind each other.
+Done Importer::attention(const Node& node) {
+  const auto given = arguments_of(node);
+  if (!given) return given.error();
+  const Known *past_key = at(*given, 4), *past_value = at(*given, 5), *lengths = at(*given, 6);
+  if (!at(*given, 0) || !at(*given, 1) || !at(*given, 2)) return refused("it has no Q, K or V");
+  if (is_used(order_, node, 3)) return unsupported("its output qk_matmul_output is used, and qgen does not compute it");
+  if (lengths && past_key) return unsupported("it has a past and nonpad_kv_seqlen");
+  if (!past_key != !past_value) return refused("it has one of past_key and past_value");
+  std::vector<Known> heads;
+  const bool is_parted = (*given)[0]->shape.size() == 4;
+  for (size_t i = 0; i < 3; ++i) {
+    auto known = computed(*(*given)[i]);
+    if (!known) return known.error();
+    if (known->shape.size() != (is_parted ? 4 : 3))
+      return refused(fmt::format("its inputs are {} and {}", to_text((*given)[0]->shape), to_text(known->shape)));
+    if (!is_parted) {
+      const auto shape = parted(known->shape, node.integer(i == 0 ? "q_num_heads" : "kv_num_heads", 0));
+      if (!shape) return shape.error();
+      known = viewed(node, *known, *shape);
+      if (!known) return known.error();
+    }
+    heads.push_back(*std::move(known));
+  }
+  const bool has_state = past_key || is_used(order_, node, 1) || is_used(order_, node, 2);
+  for (size_t i = 1; has_state && i < 3; ++i) {
+    auto all = with_past(node, i == 1 ? past_key : past_value, heads[i], is_parted);
+    if (!all) return all.error();
+    heads[i] = *std::move(all);
+  }
+  Attention layer{.query = heads[0], .key = heads[1], .value = heads[2]};
+  layer.mask = at(*given, 3);
+  layer.key_lengths = lengths;
+  if (node.integer("is_causal", 0) != 0) layer.causal = past_key || lengths ? "to_last" : "from_first";
+  if (node.find("scale")) layer.scale = double{node.real("scale", 1)};
+  layer.softcap = double{node.real("softcap", 0)};
+  layer.is_heads_first = is_parted;
+  layer.is_keys_heads_first = is_parted || has_state;
+  auto output = attention_of(node, layer);
+  if (output && !is_parted) output = joined_heads(node, *output);
+  return tell_attention(node, output, &heads[1], &heads[2]);
+}
+
+// Of com.microsoft: as many heads of keys as of queries.
+Done Importer::multi_head_attention(const Node& node) {
+  const auto given = arguments_of(node);
+  if (!given) return given.error();
+  const int64_t count = node.integer("num_heads", 0);
+  const Known *bias = at(*given, 3), *padding = at(*given, 4), *past_key = at(*given, 6), *past_value = at(*given, 7);
+  if (!at(*given, 0) || !at(*given, 1) || !at(*given, 2)) return unsupported("its query, key and value are packed");
+  if (is_used(order_, node, 3)) return unsupported("its output qk is used, and qgen does not compute it");
+  if (at(*given, 8) || at(*given, 9)) return unsupported("its past has a fixed size (past_sequence_length)");
+  if (!past_key != !past_value) return refused("it has one of past_key and past_value");
+  std::vector<Known> heads;
+  std::vector<bool> are_first;
+  int64_t of_bias = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    auto known = computed(*(*given)[i]);
+    if (!known) return known.error();
+    are_first.push_back(known->shape.size() == 4);
+    if (are_first.back() && i > 0 && !bias) {
+      heads.push_back(*std::move(known));
+      continue;
+    }
+    if (known->shape.size() != 3) return unsupported(fmt::format("its input {} is {}", i, to_text(known->shape)));
+    const auto shape = parted(known->shape, count);
+    if (!shape) return shape.error();
+    if (bias) {
+      const auto elements = elements_of(*bias);
+      if (!elements) return elements.error();
+      const int64_t width = known->shape.back().value;
+      known = computed(node, "Add", {*known, part_of(node.name + " bias", *elements, 0, of_bias, width)});
+      if (!known) return known.error();
+      of_bias += width;
+    }
+    known = viewed(node, *known, *shape);
+    if (!known) return known.error();
+    heads.push_back(*std::move(known));
+  }
+  const bool has_state =
+      past_key || is_used(order_, node, 1) || is_used(order_, node, 2) || are_first[1] != are_first[2];
+  for (size_t i = 1; has_state && i < 3; ++i) {
+    auto all = with_past(node, i == 1 ? past_key : past_value, heads[i], are_first[i]);
+    if (!all) return all.error();
+    heads[i] = *std::move(all);
+  }
+  Attention layer{.query = heads[0], .key = heads[1], .value = heads[2]};
+  std::optional<Known> mask;
+  if (at(*given, 5)) mask = *at(*given, 5);
+  if (padding) {
+    if (padding->shape.size() != 2 || mask)
+      return unsupported(fmt::format("its key_padding_mask is {}{}", to_text(padding->shape),
+                                     mask ? ", and it has an attention_bias" : ""));
+    auto allowed = as_type(node, *padding, ElementType::boolean);
+    if (allowed) allowed = seen_as(node, *allowed, {padding->shape[0], {1}, {1}, padding->shape[1]});
+    if (allowed)
+      allowed = written(node, "Where",
+                        {*allowed, number(node.name + " zero", 0),
+                         number(node.name + " filter", node.real("mask_filter_value", -10000.0f))});
+    if (!allowed) return allowed.error();
+    mask = *std::move(allowed);
+  }
+  if (mask) layer.mask = &*mask;
+  if (node.integer("unidirectional", 0) != 0) layer.causal = "to_last";
+  if (node.real("scale", 0) != 0) layer.scale = double{node.real("scale", 0)};
+  layer.is_keys_heads_first = has_state || are_first[1];
+  auto output = attention_of(node, layer);
+  if (output) output = joined_heads(node, *output);
+  return tell_attention(node, output, &heads[1], &heads[2]);
+}
+
+// Of com.microsoft, causal always. Batches have one length here: the last position is the same for all.
+Done Importer::group_query_attention(const Node& node) {
+  const auto given = arguments_of(node);
+  if (!given) return given.error();
+  const Known *past_key = at(*given, 3), *past_value = at(*given, 4), *last = at(*given, 5);
+  const Known *cos = at(*given, 7), *sin = at(*given, 8), *positions = at(*given, 9), *bias = at(*given, 10);
+  if (!at(*given, 0) || !last) return refused("it has no query or no seqlens_k");
+  if (at(*given, 11)) return unsupported("it has a head_sink");
+  if (is_used(order_, node, 3)) return unsupported("its output output_qk is used, and qgen does not compute it");
+  if (node.integer("smooth_softmax", 0) == 1) return unsupported("its softmax is smooth (smooth_softmax)");
+  if (!past_key != !past_value) return refused("it has one of past_key and past_value");
+  const int64_t count = node.integer("num_heads", 0), key_count = node.integer("kv_num_heads", 0);
+  const auto input = computed(*(*given)[0]);
+  if (!input) return input.error();
+  if (input->shape.size() != 3 || input->shape.back().is_symbol || count < 1 || key_count < 1)
+    return unsupported(fmt::format("its query is {}", to_text(input->shape)));
+  const bool is_packed = !at(*given, 1);
+  std::vector<Known> heads;
+  const int64_t width = input->shape.back().value / (is_packed ? count + 2 * key_count : count);
+  for (size_t i = 0; i < 3; ++i) {
+    const int64_t own = i == 0 ? count : key_count;
+    Expected<Known> known = *input;
+    if (is_packed) {
+      const auto elements = elements_of(*input);
+      if (!elements) return elements.error();
+      const int64_t first = i == 0 ? 0 : (count + (i == 1 ? 0 : key_count)) * width;
+      known = part_of(node.name + " part", *elements, 2, first, own * width);
+    } else if (i > 0) {
+      if (!at(*given, i)) return refused("it has a key and no value");
+      known = computed(*(*given)[i]);
+      if (!known) return known.error();
+    }
+    if (known->shape.size() != 3) return unsupported(fmt::format("its input {} is {}", i, to_text(known->shape)));
+    const auto shape = parted(known->shape, own);
+    if (!shape) return shape.error();
+    known = viewed(node, *known, *shape);
+    if (!known) return known.error();
+    heads.push_back(*std::move(known));
+  }
+  if (node.integer("do_rotary", 0) != 0) {
+    if (!cos || !sin) return refused("it has no cos_cache or no sin_cache");
+    const auto of_last = viewed(node, *last, {input->shape[0]});
+    if (!of_last) return of_last.error();
+    const Known& places = positions ? *positions : *of_last;
+    for (size_t i = 0; i < 2; ++i) {
+      auto turned = rotated(node, heads[i],
+                            Rotation{cos, sin, &places, node.integer("rotary_interleaved", 0) != 0, false, !positions});
+      if (!turned) return turned.error();
+      heads[i] = *std::move(turned);
+    }
+  }
+  for (size_t i = 1; i < 3; ++i) {
+    auto all = with_past(node, i == 1 ? past_key : past_value, heads[i], false);
+    if (!all) return all.error();
+    heads[i] = *std::move(all);
+  }
+  builder_.note(node.name, "takes all batches to have one length: seqlens_k gives the position of the last row only");
+  Attention layer{.query = heads[0], .key = heads[1], .value = heads[2], .causal = "to_last"};
+  layer.mask = bias;
+  if (node.real("scale", 0) != 0) layer.scale = double{node.real("scale", 0)};
+  layer.softcap = double{node.real("softcap", 0)};
+  // ONNX Runtime counts the keys left of a row's own.
+  if (const int64_t left = node.integer("local_window_size", -1); left > 0) layer.window = left + 1;
+  layer.is_keys_heads_first = true;
+  auto output = attention_of(node, layer);
+  if (output) output = joined_heads(node, *output);
+  return tell_attention(node, output, &heads[1], &heads[2]);
+}
+
+}  // namespace qgen::onnx

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What a layer of attention computes, by the exact formulas, in double, with the error bound of computing them in f32.
+// docs/attention.md derives each line. kU is the largest relative error of one rounding to f32.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "runtime/engine/calls/attributes.h"
+#include "runtime/workshop/reference/rows.h"
+
+namespace qgen::reference {
+namespace {
+
+constexpr double kU = 0x1p-24;
+constexpr double kLost = 0x1p-125;  // what a result that is flushed, or left out, may have been
+
+// What `count` roundings may add up to, in relation to their result.
+double roundings(double count) { return std::expm1(count * kU * 1.01); }
+
+Answer answer_of(const HostTensor& like, const Shape& shape, Exact exact) {
+  HostTensor output = zeros(like.dtype, shape);
+  for (int64_t i = 0; i < element_count(shape); ++i) set_element(output, i, exact.values[static_cast<size_t>(i)]);
+  Answer answer;
+  answer.outputs.emplace("output", std::move(output));
+  answer.exact.emplace("output", std::move(exact));
+  return answer;
+}
+
+// ---- rotary_embedding -----------------------------------------------------------------------------------------------
+
+// The row of the table that row `place` of a batch reads; -1: there is none.
+int64_t table_row(const Request& request, int64_t batch, int64_t place, int64_t sequence) {
+  const HostTensor& cos = request.inputs.at("cos");
+  if (cos.shape.size() == 3) return batch * sequence + place;
+  const HostTensor* positions = find_input(request, "positions");
+  int64_t row = place;
+  if (positions && positions->shape.size() == 2)
+    row = static_cast<int64_t>(element(*positions, batch * sequence + place));
+  else if (positions && attribute<bool>(request, "from_last"))
+    row = static_cast<int64_t>(element(*positions, batch)) - (sequence - 1) + place;
+  else if (positions) row = static_cast<int64_t>(element(*positions, 0)) + place;
+  return row >= 0 && row < cos.shape[0] ? row : -1;
+}
+
+Answer rotary_embedding(const Request& request) {
+  const HostTensor &input = request.inputs.at("input"), &cos = request.inputs.at("cos"),
+                   &sin = request.inputs.at("sin");
+  const bool is_interleaved = attribute<bool>(request, "interleaved");
+  const bool is_heads_first = attribute<bool>(request, "heads_first");
+  const int64_t width = input.shape[3], angles = cos.shape.back(), count = element_count(input.shape);
+  const int64_t sequence = input.shape[is_heads_first ? 2 : 1];
+  Exact exact;
+  for (int64_t i = 0; i < count; ++i) exact.values.push_back(element(input, i));
+  exact.bounds.assign(exact.values.size(), 0);
+  for (int64_t row = 0; row * width < count; ++row) {
+    const int64_t batch = row / (input.shape[1] * input.shape[2]);
+    const int64_t place = is_heads_first ? row % sequence : row / input.shape[2] % sequence;
+    const int64_t of_table = table_row(request, batch, place, sequence);
+    for (int64_t pair = 0; pair < angles; ++pair) {
+      const int64_t first = row * width + (is_interleaved ? 2 * pair : pair);
+      const int64_t second = first + (is_interleaved ? 1 : angles);
+      const double x = element(input, first), other = element(input, second);
+      const double c = of_table < 0 ? 0 : element(cos, of_table * angles + pair);
+      const double s = of_table < 0 ? 0 : element(sin, of_table * angles + pair);
+      const auto set = [&](int64_t at, double a, double b) {
+        exact.values[static_cast<size_t>(at)] = a + b;
+        exact.bounds[static_cast<size_t>(at)] = roundings(2) * (std::abs(a) + std::abs(b)) + 3 * kLost;
+      };
+      set(first, x * c, -other * s);
+      set(second, other * c, x * s);
+    }
+  }
+  return answer_of(input, input.shape, std::move(exact));
+}
+
+// ---- attention ------------------------------------------------------------------------------------------------------
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// [B, S, N, D], or with the heads first [B, N, S, D].
+struct Heads {
+  const HostTensor& tensor;
+  bool is_heads_first;
+
+  int64_t rows() const { return tensor.shape[is_heads_first ? 2 : 1]; }
+  int64_t heads() const { return tensor.shape[is_heads_first ? 1 : 2]; }
+  int64_t width() const { return tensor.shape[3]; }
+  // Among all rows of the tensor.
+  int64_t place(int64_t batch, int64_t head, int64_t row) const {
+    const int64_t outer = is_heads_first ? head : row, inner = is_heads_first ? row : head;
+    return (batch * tensor.shape[1] + outer) * tensor.shape[2] + inner;
+  }
+  double at(int64_t batch, int64_t head, int64_t row, int64_t d) const {
+    return element(tensor, place(batch, head, row) * width() + d);
+  }
+};
+
+// A mask of fewer dimensions than [B, N, S, T], or of dimensions of 1, is repeated.
+double mask_at(const HostTensor& mask, const std::array<int64_t, 4>& at) {
+  int64_t index = 0;
+  const size_t missing = at.size() - mask.shape.size();
+  for (size_t d = 0; d < mask.shape.size(); ++d)
+    index = index * mask.shape[d] + (mask.shape[d] == 1 ? 0 : at[missing + d]);
+  return element(mask, index);
+}
+
+struct Score {
+  double value = 0, error = 0;
+};
+
+// Errors of -infinity and NaN are none.
+double finite(double error) { return std::isfinite(error) ? error : 0; }
+
+struct Attention {
+  Heads query, key, value;
+  const HostTensor *mask, *lengths;
+  double scale, softcap;
+  std::string causal;
+  int64_t window;
+
+  explicit Attention(const Request& request)
+      : query{request.inputs.at("query"), attribute<bool>(request, "heads_first")},
+        key{request.inputs.at("key"), attribute<bool>(request, "keys_heads_first")},
+        value{request.inputs.at("value"), attribute<bool>(request, "keys_heads_first")},
+        mask(find_input(request, "mask")),
+        lengths(find_input(request, "key_lengths")),
+        softcap(static_cast<double>(static_cast<float>(attribute<double>(request, "softcap")))),
+        causal(attribute<std::string>(request, "causal")),
+        window(attribute<int64_t>(request, "window")) {
+    const auto given = request.attributes.find("scale");
+    const double root = query.width() == 0 ? 1 : 1 / std::sqrt(static_cast<double>(query.width()));
+    scale = given != request.attributes.end() ? attribute<double>(request, "scale") : root;
+    scale = static_cast<double>(static_cast<float>(scale));
+  }
+
+  // The keys [begin, end) of a row.
+  std::pair<int64_t, int64_t> keys_of(int64_t batch, int64_t row) const {
+    int64_t keys = key.rows();
+    if (lengths) keys = std::clamp<int64_t>(static_cast<int64_t>(element(*lengths, batch)), 0, keys);
+    if (causal == "none") return {0, keys};
+    const int64_t end = row + 1 + (causal == "to_last" ? keys - query.rows() : 0);
+    return {window > 0 ? std::max<int64_t>(0, end - window) : 0, std::min(end, keys)};
+  }
+
+  Score score(int64_t batch, int64_t head, int64_t row, int64_t at) const {
+    const int64_t key_head = head / (query.heads() / key.heads()), width = query.width();
+    double sum = 0, magnitudes = 0, lost = 0;
+    for (int64_t d = 0; d < width; ++d) {
+      const double q = query.at(batch, head, row, d), k = key.at(batch, key_head, at, d);
+      sum += q * k;
+      magnitudes += std::abs(q * k);
+      lost += 0x1p-126 * (std::abs(q) + std::abs(k) + 2);
+    }
+    Score score{sum * scale, roundings(static_cast<double>(width) + 2) * magnitudes * std::abs(scale) +
+                                 lost * std::abs(scale) + kLost};
+    if (softcap > 0) {
+      score.value = softcap * std::tanh(score.value / softcap);
+      score.error += 20 * kU * softcap + kLost * (1 + softcap);
+    }
+    if (mask) {
+      score.value += mask_at(*mask, {batch, head, row, at});
+      score.error += kU * (std::abs(score.value) + score.error) + kLost;
+    }
+    score.error = finite(score.error);
+    return score;
+  }
+
+  void add_row(int64_t batch, int64_t head, int64_t row, Exact& exact, int64_t first) const {
+    const auto [begin, end] = keys_of(batch, row);
+    const int64_t key_head = head / (query.heads() / key.heads());
+    std::vector<Score> scores;
+    double greatest = -kInfinity, greatest_error = 0;
+    bool is_undefined = false;
+    for (int64_t at = begin; at < end; ++at) {
+      scores.push_back(score(batch, head, row, at));
+      const Score& last = scores.back();
+      is_undefined |= std::isnan(last.value) || last.value == kInfinity;
+      greatest = std::max(greatest, last.value);
+      greatest_error = std::max(greatest_error, last.error);
+    }
+    const auto set = [&](int64_t e, double result, double bound) {
+      exact.values[static_cast<size_t>(first + e)] = result;
+      exact.bounds[static_cast<size_t>(first + e)] = bound;
+    };
+    if (is_undefined || greatest == -kInfinity) {
+      for (int64_t e = 0; e < value.width(); ++e) set(e, is_undefined ? kNan : 0, 0);
+      return;
+    }
+    const auto count = static_cast<double>(scores.size());
+    // Blocks have 64 keys at least, and each may have a greater score than those before it.
+    const double blocks = std::ceil(count / 64) + 1;
+    std::vector<double> weights, errors;
+    double total = 0, drift = 0;
+    for (const Score& it : scores) {
+      const double weight = std::exp(it.value - greatest);
+      const double distance = std::min(greatest - it.value + it.error + greatest_error, 88.0);
+      const double relative =
+          std::exp(it.error + greatest_error) * (1 + roundings(3 + distance + 3 * blocks + count)) - 1;
+      weights.push_back(weight);
+      errors.push_back(weight * relative + kLost);
+      total += weight;
+      drift += errors.back();
+    }
+    const double of_total = std::min(drift / total, 0.5);
+    for (int64_t e = 0; e < value.width(); ++e) {
+      double sum = 0, error = 0;
+      for (size_t j = 0; j < weights.size(); ++j) {
+        const double v = value.at(batch, key_head, begin + static_cast<int64_t>(j), e);
+        sum += weights[j] * v;
+        error += errors[j] * std::abs(v) + kLost;
+      }
+      const double result = sum / total;
+      const double whole = (error / total + std::abs(result) * of_total) / (1 - of_total);
+      set(e, result, finite(whole + roundings(7) * (std::abs(result) + whole)) + kLost);
+    }
+  }
+};
+
+Answer attention(const Request& request) {
+  const Attention layer(request);
+  Shape shape = layer.query.tensor.shape;
+  shape.back() = layer.value.width();
+  Exact exact;
+  exact.values.resize(static_cast<size_t>(element_count(shape)));
+  exact.bounds.resize(exact.values.size());
+  if (exact.values.empty()) return answer_of(layer.query.tensor, shape, std::move(exact));
+  for (int64_t batch = 0; batch < shape[0]; ++batch) {
+    for (int64_t head = 0; head < layer.query.heads(); ++head) {
+      for (int64_t row = 0; row < layer.query.rows(); ++row)
+        layer.add_row(batch, head, row, exact, layer.query.place(batch, head, row) * shape.back());
+    }
+  }
+  return answer_of(layer.query.tensor, shape, std::move(exact));
+}
+
+constexpr Row kRows[] = {
+    exact_row<attention>("attention"),
+    exact_row<rotary_embedding>("rotary_embedding"),
+};
+
+}  // namespace
+
+std::span<const Row> attention_rows() { return kRows; }
+
+}  // namespace qgen::reference

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The elements of a vector of 16 bytes as f32. The file that includes this one defines kPerVector, how many there are.
+#extension GL_EXT_control_flow_attributes : require
+$if input_dtype == f16
+// A bit for each half that is subnormal: above 0 and below 0x400 but for its sign. No sum carries into the other half.
+uint subnormal_halves(uint halves) {
+  const uint magnitudes = halves & 0x7fff7fffu;
+  return (magnitudes + 0x7fff7fffu) & ~(magnitudes + 0x7c007c00u) & 0x80008000u;
+}
+
+// A device may flush a subnormal half where it converts two at a time, so a vector with one takes the exact path.
+void unpack_vector(uvec4 words, out float x[kPerVector]) {
+  const bool is_plain = (subnormal_halves(words.x) | subnormal_halves(words.y) | subnormal_halves(words.z) |
+                         subnormal_halves(words.w)) == 0u;
+  if (is_plain) {
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+      const vec2 two = unpackHalf2x16(words[i]);
+      x[2u * i] = two.x;
+      x[2u * i + 1u] = two.y;
+    }
+  } else {
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+      x[2u * i] = f16_to_f32(words[i] & 0xffffu);
+      x[2u * i + 1u] = f16_to_f32(words[i] >> 16);
+    }
+  }
+}
+$else
+void unpack_vector(uvec4 words, out float x[kPerVector]) {
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) x[i] = uintBitsToFloat(words[i]);
+}
+$end

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Attention and rotary embeddings on every kernel, within the bounds of docs/attention.md.
+#include <limits>
+
+#include "operators.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/expected_text.h"
+#include "tests/support/tensors.h"
+
+namespace qgen {
+namespace {
+
+using testing::Random;
+using testing::tensor_of;
+
+class AttentionTest : public testing::KernelTest {};
+
+// ---- rotary_embedding -----------------------------------------------------------------------------------------------
+
+struct Rotation {
+  Shape shape;       // of the input
+  int64_t angles;    // of each row
+  int64_t rows = 0;  // of the table; 0: a row for each row of the input
+  std::vector<double> positions = {};
+  Shape of_positions = {};
+  bool from_last = false;
+};
+
+TEST_F(AttentionTest, RotaryEmbedding) {
+  const Rotation rotations[] = {
+      {{1, 1, 1, 2}, 1},
+      {{2, 3, 5, 8}, 4},                                              // a row of cos for each
+      {{2, 3, 5, 8}, 4, 16},                                          // from 0 in each batch
+      {{2, 3, 5, 8}, 4, 16, {7}, {1}},                                // from 7
+      {{1, 3, 2, 7}, 2, 16, {7, 3, 0}, {1, 3}},                       // partial, and a last element alone
+      {{2, 2, 2, 6}, 3, 4, {3, 4, -1, 0}, {2, 2}},                    // outside of the table
+      {{2, 2, 2, 6}, 3, 4, {2147483647, -2147483648, 0, 1}, {2, 2}},  // the same, far
+      {{3, 4, 2, 6}, 3, 9, {3, 8, 1}, {3}, true},                     // up to 3, 8 and 1; the last begins outside
+      {{1, 1, 2, 6}, 3, 9, {8}, {1}, true},
+      {{3, 4, 2, 6}, 3, 9, {3, 8, 1}, {3}, true},  // up to 3, 8 and 1; the last begins outside of the table
+      {{1, 1, 2, 6}, 3, 9, {8}, {1}, true},
+      {{1, 3, 2, 5}, 0, 4},  // nothing is rotated
+      {{2, 65, 3, 128}, 64, 70},
+      {{1, 2, 129, 64}, 16, 0},
+      {{0, 3, 2, 8}, 4, 16},
+      {{2, 0, 2, 8}, 4, 16},
+      {{2, 3, 0, 8}, 4, 16},
+      {{2, 3, 2, 0}, 0, 16},
+  };
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Rotation& it : rotations) {
+      for (const bool heads_first : {false, true}) {
+        for (const bool interleaved : {false, true}) {
+          Shape shape = it.shape;
+          if (heads_first) std::swap(shape[1], shape[2]);
+          SCOPED_TRACE(fmt::format("{} {} {} {}", name(dtype), to_text(shape), heads_first, interleaved));
+          const Shape table = it.rows > 0 ? Shape{it.rows, it.angles} : Shape{it.shape[0], it.shape[1], it.angles};
+          Request request{
+              .inputs = {{"input", Random(1).reals(dtype, shape, -3, 3)},
+                         {"cos", Random(2).reals(dtype, table, -1, 1)},
+                         {"sin", Random(3).reals(dtype, table, -1, 1)}},
+              .attributes = {{"heads_first", heads_first}, {"interleaved", interleaved}, {"from_last", it.from_last}}};
+          if (!it.positions.empty()) {
+            HostTensor positions = zeros(DType::i32, it.of_positions);
+            for (size_t i = 0; i < it.positions.size(); ++i)
+              set_element(positions, static_cast<int64_t>(i), it.positions[i]);
+            request.inputs["positions"] = positions;
+          }
+          expect_reference("rotary_embedding", request, kEverythingAsAsked);
+        }
+      }
+    }
+  }
+}
+
+// What is not rotated is moved as it is.
+TEST_F(AttentionTest, RotaryEmbeddingOfSpecialValues) {
+  constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  const HostTensor input =
+      tensor_of(DType::f32, {1, 1, 3, 4}, {kInf, 1, 2, kNan, 1e-40, -1e-40, kNan, -kInf, 3e38, 3e38, 1e-45, -0.0});
+  const HostTensor cos = tensor_of(DType::f32, {1, 1, 1}, {1}), sin = tensor_of(DType::f32, {1, 1, 1}, {0.5});
+  for (const bool interleaved : {false, true})
+    expect_reference(
+        "rotary_embedding",
+        {.inputs = {{"input", input}, {"cos", cos}, {"sin", sin}}, .attributes = {{"interleaved", interleaved}}},
+        kEverythingAsAsked);
+}
+
+// ---- attention ------------------------------------------------------------------------------------------------------
+
+struct Layer {
+  int64_t batches = 1, heads = 1, key_heads = 1, queries = 1, keys = 1, width = 32, value_width = 0;
+  std::string causal = "none";
+  int64_t window = 0;
+  double softcap = 0;
+  Shape mask = {};
+  std::vector<double> lengths = {};
+  bool heads_first = false, keys_heads_first = false;
+};
+
+std::string text_of(const Layer& it) {
+  return fmt::format("{} batches, {} and {} heads, {} x {}, {} and {} wide, {}, window {}, softcap {}, mask {}",
+                     it.batches, it.heads, it.key_heads, it.queries, it.keys, it.width, it.value_width, it.causal,
+                     it.window, it.softcap, to_text(it.mask));
+}
+
+Shape heads_of(const Layer& it, int64_t rows, int64_t heads, int64_t width, bool is_heads_first) {
+  return is_heads_first ? Shape{it.batches, heads, rows, width} : Shape{it.batches, rows, heads, width};
+}
+
+Request request_of(const Layer& it, DType dtype) {
+  const int64_t value_width = it.value_width > 0 ? it.value_width : it.width;
+  const Shape query = heads_of(it, it.queries, it.heads, it.width, it.heads_first);
+  const Shape key = heads_of(it, it.keys, it.key_heads, it.width, it.keys_heads_first);
+  const Shape value = heads_of(it, it.keys, it.key_heads, value_width, it.keys_heads_first);
+  Request request{.inputs = {{"query", Random(1).reals(dtype, query, -2, 2)},
+                             {"key", Random(2).reals(dtype, key, -2, 2)},
+                             {"value", Random(3).reals(dtype, value, -2, 2)}},
+                  .attributes = {{"causal", it.causal},
+                                 {"window", it.window},
+                                 {"softcap", it.softcap},
+                                 {"heads_first", it.heads_first},
+                                 {"keys_heads_first", it.keys_heads_first}}};
+  if (!it.mask.empty()) request.inputs["mask"] = Random(4).reals(dtype, it.mask, -3, 3);
+  if (!it.lengths.empty()) {
+    HostTensor lengths = zeros(DType::i32, {std::ssize(it.lengths)});
+    for (size_t i = 0; i < it.lengths.size(); ++i) set_element(lengths, static_cast<int64_t>(i), it.lengths[i]);
+    request.inputs["key_lengths"] = lengths;
+  }
+  return request;
+}
+
+TEST_F(AttentionTest, OfEveryShape) {
+  const Layer layers[] = {
+      {},
+      {.width = 1},
+      {.queries = 3, .keys = 7, .width = 5, .value_width = 3},
+      {.heads = 4, .queries = 1, .keys = 129, .width = 64},
+      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32},
+      {.batches = 2, .heads = 6, .key_heads = 1, .queries = 5, .keys = 64, .width = 96, .value_width = 40},
+      {.heads = 2, .key_heads = 2, .queries = 17, .keys = 130, .width = 128},
+      {.heads = 2, .key_heads = 1, .queries = 3, .keys = 300, .width = 256},
+      {.queries = 2, .keys = 5, .width = 300, .value_width = 1000},
+      {.queries = 2, .keys = 5, .width = 64, .value_width = 256},
+      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32, .heads_first = true},
+      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 65, .width = 32, .keys_heads_first = true},
+      {.heads = 2, .queries = 33, .keys = 33, .width = 33, .heads_first = true, .keys_heads_first = true},
+  };
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Layer& layer : layers) {
+      SCOPED_TRACE(fmt::format("{} {}", name(dtype), text_of(layer)));
+      expect_reference("attention", request_of(layer, dtype), kEverythingAsAsked);
+    }
+  }
+}
+
+TEST_F(AttentionTest, OfSomeOfTheKeys) {
+  const Layer layers[] = {
+      {.heads = 4, .key_heads = 2, .queries = 9, .keys = 9, .causal = "from_first"},
+      {.heads = 4, .key_heads = 2, .queries = 9, .keys = 4, .causal = "from_first"},
+      {.heads = 4, .key_heads = 2, .queries = 9, .keys = 140, .causal = "to_last"},
+      {.heads = 3, .key_heads = 3, .queries = 9, .keys = 4, .causal = "to_last"},  // the first rows have none
+      {.heads = 2, .queries = 70, .keys = 70, .causal = "to_last", .window = 1},
+      {.heads = 2, .queries = 70, .keys = 200, .width = 64, .causal = "to_last", .window = 67},
+      {.heads = 2, .queries = 20, .keys = 200, .causal = "from_first", .window = 5},
+      {.batches = 3, .heads = 4, .key_heads = 2, .queries = 3, .keys = 140, .lengths = {140, 1, 70}},
+      {.batches = 3,
+       .heads = 4,
+       .key_heads = 2,
+       .queries = 3,
+       .keys = 140,
+       .causal = "to_last",
+       .lengths = {139, 3, 64}},
+      {.batches = 4, .queries = 5, .keys = 10, .causal = "to_last", .lengths = {0, 3, -7, 1000}},
+      {.batches = 2, .queries = 5, .keys = 10, .lengths = {0, 10}},
+      {.batches = 2, .queries = 5, .keys = 100, .causal = "to_last", .window = 7, .lengths = {90, 4}},
+  };
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Layer& layer : layers) {
+      SCOPED_TRACE(fmt::format("{} {}", name(dtype), text_of(layer)));
+      expect_reference("attention", request_of(layer, dtype), kEverythingAsAsked);
+    }
+  }
+}
+
+TEST_F(AttentionTest, WithMasksAndSoftcaps) {
+  const Layer layers[] = {
+      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 70, .mask = {9, 70}},
+      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 70, .mask = {2, 1, 1, 70}},
+      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 70, .mask = {1, 4, 9, 70}},
+      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 70, .mask = {2, 4, 9, 70}},
+      {.batches = 2, .heads = 4, .key_heads = 2, .queries = 9, .keys = 70, .mask = {1}},
+      {.queries = 9, .keys = 70, .softcap = 2},
+      {.queries = 9, .keys = 70, .softcap = 1e-3},
+      {.queries = 9, .keys = 70, .width = 64, .softcap = 50},
+      {.heads = 2, .queries = 9, .keys = 70, .causal = "to_last", .window = 20, .softcap = 5, .mask = {9, 70}},
+  };
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Layer& layer : layers) {
+      SCOPED_TRACE(fmt::format("{} {}", name(dtype), text_of(layer)));
+      expect_reference("attention", request_of(layer, dtype), kEverythingAsAsked);
+    }
+  }
+}
+
+TEST_F(AttentionTest, OfNothing) {
+  for (const Layer& layer :
+       {Layer{.batches = 0}, {.heads = 0, .key_heads = 0}, {.heads = 0}, {.queries = 0}, {.keys = 0}})
+    expect_reference("attention", request_of(layer, DType::f32), kEverythingAsAsked);
+  // Without elements, all scores are 0, and a row is the mean of the values.
+  Request request = request_of({.queries = 3, .keys = 9}, DType::f32);
+  request.inputs["query"] = zeros(DType::f32, {1, 3, 1, 0});
+  request.inputs["key"] = zeros(DType::f32, {1, 9, 1, 0});
+  expect_reference("attention", request, kEverythingAsAsked);
+}
+
+// Masks of -infinity, also of all keys of a row and of all keys of a block; scores far from each other, the greatest
+// first, last and in the middle; NaN and infinities.
+TEST_F(AttentionTest, OfSpecialScores) {
+  constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr int64_t kKeys = 200, kRows = 12;
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    Request request = request_of({.heads = 2, .queries = kRows, .keys = kKeys, .mask = {kRows, kKeys}}, dtype);
+    HostTensor& mask = request.inputs["mask"];
+    const auto set = [&](int64_t row, int64_t first, int64_t last, double score) {
+      for (int64_t key = first; key < last; ++key) set_element(mask, row * kKeys + key, score);
+    };
+    set(0, 0, kKeys, -kInf);
+    set(1, 0, kKeys - 1, -kInf);
+    set(2, 1, kKeys, -kInf);
+    set(3, 64, 128, -kInf);
+    set(4, 0, 130, -kInf);
+    set(5, 0, kKeys, 1000);
+    set(6, 100, 101, 1000);
+    set(7, 0, 64, -1000);
+    set(8, 5, 6, kNan);
+    set(9, 70, 71, kInf);
+    set(10, 0, kKeys, -60000);
+    for (int64_t key = 0; key < kKeys; ++key) set(11, key, key + 1, 2.0 * static_cast<double>(key));
+    expect_reference("attention", request, kEverythingAsAsked);
+  }
+}
+
+// What memory has behind the keys of a batch does not matter.
+TEST_F(AttentionTest, KeysBehindTheLastAreNotRead) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  Request request = request_of({.batches = 2, .heads = 2, .queries = 3, .keys = 150, .lengths = {100, 7}}, DType::f32);
+  for (const char* operand : {"key", "value"}) {
+    HostTensor& tensor = request.inputs[operand];
+    for (const auto& [batch, length] : {std::pair{0, 100}, {1, 7}}) {
+      for (int64_t i = int64_t{length} * 32; i < 150 * 32; ++i) set_element(tensor, batch * 150 * 32 + i, kNan);
+    }
+  }
+  expect_reference("attention", request, kEverythingAsAsked);
+}
+
+TEST(AttentionCalls, SayWhatTheyCannotAttendTo) {
+  using namespace generated::operators;
+  const auto said = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
+  const TensorDesc query{DType::f32, {2, 5, 6, 8}}, key{DType::f32, {2, 9, 3, 8}};
+  const TensorDesc four{DType::f32, {2, 9, 4, 8}}, half{DType::f16, {2, 9, 3, 8}}, wide{DType::f32, {2, 9, 3, 1025}};
+  EXPECT_TEXT(said(attention_call({.query = query, .key = half, .value = key})), "");
+  EXPECT_TEXT(said(attention_call({.query = query, .key = four, .value = four})), "");
+  EXPECT_TEXT(said(attention_call({.query = query, .key = key, .value = key}, {.window = 3})), "");
+  EXPECT_TEXT(said(attention_call({.query = query, .key = key, .value = wide})), "");
+  EXPECT_TEXT(said(attention_call({.query = query, .key = key, .value = key, .mask = TensorDesc{DType::f32, {5, 8}}})),
+              "");
+  EXPECT_TEXT(said(attention_call({.query = query, .key = key, .value = key, .mask = TensorDesc{DType::f16, {5, 9}}})),
+              "");
+  EXPECT_TEXT(said(attention_call({.query = query, .key = key, .value = key}, {.softcap = -1})), "");
+}
+
+TEST(AttentionCalls, SayWhatTheyCannotRotate) {
+  using namespace generated::operators;
+  const auto said = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
+  const TensorDesc x{DType::f32, {2, 5, 3, 8}}, table{DType::f32, {9, 4}};
+  EXPECT_TEXT(said(rotary_embedding_call({.input = x, .cos = TensorDesc{DType::f16, {9, 4}}, .sin = table})), "");
+  EXPECT_TEXT(said(rotary_embedding_call({.input = x, .cos = table, .sin = TensorDesc{DType::f32, {8, 4}}})), "");
+  const TensorDesc wide{DType::f32, {9, 5}};
+  EXPECT_TEXT(said(rotary_embedding_call({.input = x, .cos = wide, .sin = wide})), "");
+  EXPECT_TEXT(said(rotary_embedding_call(
+                  {.input = x, .cos = table, .sin = table, .positions = TensorDesc{DType::i32, {2, 4}}})),
+              "");
+  const TensorDesc rows{DType::f32, {2, 5, 4}};
+  EXPECT_TEXT(
+      said(rotary_embedding_call({.input = x, .cos = rows, .sin = rows, .positions = TensorDesc{DType::i32, {1}}})),
+      "");
+  EXPECT_TEXT(said(rotary_embedding_call({.input = x, .cos = table, .sin = table}, {.from_last = true})), "");
+  const TensorDesc others{DType::f32, {2, 3, 4}};
+  EXPECT_TEXT(said(rotary_embedding_call({.input = x, .cos = others, .sin = others})), "");
+}
+
+}  // namespace
+}  // namespace qgen
