@@ -256,40 +256,67 @@ TEST_F(AttentionTest, KeysBehindTheLastAreNotRead) {
   expect_reference("attention", request, kEverythingAsAsked);
 }
 
+std::string said(const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); }
+
 TEST(AttentionCalls, SayWhatTheyCannotAttendTo) {
   using namespace generated::operators;
-  const auto said = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
   const TensorDesc query{DType::f32, {2, 5, 6, 8}}, key{DType::f32, {2, 9, 3, 8}};
-  const TensorDesc four{DType::f32, {2, 9, 4, 8}}, half{DType::f16, {2, 9, 3, 8}}, wide{DType::f32, {2, 9, 3, 1025}};
-  EXPECT_TEXT(said(attention_call({.query = query, .key = half, .value = key})), "");
-  EXPECT_TEXT(said(attention_call({.query = query, .key = four, .value = four})), "");
-  EXPECT_TEXT(said(attention_call({.query = query, .key = key, .value = key}, {.window = 3})), "");
-  EXPECT_TEXT(said(attention_call({.query = query, .key = key, .value = wide})), "");
-  EXPECT_TEXT(said(attention_call({.query = query, .key = key, .value = key, .mask = TensorDesc{DType::f32, {5, 8}}})),
-              "");
-  EXPECT_TEXT(said(attention_call({.query = query, .key = key, .value = key, .mask = TensorDesc{DType::f16, {5, 9}}})),
-              "");
-  EXPECT_TEXT(said(attention_call({.query = query, .key = key, .value = key}, {.softcap = -1})), "");
+  const auto of_keys = [&](const TensorDesc& keys, const TensorDesc& values) {
+    return said(attention_call({.query = query, .key = keys, .value = values}));
+  };
+  EXPECT_TEXT(of_keys({DType::f16, {2, 9, 3, 8}}, key),
+              "key is f16, and query is f32\n"
+              "  hint: both must have the same dtype");
+  const TensorDesc four{DType::f32, {2, 9, 4, 8}};
+  EXPECT_TEXT(of_keys(four, four),
+              "query has 6 heads, and key has 4\n"
+              "  hint: each head of keys belongs to the same number of heads of queries");
+  EXPECT_TEXT(of_keys(key, {DType::f32, {2, 9, 3, 1025}}), "heads have 8 and 1025 elements, and can have 1024");
+  const auto with = [&](const generated::operators::AttentionAttributes& attributes) {
+    return said(attention_call({.query = query, .key = key, .value = key}, attributes));
+  };
+  EXPECT_TEXT(with({.window = 3}),
+              "window is 3, and causal is none\n"
+              "  hint: a window ends at the last key that causal allows");
+  EXPECT_TEXT(with({.softcap = -1}), "softcap is -1, and can be a finite number that is not below 0");
+  const auto masked = [&](const TensorDesc& mask) {
+    return said(attention_call({.query = query, .key = key, .value = key, .mask = mask}));
+  };
+  EXPECT_TEXT(masked({DType::f32, {5, 8}}),
+              "mask is [5, 8], and the scores are [2, 6, 5, 9]\n"
+              "  hint: each dimension of the mask must be 1 or that of the scores");
+  EXPECT_TEXT(masked({DType::f16, {5, 9}}),
+              "mask is f16, and query is f32\n"
+              "  hint: both must have the same dtype");
 }
 
 TEST(AttentionCalls, SayWhatTheyCannotRotate) {
   using namespace generated::operators;
-  const auto said = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
   const TensorDesc x{DType::f32, {2, 5, 3, 8}}, table{DType::f32, {9, 4}};
-  EXPECT_TEXT(said(rotary_embedding_call({.input = x, .cos = TensorDesc{DType::f16, {9, 4}}, .sin = table})), "");
-  EXPECT_TEXT(said(rotary_embedding_call({.input = x, .cos = table, .sin = TensorDesc{DType::f32, {8, 4}}})), "");
-  const TensorDesc wide{DType::f32, {9, 5}};
-  EXPECT_TEXT(said(rotary_embedding_call({.input = x, .cos = wide, .sin = wide})), "");
-  EXPECT_TEXT(said(rotary_embedding_call(
-                  {.input = x, .cos = table, .sin = table, .positions = TensorDesc{DType::i32, {2, 4}}})),
-              "");
-  const TensorDesc rows{DType::f32, {2, 5, 4}};
-  EXPECT_TEXT(
-      said(rotary_embedding_call({.input = x, .cos = rows, .sin = rows, .positions = TensorDesc{DType::i32, {1}}})),
-      "");
-  EXPECT_TEXT(said(rotary_embedding_call({.input = x, .cos = table, .sin = table}, {.from_last = true})), "");
-  const TensorDesc others{DType::f32, {2, 3, 4}};
-  EXPECT_TEXT(said(rotary_embedding_call({.input = x, .cos = others, .sin = others})), "");
+  const auto by = [&](const TensorDesc& cos, const TensorDesc& sin) {
+    return said(rotary_embedding_call({.input = x, .cos = cos, .sin = sin}));
+  };
+  EXPECT_TEXT(by({DType::f16, {9, 4}}, table),
+              "cos is f16, and input is f32\n"
+              "  hint: both must have the same dtype");
+  EXPECT_TEXT(by(table, {DType::f32, {8, 4}}),
+              "sin has shape [8, 4]\n"
+              "  hint: it is [P, R] or [B, S, R], and B of input is 2, P of cos is 9, R of cos is 4");
+  const TensorDesc wide{DType::f32, {9, 5}}, others{DType::f32, {2, 3, 4}};
+  EXPECT_TEXT(by(wide, wide),
+              "cos has 5 angles, and a head has 8 elements\n"
+              "  hint: an angle rotates two elements");
+  EXPECT_TEXT(by(others, others), "cos is [2, 3, 4], and input has 2 batches of 5 rows");
+  const auto from = [&](const TensorDesc& cos, const TensorDesc& positions) {
+    return said(rotary_embedding_call({.input = x, .cos = cos, .sin = cos, .positions = positions}));
+  };
+  EXPECT_TEXT(from(table, {DType::i32, {2, 4}}), "positions is [2, 4], and input has 2 batches of 5 rows");
+  EXPECT_TEXT(from({DType::f32, {2, 5, 4}}, {DType::i32, {1}}),
+              "cos is [2, 5, 4], and there are positions\n"
+              "  hint: positions are of a table [P, R]; a row for each row of the input needs none");
+  EXPECT_TEXT(said(rotary_embedding_call({.input = x, .cos = table, .sin = table}, {.from_last = true})),
+              "from_last is set, and positions are not [B]\n"
+              "  hint: it needs a position for the last row of each batch");
 }
 
 }  // namespace
