@@ -32,8 +32,8 @@ struct Operands {
   Required<T> query;
   Required<T> key;
   Required<T> value;
-  T mask{};  // may be left out
-  T key_lengths{};  // may be left out
+  Optional<T> mask;
+  Optional<T> key_lengths;
   Required<T> output;
 };
 

@@ -26,7 +26,7 @@ enum class Operand : uint8_t {
 template <typename T>
 struct Operands {
   Required<T> input;
-  T weight{};  // may be left out
+  Optional<T> weight;
   Required<T> output;
 };
 

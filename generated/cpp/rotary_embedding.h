@@ -30,7 +30,7 @@ struct Operands {
   Required<T> input;
   Required<T> cos;
   Required<T> sin;
-  T positions{};  // may be left out
+  Optional<T> positions;
   Required<T> output;
 };
 

@@ -31,9 +31,9 @@ template <typename T>
 struct Operands {
   Required<T> input;
   Required<T> skip;
-  T sum_bias{};  // may be left out
-  T weight{};  // may be left out
-  T bias{};  // may be left out
+  Optional<T> sum_bias;
+  Optional<T> weight;
+  Optional<T> bias;
   Required<T> output;
   Required<T> sum;
 };
