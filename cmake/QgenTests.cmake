@@ -218,6 +218,29 @@ function(qgen_add_masked_tests)
   endforeach()
 endfunction()
 
+# qgen_add_version_tests(CASES folder VERSIONS 1.1 ... PROGRAMS name...): device tests, and the conformance cases, on each
+# driver as one of an older Vulkan. Under its layer, which is told the version:
+#
+#   vulkan<version>.<program|conformance>.<driver>
+function(qgen_add_version_tests)
+  cmake_parse_arguments(OLDER "" "CASES" "VERSIONS;PROGRAMS" ${ARGN})
+  if(QGEN_SANITIZE)
+    return()
+  endif()
+  foreach(driver IN LISTS QGEN_TEST_DRIVERS)
+    foreach(version IN LISTS OLDER_VERSIONS)
+      set(mask "QGEN_DEVICE_MASK=vulkan=${version}")
+      set(wrapper ${QGEN_${driver}_WRAPPER})
+      foreach(program IN LISTS OLDER_PROGRAMS)
+        qgen_register_kernel_entry(vulkan${version}.${program}.${driver} older ${driver} "device" ENVIRONMENT "${mask}"
+          COMMAND ${wrapper} $<TARGET_FILE:test_${program}>)
+      endforeach()
+      qgen_register_kernel_entry(vulkan${version}.conformance.${driver} older ${driver} more ENVIRONMENT "${mask}"
+        COMMAND ${wrapper} $<TARGET_FILE:qgen-run> --cases "${OLDER_CASES}")
+    endforeach()
+  endforeach()
+endfunction()
+
 # llvmpipe, and the layer, have threads of their own, and hand each small dispatch from one to the other: on two cores
 # half of the time goes into waking the other one. Its compiler's cache knows how many cores there are, so what shares
 # pipelines is kept so together. Other device tests run on all cores, beside each other as a GPU's workgroups are.

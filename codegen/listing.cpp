@@ -122,7 +122,7 @@ std::string explain_variant(const SpecJob& job, size_t v) {
   text += fmt::format("  template:   {}\n", spec.template_path->value);
   text += fmt::format("  parameters: {}\n", expand::describe(spec, job.variants[v]));
   text += fmt::format("  needs:      {}\n",
-                      needs.empty() ? "nothing beyond Vulkan 1.3" : fmt::format("{}", fmt::join(needs, " ")));
+                      needs.empty() ? "nothing beyond Vulkan 1.1" : fmt::format("{}", fmt::join(needs, " ")));
   if (const unsigned size = job.variants[v].subgroup_size) text += fmt::format("  subgroups:  of {}\n", size);
   text += fmt::format("  module:     {} bytes of SPIR-V\n", words_of(job, v).size() * sizeof(uint32_t));
   text += section("bindings", bindings_text(spec, module.interface));

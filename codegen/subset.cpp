@@ -94,7 +94,7 @@ bool keeps(const Subset& subset, const spec::Spec& spec, const expand::Variant& 
 }
 
 bool runs_somewhere(const Subset& subset, const reflect::Interface& interface) {
-  const auto runs = [&](const DeviceProfile& device) { return (interface.needs & ~device.features) == 0; };
+  const auto runs = [&](const DeviceProfile& device) { return device.missing(interface.needs) == 0; };
   return subset.devices.empty() || std::ranges::any_of(subset.devices, runs);
 }
 

@@ -76,7 +76,7 @@ QGEN_API const char* qgen_device_name(const qgen_device* device);
 QGEN_API qgen_code qgen_device_profile(const qgen_device* device, qgen_text** yaml, qgen_error** error);
 
 /* The caller's device. Handles are Vulkan's, of the types that the comments name; each is of the caller and must outlive
-   what qgen makes on it. The device is of Vulkan 1.3 or newer. */
+   what qgen makes on it. The device is of Vulkan 1.1 or newer. */
 typedef struct qgen_adopt_info {
   void* instance;                       /* VkInstance */
   void* physical_device;                /* VkPhysicalDevice */

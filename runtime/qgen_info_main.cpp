@@ -93,7 +93,9 @@ int show_one(const Arguments& arguments) {
 
 // What kernels use of the device, for vkCreateDevice().
 int print_what_to_enable(const Arguments& arguments) {
-  const auto device = qgen::Device::open(arguments.device);
+  auto mask = qgen::profiles::read_mask(arguments.mask);
+  if (!mask) return fail(mask.error(), kWrongInput);
+  const auto device = qgen::Device::open(arguments.device, {.mask = *std::move(mask)});
   if (!device) return fail(device.error(), kWrongMachine);
   const auto recommended = qgen::RecommendedFeatures::of(*device);
   if (!recommended) return fail(recommended.error(), kWrongMachine);

@@ -11,7 +11,7 @@
 namespace qgen {
 namespace {
 
-// Every Vulkan 1.3 device takes these: core since 1.0, or mandatory since. Only what a compute shader can declare.
+// Every device of Vulkan 1.1 takes these, the last one by an extension. Only what a compute shader can declare.
 constexpr uint32_t kAlwaysThere[] = {
     0,     // Matrix
     1,     // Shader
@@ -47,6 +47,12 @@ std::vector<std::string_view> names(FeatureMask mask) {
     if (mask & bit(row.feature)) result.push_back(row.name);
   }
   return result;
+}
+
+FeatureMask guaranteed_features(uint32_t api_version) {
+  constexpr uint32_t kVulkan1_2 = (1U << 22) | (2U << 12);
+  if (api_version != 0 && api_version < kVulkan1_2) return 0;
+  return bit(Feature::uniform_buffer_standard_layout) | bit(Feature::subgroup_extended_types);
 }
 
 CapabilityNeed need_of_capability(uint32_t spirv_capability) {

@@ -39,7 +39,16 @@ std::span<const FeatureRow> feature_table();  // by Feature, in order
 std::string_view name(Feature feature);
 std::vector<std::string_view> names(FeatureMask mask);
 
-// The feature that a SPIR-V capability asks for. nullopt with `is_always_there` true: every Vulkan 1.3 device has it
+// Modules with these are of SPIR-V 1.4 at least, which a device of Vulkan 1.1 has by an extension.
+constexpr FeatureMask kFeaturesOfSpirv1_4 = bit(Feature::shared_memory_explicit_layout) |
+                                            bit(Feature::shared_memory_explicit_layout_8bit) |
+                                            bit(Feature::shared_memory_explicit_layout_16bit);
+
+// The features that every device of this version of Vulkan has, as VK_MAKE_API_VERSION packs it. 0, a version that is not
+// known, counts as the newest. Of the others, only the device's list says whether it has them.
+FeatureMask guaranteed_features(uint32_t api_version);
+
+// The feature that a SPIR-V capability asks for. nullopt with `is_always_there` true: every device of Vulkan 1.1 has it
 // (Shader, Matrix, ...); with false: qgen does not know it.
 struct CapabilityNeed {
   std::optional<Feature> feature;

@@ -72,7 +72,7 @@ static Engine make_engine(void) {
   vkGetPhysicalDeviceQueueFamilyProperties(engine.gpu, &family_count, families);
   while (engine.family + 1 < family_count && !(families[engine.family].queueFlags & VK_QUEUE_COMPUTE_BIT))
     ++engine.family;
-  /* Every kernel needs these three features. Every device with Vulkan 1.3 has them. */
+  /* Kernels rely on these three features, which Vulkan 1.3 guarantees. */
   VkPhysicalDeviceVulkan13Features features13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
                                                  .maintenance4 = VK_TRUE};
   VkPhysicalDeviceVulkan12Features features12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,

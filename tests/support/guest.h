@@ -89,6 +89,7 @@ struct Lease {
             .device = handles.device,
             .get_instance_proc_addr = handles.instance.get_proc_addr(),
             .created_with = &created_with,
+            .api_version = handles.instance.api_version(),
             .queue = handles.queue,
             .queue_family = handles.queue_family,
             .push_descriptors = handles.has_push_descriptors};
@@ -115,8 +116,12 @@ class LentDevice : public ::testing::TestWithParam<bool> {
     if (GetParam() && bounds_are_checked_on_the_device()) {
       GTEST_SKIP() << "the layer's GPU-assisted mode, of 1.3.239, takes pushed descriptors for uninitialized ones";
     }
-    auto owner = Device::open(
-        {}, {.validation = validation_is_wanted(), .robust_buffer_access = true, .push_descriptors = GetParam()});
+    auto mask = profiles::read_mask({});
+    ASSERT_TRUE(mask) << to_text(mask.error());
+    auto owner = Device::open({}, {.validation = validation_is_wanted(),
+                                   .robust_buffer_access = true,
+                                   .push_descriptors = GetParam(),
+                                   .mask = *std::move(mask)});
     ASSERT_TRUE(owner) << to_text(owner.error());
     owner_.emplace(*std::move(owner));
     lease_.emplace(*owner_);

@@ -57,12 +57,24 @@ TEST(Features, CapabilitiesAskForThem) {
     EXPECT_EQ(text_of(need_of_capability(c.number)), c.need) << c.spirv_name;
 }
 
+constexpr uint32_t vulkan(uint32_t minor) { return 1U << 22U | minor << 12U; }
+
+TEST(Features, VersionsGuaranteeSome) {
+  const FeatureMask since_1_2 = bit(Feature::uniform_buffer_standard_layout) | bit(Feature::subgroup_extended_types);
+  EXPECT_EQ(guaranteed_features(vulkan(1)), FeatureMask{0});
+  EXPECT_EQ(guaranteed_features(vulkan(2)), since_1_2);
+  EXPECT_EQ(guaranteed_features(vulkan(3) + 275), since_1_2);
+  EXPECT_EQ(guaranteed_features(0), since_1_2) << "a version that is not known";
+}
+
+// Those without a capability are found in the instructions.
 TEST(Features, EachHasANameAndACapabilityOfItsOwn) {
   std::set<std::string_view> seen_names;
   std::map<uint32_t, std::string_view> seen_capabilities;
   for (const FeatureRow& row : feature_table()) {
     EXPECT_TRUE(seen_names.insert(row.name).second) << row.name;
-    EXPECT_FALSE(row.spirv_capabilities.empty()) << row.name;
+    const bool is_unannounced = (guaranteed_features(0) & bit(row.feature)) != 0;
+    EXPECT_EQ(row.spirv_capabilities.empty(), is_unannounced) << row.name;
     for (uint32_t capability : row.spirv_capabilities) {
       EXPECT_TRUE(seen_capabilities.emplace(capability, row.name).second) << capability << " of " << row.name;
     }

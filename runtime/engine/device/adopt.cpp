@@ -23,11 +23,11 @@ using vulkan::Instance;
 using vulkan::PhysicalDevice;
 
 Done check_version(uint32_t api_version) {
-  if (api_version >= vulkan::kApiVersion) return std::monostate{};
+  if (api_version >= vulkan::kLeastApiVersion) return std::monostate{};
   return Error{Error::Kind::unsupported,
-               fmt::format("the instance was made for Vulkan {}.{}, and qgen needs 1.3",
+               fmt::format("the instance was made for Vulkan {}.{}, and qgen needs 1.1",
                            VK_API_VERSION_MAJOR(api_version), VK_API_VERSION_MINOR(api_version)),
-               "make it with VkApplicationInfo::apiVersion of VK_API_VERSION_1_3 or newer"};
+               "make it with VkApplicationInfo::apiVersion of VK_API_VERSION_1_1 or newer"};
 }
 
 Done check_handles(const AdoptInfo& info) {
@@ -39,13 +39,15 @@ Done check_handles(const AdoptInfo& info) {
   return check_version(info.api_version);
 }
 
-// Every device of Vulkan 1.3 has these, and kernels of every operator need them.
+// What the version guarantees is taken for granted of profiles, so it must be enabled.
 Done check_needed(const FeatureChain& enabled) {
   const auto refuse = [](std::string_view what, std::string_view why) {
     return Error{Error::Kind::unsupported, fmt::format("the device was made without {}, which {}", what, why),
                  "enable what RecommendedFeatures has, or qgen-info --enable prints"};
   };
-  if (!enabled.vulkan13.maintenance4) return refuse("maintenance4", "the workgroup sizes of all kernels need");
+  if (enabled.api_version >= VK_API_VERSION_1_3 && !enabled.vulkan13.maintenance4)
+    return refuse("maintenance4", "the workgroup sizes of all kernels need");
+  if (enabled.api_version < VK_API_VERSION_1_2) return std::monostate{};
   if (!enabled.vulkan12.uniformBufferStandardLayout)
     return refuse("uniformBufferStandardLayout", "kernels with long problems need");
   if (!enabled.vulkan12.shaderSubgroupExtendedTypes)
@@ -55,7 +57,7 @@ Done check_needed(const FeatureChain& enabled) {
 
 Expected<Instance> adopt_instance(const AdoptInfo& info) {
   if (const Done sound = check_handles(info); !sound) return sound.error();
-  return Instance::adopt(info.get_instance_proc_addr, info.instance);
+  return Instance::adopt(info.get_instance_proc_addr, info.instance, info.api_version);
 }
 
 Expected<PhysicalDevice> describe_enabled(const Instance& instance, const AdoptInfo& info, FeatureChain& enabled) {
@@ -75,7 +77,8 @@ Expected<PhysicalDevice> describe_enabled(const Instance& instance, const AdoptI
 Expected<DeviceProfile> profile_of(const AdoptInfo& info) {
   const auto instance = adopt_instance(info);
   if (!instance) return instance.error();
-  FeatureChain enabled(vulkan::enabled_extensions(*info.created_with));
+  FeatureChain enabled(vulkan::enabled_extensions(*info.created_with),
+                       vulkan::version_of(*instance, info.physical_device));
   auto described = describe_enabled(*instance, info, enabled);
   if (!described) return described.error();
   return std::move(described->profile);
@@ -88,7 +91,7 @@ Expected<Device> Device::adopt(const AdoptInfo& info) {
   auto instance = adopt_instance(info);
   if (!instance) return instance.error();
   const vulkan::ExtensionSet extensions = vulkan::enabled_extensions(*info.created_with);
-  FeatureChain enabled(extensions);
+  FeatureChain enabled(extensions, vulkan::version_of(*instance, info.physical_device));
   auto described = describe_enabled(*instance, info, enabled);
   if (!described) return described.error();
 
@@ -104,14 +107,15 @@ Expected<Device> Device::adopt(const AdoptInfo& info) {
   handles->has_timeline_semaphores = enabled.vulkan12.timelineSemaphore == VK_TRUE;
   handles->profile = std::move(described->profile);
   const auto lock = vulkan::lock_loader();
-  handles->vk.load(handles->instance.functions().vkGetDeviceProcAddr, info.device);
+  handles->vk.load(handles->instance.functions().vkGetDeviceProcAddr, info.device, handles->profile.api_version);
   return Device(std::move(handles));
 }
 
 // ---- what to enable -------------------------------------------------------------------------------------------------
 
 struct RecommendedFeatures::State {
-  State(const PhysicalDevice& device, const vulkan::ExtensionSet& enabled) : of(device), chain(enabled) {}
+  State(const PhysicalDevice& device, const vulkan::ExtensionSet& enabled)
+      : of(device), chain(enabled, device.profile.api_version) {}
   PhysicalDevice of;
   FeatureChain chain;
   std::vector<const char*> extensions;
@@ -125,7 +129,7 @@ bool is_recommended(std::string_view extension) {
 }
 
 // "vulkan12.shaderInt8" -> "vulkan12"; of "features.features.shaderInt16", "features".
-std::string_view member_of(std::string_view bit) { return bit.substr(0, bit.find('.')); }
+std::string member_of(const std::string& bit) { return bit.substr(0, bit.find('.')); }
 
 struct NamedStruct {
   std::string_view member, type, structure_type;
@@ -137,14 +141,17 @@ constexpr NamedStruct kNamedStructs[] = {
     {"vulkan12", "VkPhysicalDeviceVulkan12Features", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES", nullptr},
     {"vulkan13", "VkPhysicalDeviceVulkan13Features", "VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES", nullptr},
 #define QGEN_FEATURE_STRUCT(member, type, structure_type, extension) {#member, #type, #structure_type, extension},
+#define QGEN_PROMOTED_STRUCT(member, type, structure_type, extension, version) \
+  {#member, #type, #structure_type, extension},
 #include "vocabulary/feature_rows.inc"
 };
 
 // The bits that are set, by the struct that has them: each once.
-std::map<std::string_view, std::vector<std::string_view>> bits_by_struct(const DeviceProfile& profile,
-                                                                         FeatureChain& chain) {
-  std::map<std::string_view, std::vector<std::string_view>> bits;
-  const auto add = [&](std::string_view bit) {
+using BitsByStruct = std::map<std::string, std::vector<std::string>, std::less<>>;
+BitsByStruct bits_by_struct(const DeviceProfile& profile, FeatureChain& chain) {
+  BitsByStruct bits;
+  const auto add = [&](std::string_view text) {
+    const std::string bit = vulkan::spelled_for(profile.api_version, text);
     auto& known = bits[member_of(bit)];
     if (std::ranges::find(known, bit) == known.end()) known.push_back(bit);
   };
@@ -166,19 +173,22 @@ std::map<std::string_view, std::vector<std::string_view>> bits_by_struct(const D
 }  // namespace
 
 Expected<RecommendedFeatures> RecommendedFeatures::of(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                                      VkInstance instance, VkPhysicalDevice physical_device) {
+                                                      VkInstance instance, VkPhysicalDevice physical_device,
+                                                      uint32_t api_version) {
   if (!get_instance_proc_addr || !instance || !physical_device)
     return refused("features are recommended of a physical device: one of the three handles is null");
-  const auto adopted = Instance::adopt(get_instance_proc_addr, instance);
+  if (const Done version = check_version(api_version); !version) return version.error();
+  const auto adopted = Instance::adopt(get_instance_proc_addr, instance, api_version);
   if (!adopted) return adopted.error();
   const PhysicalDevice device = describe(*adopted, physical_device, false);
   if (const Done version = check_vulkan_version(device.profile); !version) return version.error();
-  std::vector<const char*> names = vulkan::linked_extensions(device.extensions);
+  std::vector<const char*> names = vulkan::linked_extensions(device.extensions, device.profile.api_version);
   std::erase_if(names, [](const char* name) { return !is_recommended(name); });
   const vulkan::ExtensionSet enabled(std::vector<std::string>(names.begin(), names.end()));
   auto state = std::make_unique<State>(device, enabled);
-  FeatureChain offered(enabled);
+  FeatureChain offered(enabled, device.profile.api_version);
   adopted->functions().vkGetPhysicalDeviceFeatures2(physical_device, &offered.features);
+  offered.gather();
   vulkan::enable_granted(offered, state->chain, device.profile.features);
   state->extensions = std::move(names);
   return RecommendedFeatures(std::move(state));
@@ -187,7 +197,8 @@ Expected<RecommendedFeatures> RecommendedFeatures::of(PFN_vkGetInstanceProcAddr 
 Expected<RecommendedFeatures> RecommendedFeatures::of(const Device& device) {
   if (!device.handles()) return moved_from("device");
   const Device::Handles& handles = *device.handles();
-  return of(handles.instance.get_proc_addr(), handles.instance.handle(), handles.physical);
+  return of(handles.instance.get_proc_addr(), handles.instance.handle(), handles.physical,
+            handles.instance.api_version());
 }
 
 const void* RecommendedFeatures::chain() const { return state_ ? &state_->chain.features : nullptr; }
@@ -216,7 +227,7 @@ std::string RecommendedFeatures::to_text() const {
     if (!before.empty()) text += fmt::format("{}.pNext = &{};\n", before, row.member);
     before = row.member;
     if (set == bits.end()) continue;
-    for (const std::string_view bit : set->second) text += fmt::format("{} = VK_TRUE;\n", bit);
+    for (const std::string& bit : set->second) text += fmt::format("{} = VK_TRUE;\n", bit);
   }
   return text + "// VkDeviceCreateInfo: pNext = &features, pEnabledFeatures = nullptr, and the extensions.\n";
 }

@@ -38,7 +38,8 @@ struct AdoptInfo {
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
   // What vkCreateDevice() was given; it is read during adopt() only.
   const VkDeviceCreateInfo* created_with = nullptr;
-  // VkApplicationInfo::apiVersion of the instance. Below Vulkan 1.3 the device is refused.
+  // VkApplicationInfo::apiVersion of the instance. An older one lowers what the device is used as; below Vulkan 1.1 it is
+  // refused.
   uint32_t api_version = (1U << 22) | (3U << 12);
   // Where qgen submits its uploads, downloads and runs. Null: it submits nothing, and all of these are refused.
   VkQueue queue = nullptr;
@@ -54,22 +55,24 @@ struct AdoptInfo {
 
 // What a device can do with what is enabled on it: for programs that use tables and select() only. Of `info` it reads
 // the instance, the physical device, get_instance_proc_addr, created_with, api_version and queue_family. Errors: a
-// handle that is null, a device or an instance older than Vulkan 1.3, a feature that is not enabled and that every
+// handle that is null, a device or an instance older than Vulkan 1.1, a feature that is not enabled and that every
 // kernel needs.
 Expected<DeviceProfile> profile_of(const AdoptInfo& info);
 
 // The features and extensions that qgen's kernels use, as far as a device has them. It owns the structs.
 class RecommendedFeatures {
  public:
+  // `api_version`: AdoptInfo::api_version.
   static Expected<RecommendedFeatures> of(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
-                                          VkPhysicalDevice physical_device);
+                                          VkPhysicalDevice physical_device,
+                                          uint32_t api_version = (1U << 22) | (3U << 12));
   static Expected<RecommendedFeatures> of(const Device& device);
 
   // VkPhysicalDeviceFeatures2 and what follows it: for VkDeviceCreateInfo::pNext, whose pEnabledFeatures is then null.
   const void* chain() const;
   // For callers with feature structs of their own: sets the bits that are missing in `chain`, and links the structs that
-  // are missing behind its last one. The result is for VkDeviceCreateInfo::pNext. Errors: a struct of one feature beside
-  // which Vulkan allows no VkPhysicalDeviceVulkan1XFeatures.
+  // are missing behind its last one. The result is for VkDeviceCreateInfo::pNext. Errors: a struct of one feature, where
+  // the device's version has a VkPhysicalDeviceVulkan1XFeatures beside which Vulkan allows none.
   Expected<const void*> joined(void* chain);
   // For VkDeviceCreateInfo::ppEnabledExtensionNames.
   std::span<const char* const> extensions() const;

@@ -19,12 +19,13 @@ namespace qgen {
 
 Done check_vulkan_version(const DeviceProfile& device) {
   const uint32_t version = device.api_version;
-  if (version == 0 || version >= vulkan::kApiVersion) return std::monostate{};
-  return Error{Error::Kind::unsupported,
-               fmt::format("device '{}' offers Vulkan {}.{}, and qgen needs {}.{}", device.name,
-                           VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
-                           VK_API_VERSION_MAJOR(vulkan::kApiVersion), VK_API_VERSION_MINOR(vulkan::kApiVersion)),
-               "update its driver"};
+  if (version == 0 || version >= vulkan::kLeastApiVersion) return std::monostate{};
+  return Error{
+      Error::Kind::unsupported,
+      fmt::format("device '{}' offers Vulkan {}.{}, and qgen needs {}.{}", device.name, VK_API_VERSION_MAJOR(version),
+                  VK_API_VERSION_MINOR(version), VK_API_VERSION_MAJOR(vulkan::kLeastApiVersion),
+                  VK_API_VERSION_MINOR(vulkan::kLeastApiVersion)),
+      "update its driver"};
 }
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/engine/device/choose_device.h"
@@ -43,16 +44,27 @@ Done check_usable(const PhysicalDevice& device, const DeviceProfile& profile) {
   return std::monostate{};
 }
 
+// Under a mask of an older version, nothing newer is used of Vulkan, and the validation layer holds us to that.
+uint32_t instance_version(const DeviceMask& mask) {
+  uint32_t version = vulkan::kApiVersion;
+  if (mask.api_version) version = std::min(version, mask.api_version);
+  if (mask.as && mask.as->api_version) version = std::min(version, mask.as->api_version);
+  return std::max(VK_MAKE_API_VERSION(0, VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version), 0),
+                  vulkan::kLeastApiVersion);
+}
+
 // Makes the device and loads its functions.
 VkResult create_device(const PhysicalDevice& from, const OpenOptions& options, Device::Handles& to) {
-  vulkan::FeatureChain offered(from.extensions), wanted(from.extensions);
+  const uint32_t api_version = from.profile.api_version;
+  vulkan::FeatureChain offered(from.extensions, api_version), wanted(from.extensions, api_version);
   to.instance.functions().vkGetPhysicalDeviceFeatures2(from.handle, &offered.features);
+  offered.gather();
   enable_granted(offered, wanted, to.profile.features);
   if (options.robust_buffer_access) enable_robust_buffer_access(offered, wanted);
   to.has_robust_buffer_access = wanted.features.features.robustBufferAccess == VK_TRUE;
   if (options.pipeline_statistics) enable_pipeline_statistics(offered, wanted);
   to.has_pipeline_statistics = wanted.executables.pipelineExecutableInfo == VK_TRUE;
-  std::vector<const char*> extensions = vulkan::linked_extensions(from.extensions);
+  std::vector<const char*> extensions = vulkan::linked_extensions(from.extensions, api_version);
   to.has_timeline_semaphores = wanted.vulkan12.timelineSemaphore == VK_TRUE;
   to.has_push_descriptors = options.push_descriptors && from.extensions.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
   if (to.has_push_descriptors) extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
@@ -72,15 +84,20 @@ VkResult create_device(const PhysicalDevice& from, const OpenOptions& options, D
   const auto lock = vulkan::lock_loader();
   const VkResult created = to.instance.functions().vkCreateDevice(from.handle, &info, nullptr, &to.device);
   if (created != VK_SUCCESS) return created;
-  to.vk.load(to.instance.functions().vkGetDeviceProcAddr, to.device);
+  to.vk.load(to.instance.functions().vkGetDeviceProcAddr, to.device, api_version);
   return VK_SUCCESS;
 }
 
 }  // namespace
 
-void vulkan::DeviceFunctions::load(PFN_vkGetDeviceProcAddr function_of, VkDevice device) {
+void vulkan::DeviceFunctions::load(PFN_vkGetDeviceProcAddr function_of, VkDevice device, uint32_t api_version) {
 #define QGEN_LOAD(function) function = reinterpret_cast<PFN_##function>(function_of(device, #function));
   QGEN_DEVICE_FUNCTIONS(QGEN_LOAD)
+#undef QGEN_LOAD
+  if (api_version >= VK_API_VERSION_1_2) return;
+#define QGEN_LOAD(function) function = reinterpret_cast<PFN_##function>(function_of(device, #function "KHR"));
+  QGEN_LOAD(vkGetSemaphoreCounterValue)
+  QGEN_LOAD(vkWaitSemaphores)
 #undef QGEN_LOAD
 }
 
@@ -100,7 +117,7 @@ Expected<std::vector<DeviceProfile>> list_devices() {
 }
 
 Expected<Device> Device::open(std::string_view which, const OpenOptions& options) {
-  auto instance = Instance::create(options.validation);
+  auto instance = Instance::create(options.validation, instance_version(options.mask));
   if (!instance) return instance.error();
   const auto devices = describe_all(*instance, options.trusts_driver);
   if (!devices) return devices.error();

@@ -42,7 +42,7 @@ void take_numbers(const DeviceProfile& other, DeviceProfile& to) {
 
 void apply_device(const DeviceProfile& other, DeviceProfile& to) {
   take_numbers(other, to);
-  to.features &= other.features;
+  to.features &= other.features | guaranteed_features(other.api_version);
   keep_shapes_of_both(to.cooperative_matrices, other.cooperative_matrices);
   keep_shapes_of_both(to.flexible_cooperative_matrices, other.flexible_cooperative_matrices);
   for (const LimitRow& row : kLimits) apply(row, row.of(other), to);
@@ -88,10 +88,10 @@ DeviceProfile masked(const DeviceProfile& device, const DeviceMask& mask) {
   DeviceProfile less = device;
   if (mask.is_empty()) return less;
   if (mask.as) apply_device(*mask.as, less);
-  less.features &= ~mask.without;
+  if (mask.api_version) less.api_version = std::min(less.api_version, mask.api_version);
+  less.features &= ~mask.without | guaranteed_features(less.api_version);
   if (!(less.features & bit(Feature::cooperative_matrix))) less.cooperative_matrices.clear();
   for (const DeviceMask::Limit& limit : mask.limits) apply(*limit.row, limit.value, less);
-  if (mask.api_version) less.api_version = std::min(less.api_version, mask.api_version);
   if (!mask.as) less.name += " under a mask";
   set_identity(less);
   return less;

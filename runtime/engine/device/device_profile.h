@@ -59,6 +59,9 @@ struct DeviceProfile {
   uint32_t storage_buffer_alignment_bytes = 256;
   uint64_t device_memory_bytes = 0;
   double timestamp_period_ns = 0;  // 0: no timestamps on the compute queue
+
+  // What it lacks of these. What its version of Vulkan guarantees is there, listed in `features` or not.
+  FeatureMask missing(FeatureMask needs) const { return needs & ~(features | guaranteed_features(api_version)); }
   friend bool operator==(const DeviceProfile&, const DeviceProfile&) = default;
 };
 

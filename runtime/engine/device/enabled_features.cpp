@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A feature struct is a header followed by VkBool32 values only, so the structs of FeatureChain are copied whole.
-// Structs of extensions that became part of a version are read bit by bit, as the table says.
+// A feature struct is a header followed by VkBool32 values only, so the structs of FeatureChain are copied whole. What a
+// struct of one feature says is then copied to the struct of its version, where all bits are read.
 #include "runtime/engine/device/enabled_features.h"
 
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace qgen::vulkan {
@@ -18,6 +19,7 @@ struct Struct {
   VkStructureType type;
   size_t bytes;
   VkBaseOutStructure* (*in)(FeatureChain& chain);
+  uint32_t until = ~0U;  // of one of one feature: the version beside whose own struct Vulkan does not allow it
 };
 
 template <auto member>
@@ -35,49 +37,10 @@ constexpr Struct kStructs[] = {
      in<&FeatureChain::vulkan13>},
 #define QGEN_FEATURE_STRUCT(member, type, structure_type, extension) \
   {structure_type, sizeof(type), in<&FeatureChain::member>},
+#define QGEN_PROMOTED_STRUCT(member, type, structure_type, extension, version) \
+  {structure_type, sizeof(type), in<&FeatureChain::member>, kSince_##version},
 #include "vocabulary/feature_rows.inc"
 };
-
-// A bit of a struct of one feature, and where a version's struct has it.
-struct Promoted {
-  VkStructureType type;
-  size_t offset;
-  VkBool32& (*bit)(FeatureChain& chain);
-};
-
-#define QGEN_PROMOTED(structure, type, version, member)                                                          \
-  {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##structure##_FEATURES, offsetof(VkPhysicalDevice##type##Features, member), \
-   [](FeatureChain& chain) -> VkBool32& { return chain.version.member; }},
-constexpr Promoted kPromoted[] = {
-    QGEN_PROMOTED(16BIT_STORAGE, 16BitStorage, vulkan11, storageBuffer16BitAccess) QGEN_PROMOTED(
-        16BIT_STORAGE, 16BitStorage, vulkan11,
-        uniformAndStorageBuffer16BitAccess) QGEN_PROMOTED(16BIT_STORAGE, 16BitStorage, vulkan11, storagePushConstant16)
-        QGEN_PROMOTED(VARIABLE_POINTERS, VariablePointers, vulkan11, variablePointersStorageBuffer) QGEN_PROMOTED(
-            VARIABLE_POINTERS, VariablePointers, vulkan11,
-            variablePointers) QGEN_PROMOTED(8BIT_STORAGE, 8BitStorage, vulkan12, storageBuffer8BitAccess)
-            QGEN_PROMOTED(8BIT_STORAGE, 8BitStorage, vulkan12, uniformAndStorageBuffer8BitAccess) QGEN_PROMOTED(
-                8BIT_STORAGE, 8BitStorage, vulkan12,
-                storagePushConstant8) QGEN_PROMOTED(SHADER_FLOAT16_INT8, ShaderFloat16Int8, vulkan12, shaderFloat16)
-                QGEN_PROMOTED(SHADER_FLOAT16_INT8, ShaderFloat16Int8, vulkan12, shaderInt8) QGEN_PROMOTED(
-                    SHADER_ATOMIC_INT64, ShaderAtomicInt64, vulkan12,
-                    shaderBufferInt64Atomics) QGEN_PROMOTED(SHADER_ATOMIC_INT64, ShaderAtomicInt64, vulkan12,
-                                                            shaderSharedInt64Atomics)
-                    QGEN_PROMOTED(VULKAN_MEMORY_MODEL, VulkanMemoryModel, vulkan12, vulkanMemoryModel) QGEN_PROMOTED(
-                        VULKAN_MEMORY_MODEL, VulkanMemoryModel, vulkan12, vulkanMemoryModelDeviceScope)
-                        QGEN_PROMOTED(BUFFER_DEVICE_ADDRESS, BufferDeviceAddress, vulkan12, bufferDeviceAddress)
-                            QGEN_PROMOTED(UNIFORM_BUFFER_STANDARD_LAYOUT, UniformBufferStandardLayout, vulkan12,
-                                          uniformBufferStandardLayout)
-                                QGEN_PROMOTED(SHADER_SUBGROUP_EXTENDED_TYPES, ShaderSubgroupExtendedTypes, vulkan12,
-                                              shaderSubgroupExtendedTypes)
-                                    QGEN_PROMOTED(TIMELINE_SEMAPHORE, TimelineSemaphore, vulkan12, timelineSemaphore)
-                                        QGEN_PROMOTED(SHADER_INTEGER_DOT_PRODUCT, ShaderIntegerDotProduct, vulkan13,
-                                                      shaderIntegerDotProduct)
-                                            QGEN_PROMOTED(MAINTENANCE_4, Maintenance4, vulkan13, maintenance4)
-                                                QGEN_PROMOTED(SUBGROUP_SIZE_CONTROL, SubgroupSizeControl, vulkan13,
-                                                              subgroupSizeControl)
-                                                    QGEN_PROMOTED(SUBGROUP_SIZE_CONTROL, SubgroupSizeControl, vulkan13,
-                                                                  computeFullSubgroups)};
-#undef QGEN_PROMOTED
 
 constexpr size_t kHeader = sizeof(VkBaseOutStructure);
 
@@ -91,9 +54,9 @@ void read_struct(const VkBaseInStructure& structure, FeatureChain& to) {
   for (const Struct& row : kStructs) {
     if (row.type == structure.sType) std::memcpy(bits_in(row.in(to)), bytes + kHeader, row.bytes - kHeader);
   }
-  for (const Promoted& row : kPromoted) {
-    if (row.type == structure.sType) std::memcpy(&row.bit(to), bytes + row.offset, sizeof(VkBool32));
-  }
+#define QGEN_PROMOTED_BIT(member, version, bit) \
+  if (structure.sType == to.member.sType) to.version.bit = to.member.bit;
+#include "vocabulary/feature_rows.inc"
 #ifdef VK_VERSION_1_4
   if (structure.sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_4_FEATURES)
     to.rotate.shaderSubgroupRotate =
@@ -106,9 +69,9 @@ VkBaseOutStructure* find(VkBaseOutStructure* chain, VkStructureType type) {
   return chain;
 }
 
-Done check_joins(VkBaseOutStructure* chain) {
-  for (const Promoted& row : kPromoted) {
-    if (find(chain, row.type) == nullptr) continue;
+Done check_joins(VkBaseOutStructure* chain, uint32_t api_version) {
+  for (const Struct& row : kStructs) {
+    if (api_version < row.until || find(chain, row.type) == nullptr) continue;
     return refused(
         fmt::format("the chain has a struct of one feature, VkStructureType {}, beside which Vulkan allows no "
                     "VkPhysicalDeviceVulkan11Features to 13Features",
@@ -134,7 +97,7 @@ void read_enabled(const VkDeviceCreateInfo& info, FeatureChain& to) {
 Expected<const void*> join(FeatureChain& from, void* chain) {
   auto* const theirs = static_cast<VkBaseOutStructure*>(chain);
   if (!theirs) return static_cast<const void*>(&from.features);
-  if (const Done joins = check_joins(theirs); !joins) return joins.error();
+  if (const Done joins = check_joins(theirs, from.api_version); !joins) return joins.error();
   VkBaseOutStructure* last = theirs;
   while (last->pNext) last = last->pNext;
   auto* next = reinterpret_cast<VkBaseOutStructure*>(&from.features);

@@ -12,8 +12,9 @@ namespace qgen::vulkan {
 namespace {
 
 struct ExtensionRow {
-  const char* name;
-  void* (*link)(FeatureChain& chain, void* next);  // returns the struct, with `next` behind it
+  const char* name;                                // null: the struct is in Vulkan 1.1
+  void* (*link)(FeatureChain& chain, void* next);  // returns the struct, with `next` behind it; null: there is none
+  uint32_t until = ~0U;                            // a version that has the same in a struct of its own
 };
 
 template <auto member>
@@ -24,21 +25,26 @@ void* link(FeatureChain& chain, void* next) {
 
 constexpr ExtensionRow kExtensions[] = {
 #define QGEN_FEATURE_STRUCT(member, type, structure_type, extension) {extension, link<&FeatureChain::member>},
+#define QGEN_PROMOTED_STRUCT(member, type, structure_type, extension, version) \
+  {extension, link<&FeatureChain::member>, kSince_##version},
+#define QGEN_PROMOTED_EXTENSION(extension, version) {extension, nullptr, kSince_##version},
 #include "vocabulary/feature_rows.inc"
 };
+
+bool is_linked(const ExtensionRow& row, const ExtensionSet& extensions, uint32_t api_version) {
+  return api_version < row.until && (!row.name || extensions.has(row.name));
+}
 
 using Bits = std::vector<std::reference_wrapper<VkBool32>>;
 
 // Bits without a feature of their own: conditions of the dispatcher, and companions of the features. Each is enabled
 // where it is offered.
-#define QGEN_COMPANIONS(BIT)                                                                     \
-  BIT(vulkan13.maintenance4)                /* LocalSizeId: workgroup sizes by specialization */ \
-  BIT(vulkan12.uniformBufferStandardLayout) /* problems too long for push constants */           \
-  BIT(vulkan13.subgroupSizeControl)         /* kernels that ask for one subgroup size */         \
-  BIT(vulkan13.computeFullSubgroups)                                                             \
-  BIT(vulkan12.shaderSubgroupExtendedTypes) /* subgroup operations on 8 and 16 bits */           \
-  BIT(vulkan12.timelineSemaphore)           /* submissions without a wait: Executor::submit() */ \
-  BIT(matrix2.cooperativeMatrixWorkgroupScope)                                                   \
+#define QGEN_COMPANIONS(BIT)                                                             \
+  BIT(vulkan13.maintenance4)        /* LocalSizeId: workgroup sizes by specialization */ \
+  BIT(vulkan13.subgroupSizeControl) /* kernels that ask for one subgroup size */         \
+  BIT(vulkan13.computeFullSubgroups)                                                     \
+  BIT(vulkan12.timelineSemaphore) /* submissions without a wait: Executor::submit() */   \
+  BIT(matrix2.cooperativeMatrixWorkgroupScope)                                           \
   BIT(matrix2.cooperativeMatrixFlexibleDimensions)
 
 Bits companions(FeatureChain& chain) {
@@ -58,15 +64,36 @@ ExtensionSet::ExtensionSet(std::vector<std::string> names) : names_(std::move(na
 }
 bool ExtensionSet::has(std::string_view name) const { return std::binary_search(names_.begin(), names_.end(), name); }
 
-FeatureChain::FeatureChain(const ExtensionSet& extensions) {
+FeatureChain::FeatureChain(const ExtensionSet& extensions, uint32_t version)
+    : api_version(version),
+      has_spirv_1_4(version >= VK_API_VERSION_1_2 || extensions.has(VK_KHR_SPIRV_1_4_EXTENSION_NAME)) {
   void* next = nullptr;
   for (const ExtensionRow& row : kExtensions) {
-    if (extensions.has(row.name)) next = row.link(*this, next);
+    if (row.link && is_linked(row, extensions, version)) next = row.link(*this, next);
   }
-  vulkan13.pNext = next;
-  vulkan12.pNext = &vulkan13;
-  vulkan11.pNext = &vulkan12;
-  features.pNext = &vulkan11;
+  if (version >= kSince_vulkan13) next = link<&FeatureChain::vulkan13>(*this, next);
+  if (version >= kSince_vulkan12) next = link<&FeatureChain::vulkan12>(*this, next);
+  if (version >= kSince_vulkan11) next = link<&FeatureChain::vulkan11>(*this, next);
+  features.pNext = next;
+}
+
+void FeatureChain::gather() {
+#define QGEN_PROMOTED_BIT(member, version, bit) \
+  if (api_version < kSince_##version) version.bit = member.bit;
+#include "vocabulary/feature_rows.inc"
+}
+
+void FeatureChain::spread() {
+#define QGEN_PROMOTED_BIT(member, version, bit) \
+  if (api_version < kSince_##version) member.bit = version.bit;
+#include "vocabulary/feature_rows.inc"
+}
+
+std::string spelled_for(uint32_t api_version, std::string_view bit) {
+#define QGEN_PROMOTED_BIT(member, version, name) \
+  if (api_version < kSince_##version && bit == #version "." #name) return #member "." #name;
+#include "vocabulary/feature_rows.inc"
+  return std::string(bit);
 }
 
 Bits FeatureChain::bits_of(Feature feature) {
@@ -126,10 +153,10 @@ bool FeatureProperties::allow(Feature feature) const {
   return false;
 }
 
-std::vector<const char*> linked_extensions(const ExtensionSet& extensions) {
+std::vector<const char*> linked_extensions(const ExtensionSet& extensions, uint32_t api_version) {
   std::vector<const char*> names;
   for (const ExtensionRow& row : kExtensions) {
-    if (extensions.has(row.name)) names.push_back(row.name);
+    if (row.name && is_linked(row, extensions, api_version)) names.push_back(row.name);
   }
   return names;
 }
@@ -139,6 +166,7 @@ FeatureMask granted(FeatureChain& offered, const FeatureProperties& properties) 
   for (const FeatureRow& row : feature_table()) {
     if (are_all_set(offered.bits_of(row.feature)) && properties.allow(row.feature)) mask |= bit(row.feature);
   }
+  if (!offered.has_spirv_1_4) mask &= ~kFeaturesOfSpirv1_4;
   return mask;
 }
 
@@ -149,6 +177,7 @@ void enable_granted(FeatureChain& offered, FeatureChain& wanted, FeatureMask all
   }
   const Bits of_offered = companions(offered), of_wanted = companions(wanted);
   for (size_t i = 0; i < of_wanted.size(); ++i) of_wanted[i].get() = of_offered[i].get();
+  wanted.spread();
 }
 
 void enable_robust_buffer_access(const FeatureChain& offered, FeatureChain& wanted) {

@@ -3,11 +3,16 @@
 //
 // The Vulkan feature structs behind qgen's features, to query a device, and to enable what it supports.
 //
-//   FeatureChain offered(extensions);
+//   FeatureChain offered(extensions, api_version);
 //   vkGetPhysicalDeviceFeatures2(physical, &offered.features);
+//   offered.gather();
 //   FeatureMask mask = granted(offered, {properties11, properties12});  // for the profile
-//   FeatureChain wanted(extensions);
+//   FeatureChain wanted(extensions, api_version);
 //   enable_granted(offered, wanted);              // for VkDeviceCreateInfo::pNext: exactly those, nothing else
+//
+// All who ask for a bit find it in the struct of its version, as vulkan12.shaderInt8, whatever the device's version is.
+// On a device that does not know this struct, Vulkan reads and writes structs of one feature; gather() and spread() copy
+// between the two.
 #pragma once
 
 #include <functional>
@@ -46,9 +51,10 @@ class ExtensionSet {
   std::vector<std::string> names_;  // sorted
 };
 
-// Zeroed; only the structs of Vulkan 1.3 and of extensions that the device has are linked.
+// Zeroed. Linked are the structs of the device's version of Vulkan, of extensions that the device has, and of one feature
+// each where the version's own struct is too new.
 struct FeatureChain {
-  explicit FeatureChain(const ExtensionSet& extensions);
+  explicit FeatureChain(const ExtensionSet& extensions, uint32_t version = kApiVersion);
   FeatureChain(const FeatureChain&) = delete;  // the structs point at one another
   FeatureChain& operator=(const FeatureChain&) = delete;
 
@@ -57,7 +63,13 @@ struct FeatureChain {
   VkPhysicalDeviceVulkan12Features vulkan12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   VkPhysicalDeviceVulkan13Features vulkan13{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
 #define QGEN_FEATURE_STRUCT(member, type, structure_type, extension) type member{structure_type};
+#define QGEN_PROMOTED_STRUCT(member, type, structure_type, extension, version) type member{structure_type};
 #include "vocabulary/feature_rows.inc"
+  uint32_t api_version;
+  bool has_spirv_1_4;  // by its version or by an extension
+
+  void gather();  // from the structs of one feature, once Vulkan has filled them
+  void spread();  // into them, before Vulkan reads them
 
   // The bits that a feature rests on, all of them; none where properties grant it.
   std::vector<std::reference_wrapper<VkBool32>> bits_of(Feature feature);
@@ -71,6 +83,14 @@ struct SpelledBit {
   bool is_set;
 };
 std::vector<SpelledBit> companions_of(FeatureChain& chain);
+
+// The structs of versions, which devices of older ones do not know: vulkan13 since Vulkan 1.3.
+constexpr uint32_t kSince_vulkan11 = VK_API_VERSION_1_2;
+constexpr uint32_t kSince_vulkan12 = VK_API_VERSION_1_2;
+constexpr uint32_t kSince_vulkan13 = VK_API_VERSION_1_3;
+
+// How a device of this version spells a bit: "vulkan12.shaderInt8" is "small_numbers.shaderInt8" on Vulkan 1.1.
+std::string spelled_for(uint32_t api_version, std::string_view bit);
 
 // What a device says of itself in properties, as far as a feature rests on it.
 struct FeatureProperties {
@@ -93,7 +113,7 @@ void enable_granted(FeatureChain& offered, FeatureChain& wanted, FeatureMask all
 // Bits that nothing needs, and that cost time: only where they are asked for.
 void enable_robust_buffer_access(const FeatureChain& offered, FeatureChain& wanted);
 void enable_pipeline_statistics(const FeatureChain& offered, FeatureChain& wanted);
-// The extensions whose structs are linked.
-std::vector<const char*> linked_extensions(const ExtensionSet& extensions);
+// The extensions to enable: those whose structs are linked, and those that have none.
+std::vector<const char*> linked_extensions(const ExtensionSet& extensions, uint32_t api_version = kApiVersion);
 
 }  // namespace qgen::vulkan

@@ -75,7 +75,8 @@ struct DeviceFunctions {
   QGEN_DEVICE_FUNCTIONS(QGEN_MEMBER)
 #undef QGEN_MEMBER
 
-  void load(PFN_vkGetDeviceProcAddr function_of, VkDevice device);
+  // Before Vulkan 1.2, functions of timeline semaphores have the names of the extension.
+  void load(PFN_vkGetDeviceProcAddr function_of, VkDevice device, uint32_t api_version);
 };
 
 // Held while the queue is used: several Executors may share it, and those who lent it.

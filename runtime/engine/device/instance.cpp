@@ -66,6 +66,7 @@ Error failed(VkResult result, std::string_view doing) {
 struct Instance::State {
   MessageLog log;
   VkInstance handle = VK_NULL_HANDLE;
+  uint32_t api_version = kApiVersion;
   PFN_vkGetInstanceProcAddr get_proc_addr = nullptr;
   bool is_adopted = false;
   VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
@@ -96,7 +97,7 @@ struct Instance::State {
   }
 };
 
-Expected<Instance> Instance::create(bool validation) {
+Expected<Instance> Instance::create(bool validation, uint32_t api_version) {
   if (const Done loaded = load_loader(); !loaded) return loaded.error();
   if (validation && !has_validation_layer()) {
     return Error{Error::Kind::not_found,
@@ -106,9 +107,10 @@ Expected<Instance> Instance::create(bool validation) {
   }
 
   auto state = std::make_unique<State>();
+  state->api_version = api_version;
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
   application.pApplicationName = "qgen";
-  application.apiVersion = kApiVersion;
+  application.apiVersion = api_version;
   VkInstanceCreateInfo info{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
   info.pApplicationInfo = &application;
 
@@ -138,8 +140,10 @@ Expected<Instance> Instance::create(bool validation) {
   return Instance(std::move(state));
 }
 
-Expected<Instance> Instance::adopt(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance handle) {
+Expected<Instance> Instance::adopt(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance handle,
+                                   uint32_t api_version) {
   auto state = std::make_unique<State>();
+  state->api_version = api_version;
   state->handle = handle;
   state->get_proc_addr = get_instance_proc_addr;
   state->is_adopted = true;
@@ -147,12 +151,13 @@ Expected<Instance> Instance::adopt(PFN_vkGetInstanceProcAddr get_instance_proc_a
   state->load_functions();
   if (!state->functions.vkGetDeviceProcAddr || !state->functions.vkGetPhysicalDeviceFeatures2) {
     return refused("get_instance_proc_addr gives no vkGetPhysicalDeviceFeatures2 for this instance",
-                   "give the vkGetInstanceProcAddr that the instance was made with, of Vulkan 1.3");
+                   "give the vkGetInstanceProcAddr that the instance was made with, of Vulkan 1.1 or newer");
   }
   return Instance(std::move(state));
 }
 
 VkInstance Instance::handle() const { return state_->handle; }
+uint32_t Instance::api_version() const { return state_->api_version; }
 PFN_vkGetInstanceProcAddr Instance::get_proc_addr() const { return state_->get_proc_addr; }
 const InstanceFunctions& Instance::functions() const { return state_->functions; }
 

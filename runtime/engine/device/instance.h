@@ -39,11 +39,14 @@ struct InstanceFunctions {
 class Instance {
  public:
   // Errors: no loader, no driver, or no validation layer if one is requested.
-  static Expected<Instance> create(bool validation);
-  // The caller's, which is not destroyed. Errors: a function that its loader lacks.
-  static Expected<Instance> adopt(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance handle);
+  // `api_version`: what devices are used as, however new they are.
+  static Expected<Instance> create(bool validation, uint32_t api_version = kApiVersion);
+  // The caller's, made for `api_version`, which is not destroyed. Errors: a function that its loader lacks.
+  static Expected<Instance> adopt(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance handle,
+                                  uint32_t api_version);
 
   VkInstance handle() const;
+  uint32_t api_version() const;                     // VkApplicationInfo::apiVersion
   PFN_vkGetInstanceProcAddr get_proc_addr() const;  // of the loader that it is from
   const InstanceFunctions& functions() const;
   // Errors: a driver that fails, or no device at all.

@@ -16,18 +16,33 @@
 namespace qgen::vulkan {
 namespace {
 
-// The property structs that a profile reads, linked like the feature structs.
+// The property structs that a profile reads, linked like the feature structs: on an older device, those of one subject
+// each, whose values gather() copies to where newer devices have them.
 struct PropertyChain {
-  explicit PropertyChain(const ExtensionSet& extensions) {
-    core.pNext = &vulkan11;
-    vulkan11.pNext = &vulkan12;
-    vulkan12.pNext = &vulkan13;
-    void** end = &vulkan13.pNext;
-    const auto link = [&](const char* extension, auto& properties) {
-      if (!extensions.has(extension)) return;
+  PropertyChain(const ExtensionSet& extensions, uint32_t version) : api_version(version) {
+    void** end = &core.pNext;
+    const auto add = [&](auto& properties) {
       *end = &properties;
       end = &properties.pNext;
     };
+    const auto link = [&](const char* extension, auto& properties) {
+      if (extensions.has(extension)) add(properties);
+    };
+    if (version >= kSince_vulkan12) {
+      add(vulkan11);
+      add(vulkan12);
+    } else {
+      add(ids);
+      add(subgroups);
+      link(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME, driver);
+      link(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, floats);
+    }
+    if (version >= kSince_vulkan13) {
+      add(vulkan13);
+    } else {
+      link(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, subgroup_sizes);
+      link(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, dot_products);
+    }
     link(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME, nvidia);
     link(VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME, amd);
     link(VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME, amd2);
@@ -44,10 +59,42 @@ struct PropertyChain {
     return int64_t{amd.shaderEngineCount} * amd.shaderArraysPerEngineCount * amd.computeUnitsPerShaderArray;
   }
 
+  void gather() {
+    if (api_version < kSince_vulkan12) {
+      std::copy_n(ids.deviceUUID, VK_UUID_SIZE, vulkan11.deviceUUID);
+      std::copy_n(ids.driverUUID, VK_UUID_SIZE, vulkan11.driverUUID);
+      vulkan11.subgroupSize = subgroups.subgroupSize;
+      vulkan11.subgroupSupportedStages = subgroups.supportedStages;
+      vulkan11.subgroupSupportedOperations = subgroups.supportedOperations;
+      std::copy_n(driver.driverName, VK_MAX_DRIVER_NAME_SIZE, vulkan12.driverName);
+      std::copy_n(driver.driverInfo, VK_MAX_DRIVER_INFO_SIZE, vulkan12.driverInfo);
+      vulkan12.shaderDenormPreserveFloat16 = floats.shaderDenormPreserveFloat16;
+      vulkan12.denormBehaviorIndependence = floats.denormBehaviorIndependence;
+    }
+    if (api_version < kSince_vulkan13) {
+      vulkan13.minSubgroupSize = subgroup_sizes.minSubgroupSize;
+      vulkan13.maxSubgroupSize = subgroup_sizes.maxSubgroupSize;
+      vulkan13.requiredSubgroupSizeStages = subgroup_sizes.requiredSubgroupSizeStages;
+      vulkan13.integerDotProduct4x8BitPackedSignedAccelerated =
+          dot_products.integerDotProduct4x8BitPackedSignedAccelerated;
+    }
+    // Without the extension, a driver names one size.
+    if (vulkan13.maxSubgroupSize == 0) vulkan13.minSubgroupSize = vulkan13.maxSubgroupSize = vulkan11.subgroupSize;
+  }
+
+  uint32_t api_version;
   VkPhysicalDeviceProperties2 core{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
   VkPhysicalDeviceVulkan11Properties vulkan11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
   VkPhysicalDeviceVulkan12Properties vulkan12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
   VkPhysicalDeviceVulkan13Properties vulkan13{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES};
+  VkPhysicalDeviceIDProperties ids{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+  VkPhysicalDeviceSubgroupProperties subgroups{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+  VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+  VkPhysicalDeviceFloatControlsProperties floats{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
+  VkPhysicalDeviceSubgroupSizeControlProperties subgroup_sizes{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+  VkPhysicalDeviceShaderIntegerDotProductProperties dot_products{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
   VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
   VkPhysicalDeviceShaderCorePropertiesAMD amd{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD};
@@ -66,12 +113,17 @@ DeviceProfile::Kind kind_of(VkPhysicalDeviceType type) {
   }
 }
 
-void read_identity(const VkPhysicalDeviceProperties& from, DeviceProfile& to) {
+// One that was made for the newest version admits all that the device has.
+uint32_t admitted(const Instance& instance, uint32_t of_device) {
+  return instance.api_version() >= kApiVersion ? of_device : std::min(of_device, instance.api_version());
+}
+
+void read_identity(const VkPhysicalDeviceProperties& from, const Instance& instance, DeviceProfile& to) {
   to.name = from.deviceName;
   to.vendor_id = from.vendorID;
   to.device_id = from.deviceID;
   to.architecture = architecture_of(to.vendor_id, to.device_id);
-  to.api_version = from.apiVersion;
+  to.api_version = admitted(instance, from.apiVersion);
   to.driver_version = from.driverVersion;
   to.kind = kind_of(from.deviceType);
 }
@@ -235,15 +287,16 @@ ExtensionSet extensions_of(const Instance& instance, VkPhysicalDevice handle) {
   return ExtensionSet(std::move(names));
 }
 
-// Of a device of Vulkan 1.3, by these of its features. nullptr `opened`: it is not open, and a queue family is chosen.
+// Of a device that qgen can open, by these of its features. nullptr `opened`: it is not open, and a queue family is chosen.
 void describe_by(const Instance& instance, FeatureChain& features, const OpenedAs* opened, bool trusts_driver,
                  PhysicalDevice& device) {
   const VkPhysicalDevice handle = device.handle;
   DeviceProfile& profile = device.profile;
   VkPhysicalDeviceProperties identity{};
   instance.functions().vkGetPhysicalDeviceProperties(handle, &identity);
-  PropertyChain properties(device.extensions);
+  PropertyChain properties(device.extensions, profile.api_version);
   instance.functions().vkGetPhysicalDeviceProperties2(handle, &properties.core);
+  properties.gather();
 
   read_driver(properties, profile);
   if (!trusts_driver) profile.distrusted = distrusted_of(profile);
@@ -257,31 +310,38 @@ void describe_by(const Instance& instance, FeatureChain& features, const OpenedA
   if (device.timestamp_bits > 0) profile.timestamp_period_ns = identity.limits.timestampPeriod;
 }
 
-// Its name and version; its extensions too, if it is of Vulkan 1.3.
+// Its name and version; its extensions too, if qgen can open it.
 PhysicalDevice identify(const Instance& instance, VkPhysicalDevice handle) {
   PhysicalDevice device;
   device.handle = handle;
   VkPhysicalDeviceProperties identity{};
   instance.functions().vkGetPhysicalDeviceProperties(handle, &identity);
-  read_identity(identity, device.profile);
-  if (identity.apiVersion >= kApiVersion) device.extensions = extensions_of(instance, handle);
+  read_identity(identity, instance, device.profile);
+  if (device.profile.api_version >= kLeastApiVersion) device.extensions = extensions_of(instance, handle);
   return device;
 }
 
 }  // namespace
 
+uint32_t version_of(const Instance& instance, VkPhysicalDevice handle) {
+  VkPhysicalDeviceProperties identity{};
+  instance.functions().vkGetPhysicalDeviceProperties(handle, &identity);
+  return admitted(instance, identity.apiVersion);
+}
+
 PhysicalDevice describe(const Instance& instance, VkPhysicalDevice handle, bool trusts_driver) {
   PhysicalDevice device = identify(instance, handle);
-  if (device.profile.api_version < kApiVersion) return device;
-  FeatureChain features(device.extensions);
+  if (device.profile.api_version < kLeastApiVersion) return device;
+  FeatureChain features(device.extensions, device.profile.api_version);
   instance.functions().vkGetPhysicalDeviceFeatures2(handle, &features.features);
+  features.gather();
   describe_by(instance, features, nullptr, trusts_driver, device);
   return device;
 }
 
 PhysicalDevice describe(const Instance& instance, VkPhysicalDevice handle, const OpenedAs& opened) {
   PhysicalDevice device = identify(instance, handle);
-  if (device.profile.api_version >= kApiVersion)
+  if (device.profile.api_version >= kLeastApiVersion)
     describe_by(instance, opened.features, &opened, opened.trusts_driver, device);
   return device;
 }

@@ -20,7 +20,10 @@ struct PhysicalDevice {
   uint32_t timestamp_bits = 0;             // of that family; 0: no timestamps
 };
 
-// A device older than Vulkan 1.3 is described by name and version only: qgen cannot open it.
+// The version of Vulkan that it may be used as: its own, or that of an older instance.
+uint32_t version_of(const Instance& instance, VkPhysicalDevice handle);
+
+// A device older than Vulkan 1.1 is described by name and version only: qgen cannot open it.
 // Without the features that the driver is known to get wrong, unless it is trusted.
 PhysicalDevice describe(const Instance& instance, VkPhysicalDevice handle, bool trusts_driver);
 

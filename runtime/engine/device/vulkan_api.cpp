@@ -99,9 +99,9 @@ Done load_loader() {
   }
   uint32_t version = VK_API_VERSION_1_0;
   if (loader().vkEnumerateInstanceVersion) loader().vkEnumerateInstanceVersion(&version);
-  if (version < kApiVersion) {
+  if (version < kLeastApiVersion) {
     return Error{Error::Kind::unsupported,
-                 fmt::format("the Vulkan loader supports Vulkan {}.{}, and qgen needs 1.3",
+                 fmt::format("the Vulkan loader supports Vulkan {}.{}, and qgen needs 1.1",
                              VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version)),
                  "update the package that contains libvulkan.so.1"};
   }

@@ -21,7 +21,8 @@
 
 namespace qgen::vulkan {
 
-constexpr uint32_t kApiVersion = VK_API_VERSION_1_3;
+constexpr uint32_t kApiVersion = VK_API_VERSION_1_3;       // the newest that qgen knows
+constexpr uint32_t kLeastApiVersion = VK_API_VERSION_1_1;  // that a device and the loader must have
 
 std::string_view name(VkResult result);  // "VK_ERROR_DEVICE_LOST"
 
@@ -36,7 +37,7 @@ struct LoaderFunctions {
   PFN_vkEnumerateInstanceLayerProperties vkEnumerateInstanceLayerProperties = nullptr;
 };
 
-// Loads libvulkan, once in a process. Errors: there is none, or it is older than Vulkan 1.3.
+// Loads libvulkan, once in a process. Errors: there is none, or it is older than Vulkan 1.1.
 Done load_loader();
 // Null before load_loader(). Tests put functions of their own there.
 LoaderFunctions& loader();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 #include <vector>
@@ -124,7 +125,7 @@ Expected<std::shared_ptr<const Allocator>> Allocator::create(std::shared_ptr<con
   info.physicalDevice = made->device_->physical;
   info.device = made->device_->device;
   info.pVulkanFunctions = &functions;
-  info.vulkanApiVersion = vulkan::kApiVersion;
+  info.vulkanApiVersion = std::min(made->device_->profile.api_version, vulkan::kApiVersion);
   const auto lock = vulkan::lock_loader();  // it asks for functions by name
   const VkResult result = vmaCreateAllocator(&info, &made->handle_);
   if (result != VK_SUCCESS) return vulkan::error_of(result, "creating the memory allocator");

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/engine/library/older_spirv.h"
 #include "runtime/engine/selector/missing_features.h"
 #include "runtime/engine/selector/select.h"
 #include "vocabulary/features.h"
@@ -33,7 +34,7 @@ Done check_runs_here(const KernelInfo& kernel, const InterfaceInfo& interface, c
   const auto refuse = [&](const std::string& why) {
     return Error{Error::Kind::unsupported, fmt::format("kernel '{}' {}", kernel.id, why), "choose with select()"};
   };
-  if (const FeatureMask missing = interface.needs & ~device.features; missing != 0) {
+  if (const FeatureMask missing = device.missing(interface.needs); missing != 0) {
     return refuse(selector::missing_text(missing, device));
   }
   if (interface.push_constants_bytes > device.max_push_constants_bytes) {
@@ -222,8 +223,11 @@ Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface)
 Expected<SharedPipeline> Pipelines::make(const PipelineSource& source, const Key& key, const Layout& layout) const {
   const KernelInfo& kernel = *source.kernel;
   const InterfaceInfo& interface = *key.interface;
-  const auto words = library_.blob().module(kernel.module);
-  if (!words) return words.error();
+  auto words = library_.blob().module(kernel.module);
+  if (words) words = older_spirv(*words, spirv_version(device_->profile.api_version, interface.needs));
+  if (!words)
+    return Error{words.error().kind, fmt::format("kernel '{}': {}", kernel.id, words.error().message),
+                 words.error().hint};
 
   VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   module_info.codeSize = words->size() * sizeof(uint32_t);

@@ -75,7 +75,7 @@ std::optional<Refusal> check_operand(const Request& request, size_t operand, con
 }
 
 std::optional<Refusal> check_module(const DeviceProfile& device, const InterfaceInfo& interface) {
-  if (interface.needs & ~device.features) return Refusal{Cause::features};
+  if (device.missing(interface.needs)) return Refusal{Cause::features};
   if (!provides_subgroup_size(device, interface.required_subgroup_size)) return Refusal{Cause::subgroup_size};
   if (interface.push_constants_bytes > device.max_push_constants_bytes) return Refusal{Cause::push_constants};
   if (count_bindings(interface, BindingKind::storage_buffer) > device.max_storage_buffers_per_stage) {

@@ -127,7 +127,7 @@ std::string sentence(const Request& request, const KernelInfo& kernel, size_t ro
                          form_text(op.form(kernel.parameters, refusal.index)),
                          to_text(request.operands[refusal.index]));
     case Cause::absent_operand: return fmt::format("needs {}, which is left out", op.operands[refusal.index].name);
-    case Cause::features: return missing_text(interface.needs & ~device.features, device);
+    case Cause::features: return missing_text(device.missing(interface.needs), device);
     case Cause::cooperative_matrix:
       return fmt::format("needs cooperative matrices {}, which the device lacks",
                          matrix_text(interface.cooperative_matrices_of(row)[refusal.index]));

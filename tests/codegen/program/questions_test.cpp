@@ -41,7 +41,7 @@ TEST_F(Program, ExplainsAVariant) {
                                "  spec:       specs/copy.yaml\n"
                                "  template:   copy.comp\n"
                                "  parameters: dtype=f32 vec=4\n"
-                               "  needs:      nothing beyond Vulkan 1.3\n"
+                               "  needs:      nothing beyond Vulkan 1.1\n"
                                "  module:     "));
   EXPECT_THAT(text, HasSubstr("bindings:\n"
                               "  binding 0: input (storage buffer)\n"

@@ -16,6 +16,14 @@ namespace {
 using ::testing::HasSubstr;
 using testing::Lease;
 
+template <typename Struct>
+const Struct* find(const void* chain, VkStructureType type) {
+  for (auto* next = static_cast<const VkBaseInStructure*>(chain); next; next = next->pNext) {
+    if (next->sType == type) return reinterpret_cast<const Struct*>(next);
+  }
+  return nullptr;
+}
+
 class AdoptTest : public testing::DeviceTest {
  protected:
   static std::string reason(const Expected<Device>& adopted) {
@@ -41,6 +49,8 @@ TEST_F(AdoptTest, HasTheProfileOfWhatIsEnabled) {
 
 // What the card can do and nobody enabled is not there.
 TEST_F(AdoptTest, LacksWhatIsNotEnabled) {
+  if (device().profile().api_version < VK_API_VERSION_1_3)
+    GTEST_SKIP() << "a mask: the structs below are of Vulkan 1.3";
   Lease lease(device());
   VkPhysicalDeviceVulkan12Features only12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   only12.uniformBufferStandardLayout = only12.shaderSubgroupExtendedTypes = only12.shaderInt8 = VK_TRUE;
@@ -77,9 +87,18 @@ TEST_F(AdoptTest, SaysWhatIsMissing) {
       {"AdoptInfo::device is null", [](AdoptInfo& info) { info.device = nullptr; }},
       {"AdoptInfo::get_instance_proc_addr is null", [](AdoptInfo& info) { info.get_instance_proc_addr = nullptr; }},
       {"AdoptInfo::created_with is null", [](AdoptInfo& info) { info.created_with = nullptr; }},
-      {"the instance was made for Vulkan 1.1, and qgen needs 1.3",
-       [](AdoptInfo& info) { info.api_version = VK_API_VERSION_1_1; }},
-      {"the device was made without maintenance4", [](AdoptInfo& info) { info.created_with = &kNothingEnabled; }},
+      {"the instance was made for Vulkan 1.0, and qgen needs 1.1",
+       [](AdoptInfo& info) { info.api_version = VK_API_VERSION_1_0; }},
+      {"the device was made without maintenance4",
+       [](AdoptInfo& info) {
+         info.created_with = &kNothingEnabled;
+         info.api_version = VK_API_VERSION_1_3;
+       }},
+      {"the device was made without uniformBufferStandardLayout",
+       [](AdoptInfo& info) {
+         info.created_with = &kNothingEnabled;
+         info.api_version = VK_API_VERSION_1_2;
+       }},
       {"queue family 1000 of", [](AdoptInfo& info) { info.queue_family = 1000; }},
       {"lock_queue and unlock_queue go together", [](AdoptInfo& info) { info.lock_queue = [] {}; }},
   };
@@ -109,15 +128,30 @@ TEST_F(AdoptTest, ReadsStructsOfEitherKind) {
 
 // ---- what to enable -------------------------------------------------------------------------------------------------
 
-template <typename Struct>
-const Struct* find(const void* chain, VkStructureType type) {
-  for (auto* next = static_cast<const VkBaseInStructure*>(chain); next; next = next->pNext) {
-    if (next->sType == type) return reinterpret_cast<const Struct*>(next);
+// A caller whose instance is of an older version, with structs of one feature.
+TEST_F(AdoptTest, TakesDevicesOfOlderVersions) {
+  for (const uint32_t minor : {1U, 2U}) {
+    const uint32_t version = VK_MAKE_API_VERSION(0, 1, minor, 0);
+    const auto owner =
+        Device::open({}, {.validation = testing::validation_is_wanted(), .mask = {.api_version = version}});
+    ASSERT_TRUE(owner) << to_text(owner.error());
+    const Lease lease(*owner);
+    const auto* bytes = find<VkPhysicalDevice8BitStorageFeatures>(
+        lease.created_with.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES);
+    EXPECT_EQ(bytes != nullptr, minor == 1);
+    const auto adopted = Device::adopt(lease.info);
+    ASSERT_TRUE(adopted) << to_text(adopted.error());
+    EXPECT_EQ(adopted->profile().features, owner->profile().features);
+    EXPECT_EQ(adopted->profile().api_version, owner->profile().api_version);
+    const std::string text = lease.features->to_text();
+    EXPECT_EQ(text.find("vulkan13") == std::string::npos, true) << text;
+    EXPECT_EQ(text.find("storage_8bit.storageBuffer8BitAccess = VK_TRUE;") != std::string::npos, minor == 1) << text;
+    EXPECT_THAT(owner->validation_messages(), ::testing::IsEmpty());
   }
-  return nullptr;
 }
 
 TEST_F(AdoptTest, RecommendsWhatOpenEnables) {
+  if (device().profile().api_version < VK_API_VERSION_1_3) GTEST_SKIP() << "a mask: structs of one feature";
   const auto recommended = RecommendedFeatures::of(device());
   ASSERT_TRUE(recommended) << to_text(recommended.error());
   const auto* vulkan13 = find<VkPhysicalDeviceVulkan13Features>(recommended->chain(),
@@ -131,6 +165,7 @@ TEST_F(AdoptTest, RecommendsWhatOpenEnables) {
 }
 
 TEST_F(AdoptTest, JoinsTheCallersStructs) {
+  if (device().profile().api_version < VK_API_VERSION_1_3) GTEST_SKIP() << "a mask: structs of one feature";
   auto recommended = RecommendedFeatures::of(device());
   ASSERT_TRUE(recommended);
   VkPhysicalDeviceVulkan12Features mine{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
@@ -149,6 +184,8 @@ TEST_F(AdoptTest, JoinsTheCallersStructs) {
 }
 
 TEST_F(AdoptTest, RefusesStructsThatVulkanAllowsNotBesideOurs) {
+  if (device().profile().api_version < VK_API_VERSION_1_2)
+    GTEST_SKIP() << "a mask: Vulkan allows them beside each other";
   auto recommended = RecommendedFeatures::of(device());
   ASSERT_TRUE(recommended);
   VkPhysicalDevice8BitStorageFeatures mine{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};

@@ -14,7 +14,8 @@ namespace qgen {
 namespace {
 
 constexpr uint32_t kVulkan13 = (1u << 22) | (3u << 12);
-constexpr uint32_t kVulkan12 = (1u << 22) | (2u << 12);
+constexpr uint32_t kVulkan11 = (1u << 22) | (1u << 12);
+constexpr uint32_t kVulkan10 = 1u << 22;
 
 DeviceProfile profile(std::string name, DeviceProfile::Kind kind, uint8_t uuid_byte, uint32_t api = kVulkan13) {
   DeviceProfile result;
@@ -61,7 +62,7 @@ TEST(ChooseDevice, FindsByIndexUuidAndName) {
 
 TEST(ChooseDevice, PrefersWhatCanBeOpened) {
   const std::vector<DeviceProfile> devices = {
-      profile("old card", DeviceProfile::Kind::discrete, 1, kVulkan12),
+      profile("old card", DeviceProfile::Kind::discrete, 1, kVulkan10),
       profile("cpu", DeviceProfile::Kind::cpu, 2),
   };
   EXPECT_EQ(*choose_device(devices, ""), 1u);
@@ -71,10 +72,11 @@ TEST(ChooseDevice, PrefersWhatCanBeOpened) {
 TEST(ChooseDevice, SaysWhichVulkanIsTooOld) {
   EXPECT_TRUE(check_vulkan_version(profile("card", DeviceProfile::Kind::discrete, 1)));
   EXPECT_TRUE(check_vulkan_version(profile("made by hand", DeviceProfile::Kind::discrete, 1, 0)));
-  const Done old = check_vulkan_version(profile("old card", DeviceProfile::Kind::discrete, 1, kVulkan12));
+  EXPECT_TRUE(check_vulkan_version(profile("phone", DeviceProfile::Kind::integrated, 1, kVulkan11)));
+  const Done old = check_vulkan_version(profile("old card", DeviceProfile::Kind::discrete, 1, kVulkan10));
   ASSERT_FALSE(old);
   EXPECT_TEXT(to_text(old.error()),
-              "device 'old card' offers Vulkan 1.2, and qgen needs 1.3\n  hint: update its driver");
+              "device 'old card' offers Vulkan 1.0, and qgen needs 1.1\n  hint: update its driver");
 }
 
 TEST(ChooseDevice, ListsWhatThereIs) {

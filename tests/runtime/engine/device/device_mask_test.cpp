@@ -102,10 +102,46 @@ TEST_F(MaskedDevice, IsOpenedWithWhatIsLeft) {
   EXPECT_EQ(opened->profile().features, device().profile().features & ~bit(Feature::shader_int8));
 }
 
-TEST_F(MaskedDevice, OfAnOlderVulkanIsRefusedInWords) {
-  const auto opened = Device::open({}, {.mask = {.api_version = 1U << 22U | 1U << 12U}});
+TEST_F(MaskedDevice, IsUsedAsAnOlderVulkan) {
+  const auto listed = list_devices();
+  ASSERT_TRUE(listed) << to_text(listed.error());
+  const DeviceProfile& whole = listed->front();
+  for (const uint32_t minor : {1U, 2U}) {
+    const uint32_t version = 1U << 22U | minor << 12U;
+    const auto opened =
+        Device::open("0", {.validation = testing::validation_is_wanted(), .mask = {.api_version = version}});
+    ASSERT_TRUE(opened) << to_text(opened.error());
+    EXPECT_EQ(opened->profile().api_version, std::min(version, whole.api_version));
+    if (whole.numbers.is_cpu) {  // llvmpipe has the features of newer versions by extensions too
+      EXPECT_EQ(opened->profile().features, whole.features);
+      EXPECT_EQ(opened->profile().driver_name, whole.driver_name);
+      EXPECT_EQ(opened->profile().driver_uuid, whole.driver_uuid);
+      EXPECT_EQ(opened->profile().has_subgroup_size_control, whole.has_subgroup_size_control);
+      EXPECT_EQ(opened->profile().has_fast_integer_dot, whole.has_fast_integer_dot);
+    }
+    EXPECT_THAT(opened->validation_messages(), ::testing::IsEmpty());
+  }
+}
+
+TEST_F(MaskedDevice, OfVulkan10IsRefusedInWords) {
+  const auto opened = Device::open({}, {.mask = {.api_version = 1U << 22U}});
   ASSERT_FALSE(opened);
-  EXPECT_THAT(opened.error().message, ::testing::HasSubstr("1.1"));
+  EXPECT_THAT(opened.error().message, ::testing::HasSubstr("offers Vulkan 1.0, and qgen needs 1.1"));
+}
+
+// What a version of Vulkan guarantees is there, whether a device file lists it or not.
+TEST(DeviceMask, KeepsWhatTheVersionGuarantees) {
+  DeviceProfile device = large();
+  device.features |= guaranteed_features(device.api_version);
+  const FeatureMask layout = bit(Feature::uniform_buffer_standard_layout);
+  EXPECT_TRUE(masked(device, {.without = layout}).features & layout);
+  DeviceProfile other = small();
+  other.features = 0;
+  other.api_version = 1U << 22U | 2U << 12U;
+  EXPECT_TRUE(masked(device, {.as = other}).features & layout);
+  other.api_version = 1U << 22U | 1U << 12U;
+  EXPECT_FALSE(masked(device, {.as = other}).features & layout);
+  EXPECT_EQ(masked(device, {.as = other}).missing(layout), layout);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST_F(OpenedDevice, HasAProfileThatMakesSense) {
   const DeviceProfile& p = device().profile();
   EXPECT_FALSE(p.name.empty());
   EXPECT_FALSE(p.driver_name.empty());
-  EXPECT_GE(p.api_version, vulkan::kApiVersion);
+  EXPECT_GE(p.api_version, vulkan::kLeastApiVersion);
   EXPECT_NE(p.device_uuid, (std::array<uint8_t, 16>{}));
   EXPECT_GT(p.device_memory_bytes, 0u);
   // Each of these is what Vulkan 1.3 requires of every device.
@@ -82,10 +82,12 @@ TEST_F(OpenedDevice, IsTheOneListed) {
 }
 
 TEST_F(OpenedDevice, OpensByNameAndMoves) {
-  auto first = Device::open(device().profile().name);
+  const auto listed = list_devices();
+  ASSERT_TRUE(listed) << to_text(listed.error());
+  auto first = Device::open(listed->front().name);
   ASSERT_TRUE(first) << to_text(first.error());
   Device moved = std::move(*first);
-  EXPECT_EQ(moved.profile().device_uuid, device().profile().device_uuid);
+  EXPECT_EQ(moved.profile().device_uuid, listed->front().device_uuid);
 }
 
 TEST_F(OpenedDevice, OpensFromManyThreads) {

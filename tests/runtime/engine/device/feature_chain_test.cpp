@@ -40,6 +40,52 @@ TEST(FeatureChain, LinksOnlyWhatTheDeviceHas) {
   EXPECT_TRUE(linked_extensions(kNone).empty());
 }
 
+// A device of Vulkan 1.1 that has bytes by extensions.
+const ExtensionSet kBytes({"VK_KHR_8bit_storage", "VK_KHR_shader_float16_int8", "VK_KHR_shader_float_controls"});
+
+TEST(FeatureChain, LinksStructsOfOneFeatureOnOlderDevices) {
+  EXPECT_EQ(chained_structs(FeatureChain(kNone, VK_API_VERSION_1_1)), 2u) << "16-bit storage, pointers";
+  EXPECT_EQ(chained_structs(FeatureChain(kBytes, VK_API_VERSION_1_1)), 4u);
+  EXPECT_EQ(linked_extensions(kBytes, VK_API_VERSION_1_1).size(), 3u);
+  EXPECT_EQ(chained_structs(FeatureChain(kBytes, VK_API_VERSION_1_2)), 2u) << "Vulkan 1.1, 1.2";
+  EXPECT_TRUE(linked_extensions(kBytes, VK_API_VERSION_1_2).empty());
+  const ExtensionSet sizes({"VK_EXT_subgroup_size_control"});
+  EXPECT_EQ(chained_structs(FeatureChain(sizes, VK_API_VERSION_1_2)), 3u);
+  EXPECT_EQ(chained_structs(FeatureChain(sizes, VK_API_VERSION_1_3)), 3u);
+  EXPECT_TRUE(linked_extensions(sizes, VK_API_VERSION_1_3).empty());
+}
+
+TEST(FeatureChain, EnablesOnOlderDevicesByStructsOfOneFeature) {
+  FeatureChain offered(kBytes, VK_API_VERSION_1_1), wanted(kBytes, VK_API_VERSION_1_1);
+  offered.storage_8bit.storageBuffer8BitAccess = VK_TRUE;
+  offered.storage_16bit.storageBuffer16BitAccess = VK_TRUE;
+  offered.gather();
+  EXPECT_EQ(granted_by_bits(offered), bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit));
+  enable_granted(offered, wanted, bit(Feature::storage_buffer_8bit));
+  EXPECT_TRUE(wanted.storage_8bit.storageBuffer8BitAccess);
+  EXPECT_FALSE(wanted.storage_16bit.storageBuffer16BitAccess);
+  EXPECT_FALSE(wanted.small_numbers.shaderInt8);
+}
+
+TEST(FeatureChain, NeedsSpirv14ForSharedBlocks) {
+  const auto is_granted = [](uint32_t version, std::vector<std::string> extensions) {
+    extensions.emplace_back("VK_KHR_workgroup_memory_explicit_layout");
+    FeatureChain offered(ExtensionSet(std::move(extensions)), version);
+    offered.explicit_layout.workgroupMemoryExplicitLayout = VK_TRUE;
+    return (granted_by_bits(offered) & bit(Feature::shared_memory_explicit_layout)) != 0;
+  };
+  EXPECT_FALSE(is_granted(VK_API_VERSION_1_1, {}));
+  EXPECT_TRUE(is_granted(VK_API_VERSION_1_1, {"VK_KHR_spirv_1_4"}));
+  EXPECT_TRUE(is_granted(VK_API_VERSION_1_2, {}));
+}
+
+TEST(FeatureChain, SpellsBitsByTheVersion) {
+  EXPECT_EQ(spelled_for(VK_API_VERSION_1_1, "vulkan12.shaderInt8"), "small_numbers.shaderInt8");
+  EXPECT_EQ(spelled_for(VK_API_VERSION_1_2, "vulkan12.shaderInt8"), "vulkan12.shaderInt8");
+  EXPECT_EQ(spelled_for(VK_API_VERSION_1_2, "vulkan13.subgroupSizeControl"), "subgroup_sizes.subgroupSizeControl");
+  EXPECT_EQ(spelled_for(VK_API_VERSION_1_1, "features.features.shaderInt16"), "features.features.shaderInt16");
+}
+
 TEST(FeatureChain, GrantsNothingUnasked) {
   FeatureChain offered(kNone);
   EXPECT_EQ(granted_by_bits(offered), FeatureMask{0});

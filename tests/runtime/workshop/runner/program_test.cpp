@@ -73,18 +73,33 @@ TEST(Programs, ReadWhatTheShellHandsThem) {
   }
 }
 
-// Device::open() refuses it in the same words.
-TEST(Programs, RankNothingForAVulkanThatIsTooOld) {
+// What is ranked for a device of another version of Vulkan.
+Answer explained_on_vulkan(std::string_view minor) {
   std::string text = *read_file(shipped_device(), size_t{1} << 20);
   const size_t at = text.find("vulkan: 1.3.");
-  ASSERT_NE(at, std::string::npos);
-  text.replace(at, 11, "vulkan: 1.1");
+  EXPECT_NE(at, std::string::npos);
+  text.replace(at, 11, "vulkan: 1." + std::string(minor));
   const fs::path path = fs::path(testing::TempDir()) / ("qgen_old_vulkan_" + std::to_string(::getpid()) + ".yaml");
-  ASSERT_TRUE(write_file(path.string(), text));
+  EXPECT_TRUE(write_file(path.string(), text));
   const Answer answer = shell(explain_on(path.string()));
-  EXPECT_EQ(answer.code, 2);
-  EXPECT_THAT(answer.text, HasSubstr("offers Vulkan 1.1, and qgen needs 1.3"));
   fs::remove(path);
+  return answer;
+}
+
+// Device::open() refuses it in the same words.
+TEST(Programs, RankNothingForAVulkanThatIsTooOld) {
+  const Answer answer = explained_on_vulkan("0");
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_THAT(answer.text, HasSubstr("offers Vulkan 1.0, and qgen needs 1.1"));
+}
+
+TEST(Programs, RankTheSameForAnOlderVulkanWithTheSameFeatures) {
+  const Answer newest = shell(explain_on(shipped_device()));
+  for (const std::string_view minor : {"1", "2"}) {
+    const Answer older = explained_on_vulkan(minor);
+    EXPECT_EQ(older.code, 0);
+    EXPECT_EQ(older.text, newest.text);
+  }
 }
 
 TEST(Programs, SayThatStandardOutputIsFull) {
