@@ -53,36 +53,8 @@ bool is_of_subgroup(uint32_t opcode) {
          opcode == spv::OpGroupNonUniformRotateKHR;
 }
 
-// Arrays whose elements do not begin at multiples of 16 bytes.
-std::vector<uint32_t> dense_arrays(const Module& module) {
-  std::vector<uint32_t> arrays;
-  for (const Instruction& one : module.instructions()) {
-    const bool is_stride =
-        one.opcode == spv::OpDecorate && Module::has(one, 3) && one.operands[1] == spv::DecorationArrayStride;
-    if (is_stride && one.operands[2] % 16 != 0) arrays.push_back(one.operands[0]);
-  }
-  return arrays;
-}
-
-// Whether uniform blocks have the layout of storage buffers where that of uniform buffers would be another one. A struct
-// within a block counts as such, since its alignment differs too.
-bool has_dense_uniform_block(const Module& module) {
-  const std::vector<uint32_t> arrays = dense_arrays(module);
-  for (const Instruction& variable : module.instructions()) {
-    if (variable.opcode != spv::OpVariable || !Module::has(variable, 1)) continue;
-    if (variable.operands[0] != spv::StorageClassUniform) continue;
-    const Instruction& pointer = module.definition(variable.type);
-    if (!Module::has(pointer, 2)) continue;
-    for (const uint32_t member : module.definition(pointer.operands[1]).operands) {
-      const bool is_struct = module.definition(member).opcode == spv::OpTypeStruct;
-      if (is_struct || std::ranges::count(arrays, member) > 0) return true;
-    }
-  }
-  return false;
-}
-
 FeatureMask unannounced_needs(const Module& module) {
-  FeatureMask needs = has_dense_uniform_block(module) ? bit(Feature::uniform_buffer_standard_layout) : 0;
+  FeatureMask needs = 0;
   for (const Instruction& instruction : module.instructions()) {
     if (is_of_subgroup(instruction.opcode) && has_extended_type(module, instruction))
       needs |= bit(Feature::subgroup_extended_types);

@@ -78,7 +78,8 @@ VkBufferUsageFlags usage_of(BufferUse use) {
   switch (use) {
     case BufferUse::device: return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | kCopies;
     case BufferUse::staging: return kCopies;
-    case BufferUse::block: return VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
+    case BufferUse::block:  // bound as one of both (binds_blocks_as_storage)
+      return VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
   }
   return 0;
 }

@@ -53,13 +53,17 @@ Done check_runs_here(const KernelInfo& kernel, const InterfaceInfo& interface, c
 
 }  // namespace
 
-VkDescriptorType descriptor_type_of(BindingKind kind) {
+bool binds_blocks_as_storage(const DeviceProfile& device) {
+  return device.missing(bit(Feature::uniform_buffer_standard_layout)) != 0;
+}
+
+VkDescriptorType descriptor_type_of(BindingKind kind, const DeviceProfile& device) {
   switch (kind) {
     case BindingKind::storage_buffer: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
     case BindingKind::storage_image: return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
-    case BindingKind::uniform_buffer: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+    case BindingKind::uniform_buffer: break;
   }
-  return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  return binds_blocks_as_storage(device) ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
 }
 
 PipelineSource source_of(const Launch& launch) {
@@ -195,7 +199,8 @@ Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface)
 
   std::vector<VkDescriptorSetLayoutBinding> bindings;
   for (const BindingInfo& binding : interface.bindings) {
-    bindings.push_back({binding.binding, descriptor_type_of(binding.kind), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+    bindings.push_back(
+        {binding.binding, descriptor_type_of(binding.kind, device_->profile), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
   }
   VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
   if (device_->has_push_descriptors) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
@@ -220,14 +225,23 @@ Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface)
   return layout;
 }
 
+// The module as the device reads it.
+Expected<std::vector<uint32_t>> Pipelines::words_of(const KernelInfo& kernel, const InterfaceInfo& interface) const {
+  const DeviceProfile& device = device_->profile;
+  auto words = library_.blob().module(kernel.module);
+  if (!words) return words.error();
+  const auto blocks = binds_blocks_as_storage(device) ? UniformBlocks::become_storage_buffers : UniformBlocks::stay;
+  auto older = older_spirv(*words, spirv_version(device.api_version, interface.needs), blocks);
+  if (older) return older;
+  return Error{older.error().kind, fmt::format("kernel '{}': {}", kernel.id, older.error().message),
+               older.error().hint};
+}
+
 Expected<SharedPipeline> Pipelines::make(const PipelineSource& source, const Key& key, const Layout& layout) const {
   const KernelInfo& kernel = *source.kernel;
   const InterfaceInfo& interface = *key.interface;
-  auto words = library_.blob().module(kernel.module);
-  if (words) words = older_spirv(*words, spirv_version(device_->profile.api_version, interface.needs));
-  if (!words)
-    return Error{words.error().kind, fmt::format("kernel '{}': {}", kernel.id, words.error().message),
-                 words.error().hint};
+  const auto words = words_of(kernel, interface);
+  if (!words) return words.error();
 
   VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   module_info.codeSize = words->size() * sizeof(uint32_t);

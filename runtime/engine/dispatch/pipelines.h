@@ -112,6 +112,7 @@ class Pipelines {
   SharedPipeline keep(Key key, SharedPipeline pipeline);
   // Safe from many threads.
   Expected<SharedPipeline> make(const PipelineSource& source, const Key& key, const Layout& layout) const;
+  Expected<std::vector<uint32_t>> words_of(const KernelInfo& kernel, const InterfaceInfo& interface) const;
 
   struct Kept {
     SharedPipeline pipeline;
@@ -135,6 +136,8 @@ class Pipelines {
 // driver's.
 Expected<std::vector<Statistic>> read_statistics(const Device::Handles& device, VkPipeline pipeline);
 
-VkDescriptorType descriptor_type_of(BindingKind kind);
+// A device of Vulkan 1.1 may lack the layout of uniform blocks that kernels use (older_spirv.h).
+bool binds_blocks_as_storage(const DeviceProfile& device);
+VkDescriptorType descriptor_type_of(BindingKind kind, const DeviceProfile& device);
 
 }  // namespace qgen::dispatch

@@ -256,7 +256,7 @@ DescriptorWrites::DescriptorWrites(const Dispatch& dispatch, VkDescriptorSet set
     write.dstSet = set;
     write.dstBinding = resource.binding->binding;
     write.descriptorCount = 1;
-    write.descriptorType = descriptor_type_of(resource.binding->kind);
+    write.descriptorType = descriptor_type_of(resource.binding->kind, dispatch.pipeline->device->profile);
     if (resource.view) {
       images[count] = {VK_NULL_HANDLE, resource.view, VK_IMAGE_LAYOUT_GENERAL};
       write.pImageInfo = &images[count];

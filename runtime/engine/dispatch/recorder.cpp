@@ -100,7 +100,8 @@ Done Recorder::describe() {
   std::vector<VkDescriptorSetLayout> layouts;
   for (const Dispatch& dispatch : state_->dispatches) {
     layouts.push_back(dispatch.pipeline->set_layout);
-    for (const BoundResource& resource : dispatch.resources) ++counts[descriptor_type_of(resource.binding->kind)];
+    for (const BoundResource& resource : dispatch.resources)
+      ++counts[descriptor_type_of(resource.binding->kind, device().profile)];
   }
   if (layouts.empty() || device().has_push_descriptors) return std::monostate{};
 

@@ -28,6 +28,7 @@ enum Op : uint32_t {
   kTypeVector = 23,
   kTypeArray = 28,
   kTypeStruct = 30,
+  kTypePointer = 32,
   kLastType = 39,
   kConstant = 43,
   kSpecConstantComposite = 51,
@@ -52,10 +53,11 @@ enum Op : uint32_t {
   kPtrDiff = 403,
   kFirstExtendedType = 4456,  // OpTypeCooperativeMatrixKHR; other types of extensions are never results of selections
 };
-constexpr uint32_t kLocalSize = 17, kLocalSizeId = 38;                           // execution modes
-constexpr uint32_t kBuiltIn = 11, kNonWritable = 24;                             // decorations
-constexpr uint32_t kWorkgroupSize = 25;                                          // of BuiltIn
-constexpr uint32_t kInput = 1, kOutput = 3, kPrivate = 6, kFunctionStorage = 7;  // storage classes
+constexpr uint32_t kLocalSize = 17, kLocalSizeId = 38;  // execution modes
+constexpr uint32_t kBuiltIn = 11, kNonWritable = 24;    // decorations
+constexpr uint32_t kWorkgroupSize = 25;                 // of BuiltIn
+constexpr uint32_t kInput = 1, kUniform = 2, kOutput = 3, kStorageBuffer = 12, kPrivate = 6,
+                   kFunctionStorage = 7;     // storage classes
 constexpr uint32_t kExtensionBits = 0x3000;  // of image operands: SignExtend, ZeroExtend
 constexpr uint32_t kPlainLoopBits = 0x7;     // hints without a number
 
@@ -117,6 +119,7 @@ size_t least_words(uint32_t op) {
     case kExtension: return 2;
     case kTypeArray:
     case kTypeVector:
+    case kTypePointer:
     case kEntryPoint:
     case kConstant:
     case kVariable:
@@ -235,8 +238,8 @@ struct Facts {
 
 class Rewriter {
  public:
-  Rewriter(Words module, const Facts& facts, uint32_t version)
-      : facts_(facts), version_(version), next_id_(module[kBoundWord]) {
+  Rewriter(Words module, const Facts& facts, uint32_t version, UniformBlocks blocks)
+      : facts_(facts), version_(version), blocks_(blocks), next_id_(module[kBoundWord]) {
     out_.reserve(module.size() + module.size() / 8);
     out_.assign(module.begin(), module.begin() + kHeaderWords);
     out_[kVersionWord] = version;
@@ -294,7 +297,9 @@ class Rewriter {
     if (version_ < kSpirv1_4 && facts_.has_wrap_decorations) add_extension(kWrapExtension);
   }
 
-  bool needs_workgroup_constant() const { return facts_.workgroup && !facts_.has_workgroup_constant; }
+  bool needs_workgroup_constant() const {
+    return version_ < kSpirv1_6 && facts_.workgroup && !facts_.has_workgroup_constant;
+  }
   void decorate_workgroup() {
     if (!needs_workgroup_constant()) return;
     workgroup_id_ = new_id();
@@ -316,8 +321,12 @@ class Rewriter {
 
   Done write(const Instruction& one) {
     const Words w = one.words;
-    if (one.op == kExecutionModeId && w[2] == kLocalSizeId) {
+    if (one.op == kExecutionModeId && w[2] == kLocalSizeId && version_ < kSpirv1_6) {
       emit(kExecutionMode, {w[1], kLocalSize, 1, 1, 1});  // which the constant overrides
+      return std::monostate{};
+    }
+    if (one.op == kTypePointer || one.op == kVariable) {
+      write_stored(one, one.op == kTypePointer ? 2 : 3);
       return std::monostate{};
     }
     if (version_ >= kSpirv1_4) {
@@ -347,6 +356,14 @@ class Rewriter {
                  fmt::format("the module {}, which SPIR-V {}.{} cannot express", what, version_ >> 16 & 0xff,
                              version_ >> 8 & 0xff),
                  "such a kernel needs a driver of Vulkan 1.2"};
+  }
+
+  // `storage`: the word of its storage class. A module may have several ids for one type of pointers.
+  void write_stored(const Instruction& one, size_t storage) {
+    const size_t start = out_.size();
+    copy(one);
+    if (blocks_ == UniformBlocks::become_storage_buffers && one.words[storage] == kUniform)
+      out_[start + storage] = kStorageBuffer;
   }
 
   // Of the variables that an entry point lists, older versions allow inputs and outputs only.
@@ -473,6 +490,7 @@ class Rewriter {
 
   const Facts& facts_;
   uint32_t version_;
+  UniformBlocks blocks_;
   uint32_t next_id_;
   std::vector<uint32_t> out_;
   std::vector<std::string_view> added_;  // extensions
@@ -490,12 +508,13 @@ uint32_t spirv_version(uint32_t api_version, FeatureMask needs) {
   return (needs & kFeaturesOfSpirv1_4) != 0 ? kSpirv1_4 : kSpirv1_3;
 }
 
-Expected<std::vector<uint32_t>> older_spirv(std::span<const uint32_t> module, uint32_t version) {
+Expected<std::vector<uint32_t>> older_spirv(std::span<const uint32_t> module, uint32_t version, UniformBlocks blocks) {
   const auto instructions = instructions_of(module);
   if (!instructions) return instructions.error();
-  if (module[kVersionWord] <= version) return std::vector(module.begin(), module.end());
+  const uint32_t own = module[kVersionWord];
+  if (own <= version && blocks == UniformBlocks::stay) return std::vector(module.begin(), module.end());
   const Facts facts(*instructions, module[kBoundWord]);
-  return Rewriter(module, facts, version).rewrite(*instructions);
+  return Rewriter(module, facts, std::min(own, version), blocks).rewrite(*instructions);
 }
 
 }  // namespace qgen

@@ -12,6 +12,7 @@
 //   a capability that became part of a version    the same, with its extension
 //   copies and selections of whole structs        the same of each member
 //   hints to the driver                           left out
+//   uniform blocks, where they have to            storage buffers
 //
 // Which features the device must have is not checked here: InterfaceInfo::needs names them.
 #pragma once
@@ -35,8 +36,13 @@ constexpr uint32_t kSpirv1_6 = 0x00010600;
 // 1.1 that is SPIR-V 1.3, but for features that only devices with VK_KHR_spirv_1_4 have.
 uint32_t spirv_version(uint32_t api_version, FeatureMask needs);
 
-// The module in `version`, or as it is if its own version is no newer. `version` is one of the four above. Takes some
-// ten microseconds. Errors: words that are no module; an instruction that the version cannot express.
-Expected<std::vector<uint32_t>> older_spirv(std::span<const uint32_t> module, uint32_t version);
+// Arrays in uniform blocks have the layout of storage buffers. A device that lacks Feature::uniform_buffer_standard_layout
+// cannot read them, so there the block is bound as a storage buffer.
+enum class UniformBlocks : uint8_t { stay, become_storage_buffers };
+
+// The module in `version`, or in its own version if that is no newer. `version` is one of the four above. Errors: words
+// that are no module; an instruction that the version cannot express.
+Expected<std::vector<uint32_t>> older_spirv(std::span<const uint32_t> module, uint32_t version,
+                                            UniformBlocks blocks = UniformBlocks::stay);
 
 }  // namespace qgen

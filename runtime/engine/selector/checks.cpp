@@ -78,7 +78,7 @@ std::optional<Refusal> check_module(const DeviceProfile& device, const Interface
   if (device.missing(interface.needs)) return Refusal{Cause::features};
   if (!provides_subgroup_size(device, interface.required_subgroup_size)) return Refusal{Cause::subgroup_size};
   if (interface.push_constants_bytes > device.max_push_constants_bytes) return Refusal{Cause::push_constants};
-  if (count_bindings(interface, BindingKind::storage_buffer) > device.max_storage_buffers_per_stage) {
+  if (count_storage_buffers(interface, device) > device.max_storage_buffers_per_stage) {
     return Refusal{Cause::storage_buffers};
   }
   if (count_bindings(interface, BindingKind::storage_image) > device.max_storage_images_per_stage) {

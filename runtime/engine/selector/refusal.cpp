@@ -38,6 +38,12 @@ size_t count_bindings(const InterfaceInfo& interface, BindingKind kind) {
   return static_cast<size_t>(std::ranges::count(interface.bindings, kind, &BindingInfo::kind));
 }
 
+size_t count_storage_buffers(const InterfaceInfo& interface, const DeviceProfile& device) {
+  const bool has_uniform_blocks = device.missing(bit(Feature::uniform_buffer_standard_layout)) == 0;
+  return count_bindings(interface, BindingKind::storage_buffer) +
+         (has_uniform_blocks ? 0 : count_bindings(interface, BindingKind::uniform_buffer));
+}
+
 int64_t invocations(const uint32_t (&workgroup)[3]) {
   return (Integer(workgroup[0]) * Integer(workgroup[1]) * Integer(workgroup[2])).value;
 }
@@ -138,8 +144,8 @@ std::string sentence(const Request& request, const KernelInfo& kernel, size_t ro
       return fmt::format("needs {} bytes of push constants, and the device has {}", interface.push_constants_bytes,
                          device.max_push_constants_bytes);
     case Cause::storage_buffers:
-      return fmt::format("binds {} storage buffers, and the device allows {}",
-                         count_bindings(interface, BindingKind::storage_buffer), device.max_storage_buffers_per_stage);
+      return fmt::format("binds {} storage buffers, and the device allows {}", count_storage_buffers(interface, device),
+                         device.max_storage_buffers_per_stage);
     case Cause::storage_images:
       return fmt::format("binds {} storage images, and the device allows {}",
                          count_bindings(interface, BindingKind::storage_image), device.max_storage_images_per_stage);

@@ -58,6 +58,8 @@ bool takes(const OperandForm& form, const OperandDesc& desc);
 std::string form_text(const OperandForm& form);
 
 size_t count_bindings(const InterfaceInfo& interface, BindingKind kind);
+// With uniform blocks, on devices where they have to be storage buffers.
+size_t count_storage_buffers(const InterfaceInfo& interface, const DeviceProfile& device);
 int64_t invocations(const uint32_t (&workgroup)[3]);
 
 std::array<uint64_t, 3> groups_of(const OperatorInfo& op, const SelectionScope& scope);

@@ -184,12 +184,6 @@ constexpr Line kLines[] = {
      "data[0] = dotPacked4x8EXT(data[1], data[2]);", "needs integer_dot_product"},
     {"half floats", "layout(binding = 0) buffer Data { float16_t data[]; };", "data[0] += data[1];",
      "needs shader_float16, storage_buffer_16bit"},
-    {"a dense array in a uniform block",
-     "layout(binding = 0, std430) uniform Sizes { uint sizes[6]; }; layout(binding = 1) buffer Data { uint data[]; };",
-     "data[0] = sizes[data[1]];", "needs uniform_buffer_standard_layout"},
-    {"a uniform block that needs no rule of its own",
-     "layout(binding = 0) uniform Sizes { uint a; float b; vec4 c[2]; }; layout(binding = 1) buffer Data { uint data[]; };",
-     "data[0] = a + uint(b + c[data[1]].x);", "needs nothing"},
     {"a sum of bytes in a subgroup",
      "#extension GL_KHR_shader_subgroup_arithmetic : require\n#extension GL_EXT_shader_subgroup_extended_types_int8 : "
      "require\nlayout(binding = 0) buffer Data { int8_t data[]; };",

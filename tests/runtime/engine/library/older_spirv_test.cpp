@@ -35,14 +35,14 @@ constexpr Version kVersions[] = {
 };
 
 // Empty: it is valid.
-std::string fault_of(const std::vector<uint32_t>& module, const Version& version) {
+std::string fault_of(const std::vector<uint32_t>& module, const Version& version, bool has_uniform_layout = true) {
   std::string fault;
   spvtools::SpirvTools tools(version.environment);
   tools.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* text) {
     fault += std::string(fault.empty() ? "" : "; ") + text;
   });
   spvtools::ValidatorOptions options;
-  options.SetUniformBufferStandardLayout(true);
+  options.SetUniformBufferStandardLayout(has_uniform_layout);
   if (!tools.Validate(module.data(), module.size(), options) && fault.empty()) fault = "it is not valid";
   return fault;
 }
@@ -172,6 +172,28 @@ TEST(OlderSpirvTest, IsOfTheVersionThatTheDeviceReads) {
   EXPECT_EQ(spirv_version(vulkan(4), 0), kSpirv1_6);
 }
 
+TEST(OlderSpirvTest, BindsUniformBlocksAsStorageBuffers) {
+  const std::vector<uint32_t> module = compiled(R"(
+layout(local_size_x_id = 0) in;
+layout(binding = 0) buffer X { uint x[]; };
+layout(binding = 1, std430) uniform B { uint sizes[6]; };
+void main() { x[gl_GlobalInvocationID.x] = sizes[x[0]]; })",
+                                                compile::Optimization::performance);
+  for (const Version& version : kVersions) {
+    const auto uniform = older_spirv(module, version.spirv);
+    ASSERT_TRUE(uniform);
+    EXPECT_THAT(fault_of(*uniform, version, false), HasSubstr("array stride"));
+    const auto storage = older_spirv(module, version.spirv, UniformBlocks::become_storage_buffers);
+    ASSERT_TRUE(storage);
+    EXPECT_EQ(fault_of(*storage, version, false), "") << version.name;
+    EXPECT_THAT(text_of(*storage), Not(HasSubstr("Uniform ")));
+  }
+  const auto newest = older_spirv(module, kSpirv1_6, UniformBlocks::become_storage_buffers);
+  ASSERT_TRUE(newest);
+  EXPECT_EQ((*newest)[1], kSpirv1_6);
+  EXPECT_THAT(text_of(*newest), HasSubstr("LocalSizeId"));
+}
+
 TEST(OlderSpirvTest, LeavesModulesThatAreOldEnough) {
   const std::vector<uint32_t> module = compiled(kCases[0].glsl, compile::Optimization::performance);
   const auto same = older_spirv(module, kSpirv1_6);
@@ -222,6 +244,9 @@ TEST(OlderSpirvTest, IsValidForAllShippedModules) {
         ASSERT_TRUE(older) << kernel.id << ": " << older.error().message;
         EXPECT_EQ(fault_of(*older, version), "") << kernel.id << " for " << version.name;
       }
+      const auto barest = older_spirv(*module, kSpirv1_3, UniformBlocks::become_storage_buffers);
+      ASSERT_TRUE(barest) << kernel.id << ": " << barest.error().message;
+      EXPECT_EQ(fault_of(*barest, kVersions[0], false), "") << kernel.id << " with its block in a storage buffer";
     }
   }
   EXPECT_GT(seen.size(), 1000U);
