@@ -172,15 +172,17 @@ BitsByStruct bits_by_struct(const DeviceProfile& profile, FeatureChain& chain) {
 
 }  // namespace
 
-Expected<RecommendedFeatures> RecommendedFeatures::of(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                                      VkInstance instance, VkPhysicalDevice physical_device,
-                                                      uint32_t api_version) {
+Expected<RecommendedFeatures> RecommendedFeatures::among(FeatureMask allowed,
+                                                         PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                                         VkInstance instance, VkPhysicalDevice physical_device,
+                                                         uint32_t api_version) {
   if (!get_instance_proc_addr || !instance || !physical_device)
     return refused("features are recommended of a physical device: one of the three handles is null");
   if (const Done version = check_version(api_version); !version) return version.error();
   const auto adopted = Instance::adopt(get_instance_proc_addr, instance, api_version);
   if (!adopted) return adopted.error();
-  const PhysicalDevice device = describe(*adopted, physical_device, false);
+  PhysicalDevice device = describe(*adopted, physical_device, false);
+  device.profile.features &= allowed;
   if (const Done version = check_vulkan_version(device.profile); !version) return version.error();
   std::vector<const char*> names = vulkan::linked_extensions(device.extensions, device.profile.api_version);
   std::erase_if(names, [](const char* name) { return !is_recommended(name); });
@@ -194,11 +196,17 @@ Expected<RecommendedFeatures> RecommendedFeatures::of(PFN_vkGetInstanceProcAddr 
   return RecommendedFeatures(std::move(state));
 }
 
+Expected<RecommendedFeatures> RecommendedFeatures::of(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                                      VkInstance instance, VkPhysicalDevice physical_device,
+                                                      uint32_t api_version) {
+  return among(~FeatureMask{0}, get_instance_proc_addr, instance, physical_device, api_version);
+}
+
 Expected<RecommendedFeatures> RecommendedFeatures::of(const Device& device) {
   if (!device.handles()) return moved_from("device");
   const Device::Handles& handles = *device.handles();
-  return of(handles.instance.get_proc_addr(), handles.instance.handle(), handles.physical,
-            handles.instance.api_version());
+  return among(handles.profile.features, handles.instance.get_proc_addr(), handles.instance.handle(), handles.physical,
+               handles.instance.api_version());
 }
 
 const void* RecommendedFeatures::chain() const { return state_ ? &state_->chain.features : nullptr; }

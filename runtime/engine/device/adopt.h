@@ -66,6 +66,7 @@ class RecommendedFeatures {
   static Expected<RecommendedFeatures> of(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
                                           VkPhysicalDevice physical_device,
                                           uint32_t api_version = (1U << 22) | (3U << 12));
+  // No more than a mask leaves of it.
   static Expected<RecommendedFeatures> of(const Device& device);
 
   // VkPhysicalDeviceFeatures2 and what follows it: for VkDeviceCreateInfo::pNext, whose pEnabledFeatures is then null.
@@ -86,6 +87,9 @@ class RecommendedFeatures {
 
  private:
   struct State;
+  static Expected<RecommendedFeatures> among(FeatureMask allowed, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                             VkInstance instance, VkPhysicalDevice physical_device,
+                                             uint32_t api_version);
   explicit RecommendedFeatures(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
