@@ -174,6 +174,7 @@ TEST(OlderSpirvTest, IsOfTheVersionThatTheDeviceReads) {
 
 TEST(OlderSpirvTest, BindsUniformBlocksAsStorageBuffers) {
   const std::vector<uint32_t> module = compiled(R"(
+#extension GL_EXT_scalar_block_layout : require
 layout(local_size_x_id = 0) in;
 layout(binding = 0) buffer X { uint x[]; };
 layout(binding = 1, std430) uniform B { uint sizes[6]; };
@@ -182,7 +183,7 @@ void main() { x[gl_GlobalInvocationID.x] = sizes[x[0]]; })",
   for (const Version& version : kVersions) {
     const auto uniform = older_spirv(module, version.spirv);
     ASSERT_TRUE(uniform);
-    EXPECT_THAT(fault_of(*uniform, version, false), HasSubstr("array stride"));
+    EXPECT_THAT(fault_of(*uniform, version, false), HasSubstr("array with stride 4"));
     const auto storage = older_spirv(module, version.spirv, UniformBlocks::become_storage_buffers);
     ASSERT_TRUE(storage);
     EXPECT_EQ(fault_of(*storage, version, false), "") << version.name;
