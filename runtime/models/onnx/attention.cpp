@@ -278,7 +278,7 @@ Done Importer::multi_head_attention(const Node& node) {
   return tell_attention(node, output, &heads[1], &heads[2]);
 }
 
-// Of com.microsoft, causal always. Batches have one length here: the last position is the same for all.
+// Of com.microsoft, causal always. Batches must have one length: the last position is the same for all.
 Done Importer::group_query_attention(const Node& node) {
   const auto given = arguments_of(node);
   if (!given) return given.error();
@@ -334,7 +334,13 @@ Done Importer::group_query_attention(const Node& node) {
     if (!all) return all.error();
     heads[i] = *std::move(all);
   }
-  builder_.note(node.name, "takes all batches to have one length: seqlens_k gives the position of the last row only");
+  const TensorPtr lengths = tensor_at(*given, 5);
+  bool is_one_length = input->shape[0] == Number{1} || lengths;
+  for (int64_t i = 0; lengths && i < lengths->size(); ++i)
+    is_one_length = is_one_length && lengths->integer(i) == lengths->integer(0);
+  if (!is_one_length)
+    return unsupported("its batches may have different lengths",
+                       "run one batch at a time, or give equal lengths as a constant: --constant of qgen-model");
   Attention layer{.query = heads[0], .key = heads[1], .value = heads[2], .causal = "to_last"};
   layer.mask = bias;
   if (node.real("scale", 0) != 0) layer.scale = double{node.real("scale", 0)};

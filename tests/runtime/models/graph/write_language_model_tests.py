@@ -28,7 +28,10 @@ def case(function):
 
 
 def write(name, nodes, inputs, outputs, constants=None, opset=23):
-    """`inputs`, `outputs` and `constants` are arrays by name; integers are stored as qgen takes them, int32."""
+    """`inputs`, `outputs` and `constants` are arrays by name; integers are stored as qgen takes them, int32.
+
+    The input `last`, the positions of the last rows, is given to the importer as a constant.
+    """
     folder = FOLDER / name
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir(): old.unlink()
@@ -43,7 +46,8 @@ def write(name, nodes, inputs, outputs, constants=None, opset=23):
     onnx.save(model, folder / "model.onnx")
     for role, arrays in (("input", inputs), ("output", outputs)):
         for n, a in arrays.items():
-            np.save(folder / f"{n}.{role}.npy", {"int64": a.astype(np.int32), "bool": a.astype(np.uint8)}.get(a.dtype.name, a))
+            kind = "constant" if (role, n) == ("input", "last") else role
+            np.save(folder / f"{n}.{kind}.npy", {"int64": a.astype(np.int32), "bool": a.astype(np.uint8)}.get(a.dtype.name, a))
 
 
 def reals(seed, *shape, low=-1.0, high=1.0, dtype=np.float32):
