@@ -142,19 +142,21 @@ Part reduced(uint first) {
 }
 
 $if is_float(dtype)
+// By bits: drivers take `a > b ? a : b` for a maximum that leaves NaN out.
+float more(float a, float b) { return is_nan(a) ? a : is_nan(b) ? b : max(a, b); }
+
 // A greatest element that is infinite is not subtracted.
 float log_sum_exp(uint first) {
   float greatest = kLowest;
   for (uint t = first_term(); t < problem.terms; t += term_stride()) {
     const float x = element_at(first + reduced_place(t));
-    greatest = is_nan(x) ? x : x > greatest ? x : greatest;
+    greatest = more(greatest, x);
   }
 $if by == workgroups
   shared_values[gl_LocalInvocationIndex] = greatest;
   barrier();
   for (uint i = 0u; i < ${workgroup}; ++i) {
-    const float other = shared_values[i];
-    greatest = is_nan(greatest) ? greatest : is_nan(other) ? other : max(greatest, other);
+    greatest = more(greatest, shared_values[i]);
   }
   barrier();
 $end
