@@ -17,6 +17,11 @@ void add_normalization(std::vector<Row>& rows) {
     const TimedRequest norm{{.shapes = {fmt::format("input=2048x4096:{}", real), fmt::format("weight=4096:{}", real),
                                         fmt::format("bias=4096:{}", real)}}};
     rows.push_back({"layer_norm", fmt::format("2048x4096.{}", real), norm, TimedRequest{norm.request, ".shared"}});
+    const TimedRequest skip_layer{
+        {.shapes = {fmt::format("input=2048x4096:{}", real), fmt::format("skip=2048x4096:{}", real),
+                    fmt::format("weight=4096:{}", real), fmt::format("bias=4096:{}", real)}}};
+    rows.push_back(
+        {"skip_layer_norm", fmt::format("2048x4096.{}", real), skip_layer, TimedRequest{skip_layer.request, ".shared"}});
     for (const std::string_view tokens : {"1", "2048"}) {
       const TimedRequest rms{
           {.shapes = {fmt::format("input={}x4096:{}", tokens, real), fmt::format("weight=4096:{}", real)}}};
@@ -39,6 +44,7 @@ Family normalization_family() {
       {"softmax", {"32x512x512.f16"}},
       {"layer_norm", {"2048x4096.f16"}},
       {"rms_norm", {"2048x4096.f16"}},
+      {"skip_layer_norm", {"2048x4096.f16"}},
       {"skip_rms_norm", {"1x4096.f16", "2048x4096.f16"}},
   };
   return family;
