@@ -20,8 +20,8 @@ void add_normalization(std::vector<Row>& rows) {
     const TimedRequest skip_layer{
         {.shapes = {fmt::format("input=2048x4096:{}", real), fmt::format("skip=2048x4096:{}", real),
                     fmt::format("weight=4096:{}", real), fmt::format("bias=4096:{}", real)}}};
-    rows.push_back(
-        {"skip_layer_norm", fmt::format("2048x4096.{}", real), skip_layer, TimedRequest{skip_layer.request, ".shared"}});
+    rows.push_back({"skip_layer_norm", fmt::format("2048x4096.{}", real), skip_layer,
+                    TimedRequest{skip_layer.request, ".shared"}});
     for (const std::string_view tokens : {"1", "2048"}) {
       const TimedRequest rms{
           {.shapes = {fmt::format("input={}x4096:{}", tokens, real), fmt::format("weight=4096:{}", real)}}};
