@@ -247,13 +247,14 @@ TEST(Layers, RmsNormOfSixNodes) {
 }
 
 TEST(Layers, RmsNormOfOneNode) {
-  for (const auto& [op, domain] : {std::pair{"RMSNormalization", ""},
-                                   {"SimplifiedLayerNormalization", ""},
-                                   {"SimplifiedLayerNormalization", "com.microsoft"}}) {
+  for (const auto& node : {std::pair{"RMSNormalization", ""},
+                           {"SimplifiedLayerNormalization", ""},
+                           {"SimplifiedLayerNormalization", "com.microsoft"}}) {
     const auto of_axis = [&](int64_t axis, const Shape& weight) {
       return becomes(
           [&](ModelBuilder& m) {
-            return m.node(op, {"x", m.random_reals(weight, -1, 1)}, {{"axis", axis}, {"epsilon", 1e-6f}}, domain);
+            return m.node(node.first, {"x", m.random_reals(weight, -1, 1)}, {{"axis", axis}, {"epsilon", 1e-6f}},
+                          node.second);
           },
           {2, 3, 4});
     };
