@@ -209,31 +209,12 @@ class LayerJoiner {
     std::vector<int64_t> axes;
     float epsilon;
   };
-  std::optional<Layer> layer_at(const Node& quotient) const {
-    if (quotient.op != "Div" || !quotient.domain.empty() || quotient.inputs.size() != 2) return std::nullopt;
-    const Node* root = writer_of(quotient.inputs[1], "Sqrt", 1);
-    const Node* sum = root ? writer_of(root->inputs[0], "Add", 2) : nullptr;
-    if (!sum || reads(quotient.inputs[1]) != 1 || reads(root->inputs[0]) != 1) return std::nullopt;
-    const bool is_second = number(sum->inputs[1]).has_value();
-    const auto epsilon = number(sum->inputs[is_second ? 1 : 0]);
-    const std::string& variance = sum->inputs[is_second ? 0 : 1];
-    const Node* mean = epsilon ? writer_of(variance, "ReduceMean", 1) : nullptr;
-    const std::vector<int64_t> axes = axes_of(mean);
-    if (axes.empty() || reads(variance) != 1 || reads(mean->inputs[0]) != 1) return std::nullopt;
-    const std::string* base = squared_at(mean->inputs[0]);
-    if (!base) return std::nullopt;
-    const std::string& squared = *base;
-    const std::string *x = centred(quotient.inputs[0], axes), *same = centred(squared, axes);
-    // What is between them nothing else reads.
-    const size_t of_square = writer_of(mean->inputs[0], "Pow", 2) ? 1 : 2;
-    const bool is_alone = squared == quotient.inputs[0] ? reads(squared) == of_square + 1
-                                                        : reads(squared) == of_square && reads(quotient.inputs[0]) == 1;
-    if (!x || !same || *x != *same || !is_alone) return std::nullopt;
-    return Layer{*x, axes, *epsilon};
-  }
-
-  // Of sqrt(mean of the squares of x + epsilon), which nothing else reads.
-  std::optional<Layer> root_at(const std::string& value) const {
+  // sqrt(mean of the squares of x + epsilon), which nothing else reads.
+  struct Root {
+    Layer layer;
+    std::string squares;
+  };
+  std::optional<Root> root_at(const std::string& value) const {
     const Node* root = writer_of(value, "Sqrt", 1);
     const Node* sum = root ? writer_of(root->inputs[0], "Add", 2) : nullptr;
     if (!sum || reads(value) != 1 || reads(root->inputs[0]) != 1) return std::nullopt;
@@ -244,15 +225,29 @@ class LayerJoiner {
     const std::vector<int64_t> axes = axes_of(mean);
     if (axes.empty() || reads(variance) != 1 || reads(mean->inputs[0]) != 1) return std::nullopt;
     const std::string* squared = squared_at(mean->inputs[0]);
-    return squared ? std::optional(Layer{*squared, axes, *epsilon}) : std::nullopt;
+    return squared ? std::optional(Root{{*squared, axes, *epsilon}, mean->inputs[0]}) : std::nullopt;
+  }
+
+  std::optional<Layer> layer_at(const Node& quotient) const {
+    if (quotient.op != "Div" || !quotient.domain.empty() || quotient.inputs.size() != 2) return std::nullopt;
+    const auto root = root_at(quotient.inputs[1]);
+    if (!root) return std::nullopt;
+    const auto& [squared, axes, epsilon] = root->layer;
+    const std::string *x = centred(quotient.inputs[0], axes), *same = centred(squared, axes);
+    // What is between them nothing else reads.
+    const size_t of_square = writer_of(root->squares, "Pow", 2) ? 1 : 2;
+    const bool is_alone = squared == quotient.inputs[0] ? reads(squared) == of_square + 1
+                                                        : reads(squared) == of_square && reads(quotient.inputs[0]) == 1;
+    if (!x || !same || *x != *same || !is_alone) return std::nullopt;
+    return Layer{*x, axes, epsilon};
   }
 
   // x / root, or x * (1 / root).
   std::optional<Layer> rms_at(const Node& node) const {
     if (!node.domain.empty() || node.inputs.size() != 2) return std::nullopt;
     if (node.op == "Div") {
-      auto layer = root_at(node.inputs[1]);
-      return layer && layer->x == node.inputs[0] ? layer : std::nullopt;
+      const auto root = root_at(node.inputs[1]);
+      return root && root->layer.x == node.inputs[0] ? std::optional(root->layer) : std::nullopt;
     }
     if (node.op != "Mul") return std::nullopt;
     for (size_t i = 0; i < 2; ++i) {
@@ -260,8 +255,8 @@ class LayerJoiner {
       const Node *reciprocal = writer_of(factor, "Reciprocal", 1), *quotient = writer_of(factor, "Div", 2);
       const bool is_of_one = quotient && number(quotient->inputs[0]) == 1.0f;
       if (reads(factor) != 1 || (!reciprocal && !is_of_one)) continue;
-      auto layer = root_at(reciprocal ? reciprocal->inputs[0] : quotient->inputs[1]);
-      if (layer && layer->x == node.inputs[1 - i]) return layer;
+      const auto root = root_at(reciprocal ? reciprocal->inputs[0] : quotient->inputs[1]);
+      if (root && root->layer.x == node.inputs[1 - i]) return root->layer;
     }
     return std::nullopt;
   }
