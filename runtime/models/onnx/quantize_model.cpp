@@ -60,13 +60,13 @@ const ::onnx::AttributeProto* attribute_of(const ::onnx::NodeProto& node, std::s
   return nullptr;
 }
 
-double decibels(double signal, double noise) {
+}  // namespace
+
+double sqnr_db(double signal, double noise) {
   constexpr double kMost = 200;
   if (noise <= 0) return kMost;
   return signal <= 0 ? 0 : std::min(kMost, 10 * std::log10(signal / noise));
 }
-
-}  // namespace
 
 // ---- ranges ---------------------------------------------------------------------------------------------------------
 
@@ -310,7 +310,7 @@ GraphWriter::Weight GraphWriter::weight(const ::onnx::TensorProto& tensor, size_
     signal += double{values[i]} * values[i];
     noise += (double{values[i]} - double{code} * scale) * (double{values[i]} - double{code} * scale);
   }
-  made.sqnr_db = decibels(signal, noise);
+  made.sqnr_db = sqnr_db(signal, noise);
   const std::vector<int64_t> sides =
       has_channels_ ? std::vector<int64_t>{static_cast<int64_t>(channels)} : std::vector<int64_t>();
   const std::string quantized = constant(tensor.name() + "_quantized", ::onnx::TensorProto::INT8, shape, codes);

@@ -24,6 +24,9 @@
 
 namespace qgen::onnx {
 
+// The ratio of the sum of squares of values to that of what rounding changes, in dB; 200 where nothing changes.
+double sqnr_db(double signal, double noise);
+
 // Of an activation. It contains 0.
 struct ActivationRange {
   float low = 0, high = 0;

@@ -141,13 +141,7 @@ Expected<Calibrated> calibrate(const std::vector<std::vector<std::string>>& grou
     return std::monostate{};
   });
   if (!done) return done.error();
-  for (const auto& [name, one] : seen) {
-    constexpr double kMost = 200;
-    const double db = one.noise > 0 && one.signal > 0 ? 10 * std::log10(one.signal / one.noise)
-                      : one.noise > 0                 ? 0
-                                                      : kMost;
-    result.sqnr_db.emplace(name, std::min(db, kMost));
-  }
+  for (const auto& [name, one] : seen) result.sqnr_db.emplace(name, onnx::sqnr_db(one.signal, one.noise));
   return result;
 }
 

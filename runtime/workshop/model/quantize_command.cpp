@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "common/files.h"
@@ -75,11 +74,17 @@ class Runner {
   Runner(const Program& program, Context& context, Tensors constants)
       : program_(program), context_(context), constants_(std::move(constants)) {}
 
-  Expected<graph::Model> model_of(const std::string& file, const Tensors& inputs) {
+  Expected<graph::Graph> graph_of(const std::string& file, const Tensors& inputs) const {
     const onnx::ImportOptions options{.constants = constants_, .shapes = graph::shapes_of(inputs)};
     auto imported = onnx::import_model(std::as_bytes(std::span(file)), options);
     if (!imported) return imported.error();
-    return graph::Model::create(context_, program_.operators, std::move(imported->graph), {});
+    return std::move(imported->graph);
+  }
+
+  Expected<graph::Model> model_of(const std::string& file, const Tensors& inputs) {
+    auto graph = graph_of(file, inputs);
+    if (!graph) return graph.error();
+    return graph::Model::create(context_, program_.operators, *std::move(graph), {});
   }
 
   Expected<Tensors> run(const std::string& file, const Tensors& inputs) {
@@ -95,16 +100,16 @@ class Runner {
 
 // Activations in runs whose results the host can hold.
 Expected<std::vector<std::vector<std::string>>> groups_of(const onnx::FloatModel& model,
-                                                          const std::vector<std::string>& activations, Runner& runner,
+                                                          const std::vector<std::string>& activations,
+                                                          OperatorEntries operators, const Runner& runner,
                                                           const Tensors& sample) {
-  auto all = runner.model_of(model.with_outputs(activations), sample);
+  const auto all = runner.graph_of(model.with_outputs(activations), sample);
   if (!all) return all.error();
-  auto prepared = all->prepare(graph::shapes_of(sample));
-  if (!prepared) return prepared.error();
-  const graph::Schedule& schedule = (*prepared)->schedule();
+  const auto inferred = graph::infer(*all, operators, graph::shapes_of(sample));
+  if (!inferred) return inferred.error();
   std::map<std::string, uint64_t, std::less<>> bytes;
-  for (const graph::Named& output : all->graph().outputs)
-    bytes[output.name] = static_cast<uint64_t>(4 * element_count(schedule.values[output.value].shape));
+  for (const graph::Named& output : all->outputs)
+    bytes[output.name] = static_cast<uint64_t>(4 * element_count(inferred->values[output.value].shape));
   std::vector<std::vector<std::string>> groups;
   uint64_t together = kMostBytesAtOnce;
   for (const std::string& name : activations) {
@@ -118,7 +123,7 @@ Expected<std::vector<std::vector<std::string>>> groups_of(const onnx::FloatModel
   return groups;
 }
 
-double sqnr_db(const Tensors& wanted, const Tensors& got) {
+double sqnr_db_of(const Tensors& wanted, const Tensors& got) {
   double signal = 0, noise = 0;
   for (const auto& [name, tensor] : wanted) {
     const HostTensor& other = got.at(name);
@@ -128,7 +133,7 @@ double sqnr_db(const Tensors& wanted, const Tensors& got) {
       noise += (a - b) * (a - b);
     }
   }
-  return noise <= 0 ? 200 : signal <= 0 ? 0 : 10 * std::log10(signal / noise);
+  return onnx::sqnr_db(signal, noise);
 }
 
 void print_report(const onnx::QuantizedModel& quantized, const Calibrated& calibrated, double of_outputs) {
@@ -169,7 +174,7 @@ Expected<int> quantize(const Program& program, const Arguments& arguments) {
                            {.is_untuned = arguments.is_untuned, .keeps_pipelines = true, .mask = arguments.mask});
   if (!opened) return opened.error();
   Runner runner(program, (*opened)->context(), stated->constants);
-  const auto groups = groups_of(*source, *activations, runner, samples->front());
+  const auto groups = groups_of(*source, *activations, program.operators, runner, samples->front());
   if (!groups) return groups.error();
 
   Progress progress(::isatty(STDERR_FILENO) != 0);
@@ -207,7 +212,7 @@ Expected<int> quantize(const Program& program, const Arguments& arguments) {
       for (const auto& [name, tensor] : *outputs) into->emplace(fmt::format("{} {}", i, name), tensor);
     }
   }
-  print_report(*quantized, *calibrated, sqnr_db(wanted, got));
+  print_report(*quantized, *calibrated, sqnr_db_of(wanted, got));
   fmt::print("{}: {} layers, {:.1f} MiB ({:.1f} before)\n", arguments.compiled, quantized->layers.size(),
              static_cast<double>(quantized->file.size()) / (1 << 20), static_cast<double>(file->size()) / (1 << 20));
   return runner::kDone;
