@@ -27,8 +27,6 @@ constexpr size_t kMostOfAKind = 255;               // tables count operands in a
 constexpr uint64_t kMostProblemBytes = 16384;      // which every device takes as a uniform buffer
 constexpr size_t kMostSpecializations = 1024;      // combinations of their values: a kernel of each variant each
 constexpr ptrdiff_t kMostInPlace = 32;             // tables have a bit for each: OperandInfo::in_place
-constexpr std::string_view kIsNoOperand =
-    "'none' is reserved: with it, a step passes no operand";  // of an operand or scratch
 
 std::string with_article(Type type) { return fmt::format("{} {}", type == Type::integer ? "an" : "a", name(type)); }
 
@@ -108,10 +106,7 @@ class DeclarationChecker {
 
   void declare_operand(const Located<std::string>& name) {
     declare(name, "operand");
-    if (name.value == "gl" || name.value.starts_with("gl_"))
-      report(name.where, fmt::format("'{}_data' would begin with 'gl_', as the names of GLSL itself do", name.value),
-             "", "take another name");
-    if (name.value == kNoOperand) report(name.where, std::string(kIsNoOperand));
+    if (auto fault = fault_of_operand_name(name.value)) report(name.where, *fault, "", "take another name");
   }
 
   // The field m of a record `shape` is shape_m in C++ and GLSL, which must be free too.
@@ -536,7 +531,8 @@ Diagnostics check_recipe(const Spec& spec, const Recipe& recipe) {
     if (holds(sources, scratch.name.value))
       errors.push_back(make_error(scratch.name.where,
                                   fmt::format("scratch '{}' is the name of an operand too", scratch.name.value)));
-    if (scratch.name.value == kNoOperand) errors.push_back(make_error(scratch.name.where, std::string(kIsNoOperand)));
+    if (scratch.name.value == kNoOperand)
+      errors.push_back(make_error(scratch.name.where, fault_of_operand_name(kNoOperand).value()));
     sources.push_back(scratch.name.value);
   }
   const auto check_source = [&](const Located<std::string>& ours) {

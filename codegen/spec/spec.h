@@ -266,9 +266,6 @@ std::string_view source_of(const Spec& spec, const Recipe& recipe, const Step& s
 // The layout that a step takes the operand of its family for, as it says, or its recipe. Empty: that which it lies in.
 std::string_view layout_seen(const Recipe& recipe, const Step& step, std::string_view operand);
 
-// What steps write for no operand; no operand or scratch bears this name.
-constexpr std::string_view kNoOperand = "none";
-
 // The expression that a step passes as a problem field of its family, over our names: what it says, or our field or
 // definition of the same name, or the field's default. Empty: there is none.
 std::string_view expression_of(const Spec& spec, const Step& step, const ProblemField& field);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "codegen/spec/spec.h"
+#include "codegen/spec/words.h"
 
 namespace qgen::spec {
 namespace {

@@ -196,6 +196,13 @@ std::optional<std::string> fault_of_glsl_name(std::string_view name) {
   return fmt::format("'{}' is a word of GLSL, which reads this name", name);
 }
 
+std::optional<std::string> fault_of_operand_name(std::string_view name) {
+  if (name == kNoOperand) return fmt::format("'{}' is reserved: with it, a step passes no operand", kNoOperand);
+  if (name == "gl" || name.starts_with("gl_"))
+    return fmt::format("'{}_data' would begin with 'gl_', as the names of GLSL itself do", name);
+  return std::nullopt;
+}
+
 std::optional<std::string> fault_of_operator_name(std::string_view name) {
   if (auto fault = fault_of_name(name)) return fault;
   if (name[0] >= 'A' && name[0] <= 'Z')

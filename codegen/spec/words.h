@@ -21,10 +21,15 @@ std::vector<std::string> architecture_and_feature_words();
 // Names longer than this are refused: they become names of files, in ids beside others.
 constexpr size_t kMostNameBytes = 100;
 
+// What steps write for no operand; no operand or scratch bears this name.
+constexpr std::string_view kNoOperand = "none";
+
 // Why a name cannot be declared, or nothing. Declared names are names in C++ too.
 std::optional<std::string> fault_of_name(std::string_view name);
 // Problem fields and specialization constants are names in GLSL, which reserves more.
 std::optional<std::string> fault_of_glsl_name(std::string_view name);
+// Beyond fault_of_name(): an operand x is x_data in GLSL, and kNoOperand is not a name.
+std::optional<std::string> fault_of_operand_name(std::string_view name);
 // An operator's name is that of a namespace and of a header too.
 std::optional<std::string> fault_of_operator_name(std::string_view name);
 // Why generated code cannot be in this namespace, `a::b`, or nothing.
