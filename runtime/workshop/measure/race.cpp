@@ -8,10 +8,9 @@
 namespace qgen::measure {
 namespace {
 
-constexpr uint32_t kCounted = 10;    // chains of a submission
 constexpr uint32_t kNotCounted = 1;  // rounds: caches fill, pages are touched, drivers finish what they put off
 // Of TimingOptions::is_quick:
-constexpr uint32_t kFewest = 3;          // chains that count, of a submission that would take longer than
+constexpr uint32_t kFewest = 3;          // chains of ten that count, of a submission that would take longer than
 constexpr double kSubmissionUs = 100e3;  // this
 constexpr double kFarSlower = 4;         // than the best, at the first look: a clock may be at a third for one of them
 constexpr int kMostFalls = 5;            // of the clock, before what was measured is taken as it is
@@ -26,12 +25,14 @@ uint32_t chain_of(double replay_us) {
   return static_cast<uint32_t>(std::clamp(wanted, 1.0, double{kLongestChain}));
 }
 
-uint32_t counted_of(double chain_us) {
+uint32_t fewest_of(const TimingOptions& options) { return std::max(1u, kFewest * options.chains / 10); }
+uint32_t counted_of(const TimingOptions& options, double chain_us) {
   const double wanted = std::ceil(kSubmissionUs / std::max(chain_us, 1e-3));
-  return static_cast<uint32_t>(std::clamp(wanted, double{kFewest}, double{kCounted}));
+  return static_cast<uint32_t>(
+      std::clamp(wanted, static_cast<double>(fewest_of(options)), static_cast<double>(options.chains)));
 }
 
-uint32_t rounds_of(const TimingOptions& options) { return (options.replays + kCounted - 1) / kCounted; }
+uint32_t rounds_of(const TimingOptions& options) { return (options.replays + options.chains - 1) / options.chains; }
 
 double at_share(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
@@ -67,7 +68,7 @@ class Race {
 
 Done Race::enter(const Racer& racer) {
   const bool is_quick = options_.is_quick;
-  if (Done recorded = racer.record(1, is_quick ? 1 : kCounted); !recorded) return recorded;
+  if (Done recorded = racer.record(1, is_quick ? 1 : options_.chains); !recorded) return recorded;
   const auto replays = racer.run();
   if (!replays) return replays.error();
   const double look_us = std::ranges::min(*replays);  // the clock may be low
@@ -75,10 +76,10 @@ Done Race::enter(const Racer& racer) {
   entries_.push_back({&racer, look_us});
   tell(entries_.size());
   // A recording that is run again begins with the first copy: by then all others were read.
-  const uint32_t whole_rotation = racer.copies / ((is_quick ? kFewest : kCounted) + 1) + 1;
+  const uint32_t whole_rotation = racer.copies / ((is_quick ? fewest_of(options_) : options_.chains) + 1) + 1;
   const uint32_t chain = std::max(chain_of(look_us), whole_rotation);
   if (is_out(entries_.back()) || (chain == 1 && !is_quick)) return std::monostate{};
-  return racer.record(chain, is_quick ? counted_of(chain * look_us) : kCounted);
+  return racer.record(chain, is_quick ? counted_of(options_, chain * look_us) : options_.chains);
 }
 
 Expected<std::vector<std::vector<double>>> Race::round(size_t index) {
@@ -119,7 +120,7 @@ Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const 
   if (level && options.is_quick && !level->is_steady()) level = clock.raise();
   if (!level) return level.error();
 
-  Timings timings{.clock = *level};
+  Timings timings{.rounds_us = std::vector<std::vector<double>>(racers.size()), .clock = *level};
   std::vector<std::vector<double>> samples(racers.size());
   int falls = 0;
   for (uint32_t rounds = 0; rounds < rounds_of(options);) {
@@ -131,9 +132,11 @@ Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const 
       if (level && level->is_steady()) continue;
     }
     if (!level) return level.error();
-    if (level->of_plateau < timings.clock.of_plateau) timings.clock = *level;
-    for (size_t i = 0; i < samples.size(); ++i)
+    if (level->of_best < timings.clock.of_best) timings.clock = *level;
+    for (size_t i = 0; i < samples.size(); ++i) {
       samples[i].insert(samples[i].end(), (*round)[i].begin(), (*round)[i].end());
+      if (!race.is_out(i)) timings.rounds_us[i].push_back(spread_of((*round)[i]).median);
+    }
     ++rounds;
   }
   for (size_t i = 0; i < samples.size(); ++i) {

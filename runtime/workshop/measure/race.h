@@ -26,6 +26,7 @@ Spread spread_of(std::vector<double> samples);
 
 struct TimingOptions {
   uint32_t replays = 60;  // samples of each contestant, at least
+  uint32_t chains = 10;   // of each contestant in a round: fewer make more rounds, so more pairs to compare
   bool is_cold = false;   // the cache, of weights
   // For a search among many: a contestant that takes many times as long as the best does, or as `best_us`, has the time
   // of its first look and takes part in no round, and one whose replays take tens of milliseconds has fewer samples.
@@ -40,7 +41,10 @@ size_t turns_of(const TimingOptions& options, size_t contestants);
 
 struct Timings {
   std::vector<Spread> device_us;  // in the contestants' order
-  ClockLevel clock;               // the lowest in a round that was counted
+  // Of each contestant its median in each round that counts. So contestants are compared in pairs, under the same
+  // conditions. Empty: it took part in no round.
+  std::vector<std::vector<double>> rounds_us;
+  ClockLevel clock;  // the lowest in a round that was counted
 };
 
 // A chain is replays one after the other; a first chain, of what is recorded, is not counted.

@@ -83,6 +83,45 @@ TEST(SteadyClock, EndsWhereThePlateauIsGoneForGood) {
   EXPECT_EQ(device.rested, 1s);
 }
 
+// A search of a hundred races would else wait for ten seconds before each, and at each round.
+TEST(SteadyClock, WaitsOnceForAPlateauThatIsGone) {
+  bool is_hot = false;
+  MadeUpDevice device{[&](nanoseconds) { return is_hot ? 0.8 : 1.0; }};
+  SteadyClock clock = device.watch();
+  ASSERT_TRUE(clock.raise()->is_steady());
+  is_hot = true;
+  ASSERT_FALSE(clock.raise()->is_steady());
+  const nanoseconds began = device.now;
+  for (int race = 0; race < 10; ++race) {
+    const auto level = clock.raise();
+    ASSERT_TRUE(level);
+    EXPECT_TRUE(level->is_steady()) << "the level that it has is the plateau now";
+    EXPECT_DOUBLE_EQ(level->of_best, 0.8) << "which is still told";
+  }
+  EXPECT_LE(device.now - began, 1s);
+  is_hot = false;  // it has cooled down
+  ASSERT_TRUE(clock.raise()->is_steady());
+  EXPECT_DOUBLE_EQ(clock.look()->of_best, 1);
+  EXPECT_DOUBLE_EQ(clock.look()->of_plateau, 1);
+  is_hot = true;
+  const nanoseconds again = device.now;
+  EXPECT_FALSE(clock.raise()->is_steady());
+  EXPECT_LE(device.now - again, 1100ms) << "a device that did not come back once is not waited for so long";
+}
+
+TEST(SteadyClock, TakesNoSingleSampleForThePlateau) {
+  int samples = 0;
+  SteadyClock clock({.sample =
+                         [&] {
+                           const double luck = ++samples == 5 ? 1.2 : 1.0;  // a copy that lay in a cache
+                           return Expected<Rates>(Rates{4000 * luck, 6e7});
+                         },
+                     .now = {},
+                     .rest = {}});
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(clock.look()->is_steady()) << i;
+  EXPECT_EQ(samples, 10);
+}
+
 // Each sample is a little better than the last: it ends all the same.
 TEST(SteadyClock, DoesNotClimbForever) {
   MadeUpDevice device{[](nanoseconds worked) { return 1 + static_cast<double>(worked.count()) / 1e7; }};

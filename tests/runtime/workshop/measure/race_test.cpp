@@ -49,6 +49,18 @@ TEST(Race, RunsEachInEveryRound) {
   for (const FakeRacer& fake : fakes) EXPECT_EQ(fake.runs, kRuns);
 }
 
+// So that those who compare contestants do so round by round.
+TEST(Race, TellsTheMedianOfEachInEachRound) {
+  FakeRacer fakes[] = {{50, 45}, {10, 9}};
+  SteadyClock clock;
+  const Racer racers[] = {fakes[0].racer(), fakes[1].racer()};
+  const auto times = race(clock, racers, {.replays = kReplays, .is_quick = true});
+  ASSERT_TRUE(times);
+  ASSERT_EQ(times->rounds_us.size(), 2u);
+  EXPECT_TRUE(times->rounds_us[0].empty()) << "far slower: it took part in no round";
+  EXPECT_EQ(times->rounds_us[1], std::vector<double>(kReplays / 10, 9));
+}
+
 // In a quick race one that is far slower, than a later one too, has the time of its first look and no other run.
 TEST(Race, IsOverForLosersOfAQuickOne) {
   FakeRacer fakes[] = {{50, 45}, {10, 9}, {30, 28}, {41, 20}};
