@@ -3,7 +3,7 @@
 //
 // Checks that the installation of scripts/setup works on this machine.
 //
-//   check                      compiles, optimises, validates and reflects one shader per feature that qgen relies on
+//   check                      compiles, optimises, validates and reflects one shader per feature that qgen needs
 //   check --device             finds a Vulkan device
 //   check --device EXTENSION   finds one that has the extension
 #define VOLK_IMPLEMENTATION
