@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// codegen_rooms SPECS TEMPLATES: the figures of the generator that have to be taken within a process, as JSON.
+// codegen_rooms SPECS TEMPLATES: the generator's figures that need measuring inside a process, as JSON.
 //
 //   require_ms     expanding a spec of 100,000 raw combinations, each of which meets three conditions that read all
 //                  parameters: the median of several times

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What families/*.cpp are made of. Each defines NAME_family(), its rows and which of them are the short ones:
+// The parts of families/*.cpp. Each defines NAME_family(), its rows and which of them are the short ones:
 //
 //   Family resize_family() {
 //     Family family;
@@ -38,7 +38,7 @@ const Texts kOutput = {"output_scale=0.05", "output_zero_point=5"};
 
 Texts joined(Texts first, const Texts& second);
 
-// In these layouts; beside it all tensors in plain buffers, on the kernel of that name.
+// In these layouts; compared with all tensors in plain buffers, on the kernel of that name.
 Row in_layouts(std::string op, std::string_view size, Texts shapes, Texts attributes, const Texts& layouts,
                std::string plain_kernel = {});
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kTurns = 10;
 
-// What runs a model on some device.
+// The objects that run a model on some device.
 struct Host {
   Host(Device on, const graph::Graph& graph)
       : device(std::move(on)),
@@ -211,7 +211,7 @@ class Guest {
     record(once_, commands_once_);
   }
 
-  // Microseconds of a replay of what was recorded once, and of what is recorded for it.
+  // Microseconds of a replay that was recorded once, and of one that is recorded each time.
   double run_once() const { return once_.run(); }
   double run_anew() {
     record(anew_, commands_anew_);
@@ -225,7 +225,7 @@ class Guest {
   }
 
  private:
-  // Nothing stands before or behind the model in its command buffer, so there is nothing to wait for.
+  // The command buffer contains only the model, so there is nothing to wait for.
   static CommandsOptions alone() { return {.edges = {.before = {0, 0}, .after = {0, 0}}}; }
 
   LentList lend_all(const Tensors& tensors) {

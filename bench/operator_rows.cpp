@@ -40,8 +40,8 @@ std::vector<Family> families() {
   return all;
 }
 
-// Whether two problems are one to the selector: of operators that run the same kernels and differ in what those compute
-// alone, as unary functions by their tables.
+// Whether two problems are equal to the selector. Operators may run the same kernels and differ only in the computed
+// function, for example unary functions in their tables.
 bool are_one(const runner::Task& a, const runner::Task& b) {
   const OperatorInfo& op = *find_operator(operators(), a.op)->op;
   const auto says_which = [](const FieldInfo& field) { return !field.words.empty(); };

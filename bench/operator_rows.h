@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What operators_main.cpp times: each shipped operator at the sizes that networks have, and beside it the plain way to
-// compute the same, as qgen-run would be asked for it. A family of operators is a file in families/.
+// The rows that operators_main.cpp times: each shipped operator at the sizes of networks, and the plain kernel for
+// comparison, as qgen-run requests. A family of operators is a file in families/.
 #pragma once
 
 #include <optional>
@@ -29,10 +29,10 @@ struct Row {
 };
 
 std::vector<Row> operator_rows();
-// The rows of `operators_bench --short`: every operator at sizes that fill a large GPU, each granularity, layout or
-// number of rows that has a kernel of its own once.
+// The rows of `operators_bench --short`: every operator at sizes that fill a large GPU, and once each granularity,
+// layout or number of rows that has its own kernel.
 std::vector<Row> short_rows();
-// A file of problems for qgen-tune: tuning/problems.yaml is that of short_rows().
+// A file of problems for qgen-tune: tuning/problems.yaml comes from short_rows().
 std::string problems_text(const std::vector<Row>& rows);
 std::vector<std::string> names_without_rows();  // that a family lists as short, and no row of it bears
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// operators_bench: how long operators take on the device, each as it is chosen and, beside it, the plain way.
+// operators_bench: the times of operators on the device, each with the chosen and with the plain kernel.
 //
 //   operators_bench --short --benchmark_out=times.json
 //   operators_bench --benchmark_filter='q8ta_add/.*'
@@ -10,9 +10,9 @@
 //
 // Times are medians by the device's clock (runtime/workshop/measure/timing.h), and stand under Time; low and high are
 // tenths, in microseconds. The chosen kernel, the plain one and a copy of as many bytes are timed in turn, round by
-// round, with the clock raised (runtime/workshop/measure/clock.h) and watched; a row below the plateau says so.
-// of_copy: what share of the copy's bytes a second it moves. A row's inputs are made when its turn comes, so a filter
-// keeps a run short.
+// round, with the clock raised (runtime/workshop/measure/clock.h) and watched. A row below the plateau is marked.
+// of_copy: its throughput, relative to the copy's. A row's inputs are made when its turn comes, so a filter keeps a run
+// short.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -46,7 +46,7 @@ Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, con
   return qgen::prepare(context, entry, *request);
 }
 
-// The best of those that the way asks for.
+// The best of the choices that the alternative allows.
 Expected<Choice> choose(const Context& context, const PreparedCall& prepared, const TimedRequest& way) {
   const bool any = way.kernel.empty();
   const Selection selection =
@@ -64,7 +64,7 @@ struct Bench {
   bool has_failed = false;
 };
 
-// One way to compute a row: what was chosen, and how long it took beside the copy.
+// One alternative for a row: its choice, and its time compared with the copy.
 struct Figure {
   std::string kernel;
   measure::Spread us, copy_us;
@@ -184,7 +184,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   profiles::add_mask_options(app, arguments.mask);
 }
 
-// Google Benchmark takes --help for itself, and then asks for this.
+// Google Benchmark handles --help itself, and then calls this.
 void print_help() {
   Arguments arguments;
   CLI::App app{"Times operators on the device, each as it is chosen and beside its plain rival."};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// planner_bench: how long plan() takes on networks, what the plan costs (`us`), and how far from the least cost that
-// may be (`gap`, 0: proven).
+// planner_bench: the time of plan() on networks, the plan's cost (`us`), and how far that may be above the least cost
+// (`gap`, 0: proven).
 //
 //   resnet50, mobilenet_v2   as published, int8
 //   resnet 150 times deeper  each stage has 150 times the blocks of ResNet-50: as long as a graph may get
@@ -74,7 +74,7 @@ class Network {
     });
   }
 
-  // Four kernels that take anything: no two operators are alike.
+  // Four kernels that accept everything: no two operators are equal.
   uint32_t random(const std::vector<uint32_t>& reads) {
     return add(fmt::format("op{}", graph_.nodes.size()), reads, 64, 28, [&] {
       std::vector<std::vector<RepresentationSet>> takes(4);
@@ -198,7 +198,7 @@ void add_window8(Network& net, uint32_t operators) {
   }
 }
 
-// Those of int8 convolutions.
+// The kernels of int8 convolutions.
 RepresentationSet convolution_forms() {
   RepresentationSet forms;
   for (const auto layout :

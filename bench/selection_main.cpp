@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// How long choosing takes, without a device: the first decision of a problem, and one that was made before; and how
-// long 10,000 times are loaded and looked up, which are made up: 500 layers, with 20 kernels each.
+// The time of choosing, without a device: the first decision of a problem, and a repeated one; and of loading and
+// looking up 10,000 random times for 500 layers with 20 kernels each.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ Problem add() {
       ->problem;
 }
 
-// Each turn asks of another scale, so that the problem is new; what the device can run was found out by the first.
+// Each turn has another scale, so the problem is new; the device's properties are known from the first.
 void first_decision(benchmark::State& state, const Problem& problem) {
   const auto library = KernelLibrary::open(generated::library());
   const DeviceProfile device = testing::h200();
@@ -170,7 +170,7 @@ void look(benchmark::State& state, const Problem& problem) {
   const TimeBook book(library);
   for (auto _ : state) benchmark::DoNotOptimize(book.of(problem, times.device()));
 }
-// A layer that has no times, and that nobody asked about.
+// A layer without times that was never looked up.
 void first_look_near(benchmark::State& state) {
   const MadeUpTimes times;
   const KernelLibrary library = times.with_table();
@@ -191,7 +191,7 @@ void first_decision_timed(benchmark::State& state) {
   size_t next = 0;
   for (auto _ : state) benchmark::DoNotOptimize(decisions.best(times.problems()[next++ % kLayers]));
 }
-// What online tuning adds to a call when everything was tried.
+// The overhead of online tuning for a call when every kernel was tried.
 void online_turn(benchmark::State& state, const Problem& problem) {
   const auto library = KernelLibrary::open(generated::library());
   const DeviceProfile device = testing::h200();

@@ -5,7 +5,7 @@
 # include/qgen names, that is an error: it would be installed by accident.
 cmake_minimum_required(VERSION 3.25)
 
-# <result>: what a text includes of this project, in its order; each once.
+# <result>: the project's headers that a text includes, in order, each once.
 function(_included result text)
   string(REGEX MATCHALL "\n#include \"(common|vocabulary|runtime)/[^\"\n]+\"" lines "${text}")
   set(paths "")
@@ -17,8 +17,8 @@ function(_included result text)
   set(${result} "${paths}" PARENT_SCOPE)
 endfunction()
 
-# The text of a room's header without licence and guard, behind those that it includes of the same public header.
-# `there` is the public header; what of it is placed already is in the property `placed`.
+# The text of a room's header without licence and guard, after the headers that it includes for the same public header.
+# `there` is the public header; its property `placed` lists the headers that it already contains.
 function(_expand result path there)
   get_property(placed GLOBAL PROPERTY placed)
   if(path IN_LIST placed)

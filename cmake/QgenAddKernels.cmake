@@ -53,15 +53,15 @@
 # processor.
 set(QGEN_PROGRAM "" CACHE FILEPATH "The qgen that makes kernels; empty: that of this build")
 
-# CMAKE_ASM_COMPILER does not answer this: it is in the cache, so it exists from the second run on, and also in
-# folders next to the one whose project has ASM.
+# CMAKE_ASM_COMPILER does not answer this. It is in the cache, so it exists from the second run on. It also exists in
+# folders next to a project that has ASM.
 macro(_qgen_enable_assembler)
   if(NOT CMAKE_ASM_COMPILE_OBJECT AND "${CMAKE_CURRENT_FUNCTION}" STREQUAL "")
     enable_language(ASM)
   endif()
 endmacro()
 
-# `call` is what the project wrote, for the message.
+# `call` is the user's call, for the message.
 function(_qgen_check_assembler call)
   if(NOT CMAKE_ASM_COMPILE_OBJECT)
     message(FATAL_ERROR "${call}: the kernels are embedded by the assembler, and this project has no "
@@ -222,7 +222,7 @@ function(_qgen_add_kernels target)
     COMMENT "qgen: kernels of ${target}"
     VERBATIM)
 
-  # One target alone runs qgen, before any other that reads what it writes.
+  # Only one target runs qgen, ahead of all others that read its output.
   add_custom_target(${target}_sources DEPENDS "${manifest}")
   add_library(${target} STATIC ${sources} "${cpp}/blob.S" ${headers})
   add_dependencies(${target} ${target}_sources)
@@ -243,7 +243,7 @@ function(_qgen_add_kernels target)
   endif()
 endfunction()
 
-# `keyword` is what the project wrote; `room` is the namespace of run_program(), the header and the library.
+# `keyword` is the user's keyword; `room` is the namespace of run_program(), the header and the library.
 function(_qgen_add_runner keyword room program target namespace)
   if(NOT namespace)
     message(FATAL_ERROR "qgen_add_kernels(${target} ${keyword} ${program}): a ${room} needs a NAMESPACE, "
@@ -300,7 +300,8 @@ function(_qgen_spec_stems result)
   _qgen_spec_files(files ${ARGN})
   set(stems "")
   foreach(file IN LISTS files)
-    file(STRINGS "${file}" is_no_spec REGEX "^(fragment|cost_of):" LIMIT_COUNT 1)  # what specs share, and costs beside them
+    # fragments, and cost files next to the specs
+    file(STRINGS "${file}" is_no_spec REGEX "^(fragment|cost_of):" LIMIT_COUNT 1)
     get_filename_component(stem "${file}" NAME_WE)
     if(NOT is_no_spec)
       list(APPEND stems "${stem}")

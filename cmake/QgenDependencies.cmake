@@ -1,5 +1,5 @@
-# Every dependency, each with its reason. What the system has comes first (scripts/setup fills the private prefix on
-# Debian 12); what it lacks, or has too old, is built from a pinned upstream release by FetchContent.
+# Every dependency, each with its reason. The system's version has priority (scripts/setup fills the private prefix on
+# Debian 12). A missing or outdated one is built by FetchContent, from a pinned upstream release.
 #
 # The rest of the build links only the targets made here:
 #
@@ -15,8 +15,8 @@
 #
 # QGEN_FETCH_ALL=ON takes every one of them from upstream, whatever is installed.
 #
-# A release build of the programs links archives wherever there is one (QGEN_STATIC), so that a program copied to
-# another machine needs its C library and a Vulkan loader, nothing else.
+# A release build links the programs with archives where possible (QGEN_STATIC). A program copied to another machine
+# then needs only its C library and a Vulkan loader.
 include(QgenDepsFolder)
 include(QgenFallbacks)
 
@@ -24,7 +24,8 @@ include(QgenFallbacks)
 list(APPEND CMAKE_PREFIX_PATH "${QGEN_DEPS}/current/usr")
 
 
-# qgen_find_archive(VARIABLE NAME): lib<NAME>.a if programs are linked statically and there is one, else what is there.
+# qgen_find_archive(VARIABLE NAME): lib<NAME>.a if programs are linked statically and it exists, else any library of
+# this name.
 macro(qgen_find_archive variable name)
   if(QGEN_STATIC)
     find_library(${variable} NAMES "${CMAKE_STATIC_LIBRARY_PREFIX}${name}${CMAKE_STATIC_LIBRARY_SUFFIX}" ${name})

@@ -14,7 +14,7 @@ file(GLOB QGEN_SYSTEM_ICD "${QGEN_DRIVER_ROOT}/usr/share/vulkan/icd.d/lvp_icd*.j
 file(GLOB QGEN_SYSTEM_LAYER "${QGEN_DRIVER_ROOT}/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
 set(QGEN_WITH_LAVAPIPE "${QGEN_DEPS}/current/bin/with-lavapipe")
 
-# Nearly all that llvmpipe's tests take is LLVM, in memory that is taken and given back: a tenth less in large pages.
+# llvmpipe's tests spend nearly all their time in LLVM, which allocates and frees much memory. Large pages save a tenth.
 set(QGEN_LLVM_ENVIRONMENT "GLIBC_TUNABLES=glibc.malloc.hugetlb=1")
 
 set(QGEN_DRIVERS_FOUND "")
@@ -27,9 +27,9 @@ if(QGEN_SYSTEM_ICD)
   if(QGEN_SYSTEM_LAYER)
     set(QGEN_llvmpipe22_VALIDATION "QGEN_VALIDATION=1"
       "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT")
-    # 1.3.239: its GPU-assisted mode reports each access out of bounds, with the descriptor and the invocation. What it
-    # adds to a kernel takes many times as long to compile, so the shipped kernels meet it in the conformance cases
-    # only.
+    # 1.3.239: its GPU-assisted mode reports each access out of bounds, with the descriptor and the invocation.
+    # Instrumented kernels take many times as long to compile, so only the conformance cases run shipped kernels this
+    # way.
     set(QGEN_llvmpipe22_BOUNDS "QGEN_VALIDATION=1"
       "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT:VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT")
     set(QGEN_BOUNDS_CHECKED_TESTS device dispatch operators matrices layouts conformance_in_bounds)
@@ -40,8 +40,8 @@ if(EXISTS "${QGEN_WITH_LAVAPIPE}" AND NOT CMAKE_CROSSCOMPILING)
   set(QGEN_llvmpipe26_WRAPPER "${QGEN_WITH_LAVAPIPE}")
   set(QGEN_llvmpipe26_ENVIRONMENT ${QGEN_LLVM_ENVIRONMENT})
   if(QGEN_SANITIZE MATCHES "address")
-    # To LeakSanitizer a program that a loader was told to run is the loader, so what the loader keeps cannot be told
-    # from what qgen leaks. The same programs look for leaks on the other driver.
+    # LeakSanitizer sees the loader as the program, so it cannot tell the loader's memory from qgen's leaks. The same
+    # programs look for leaks on the other driver.
     list(APPEND QGEN_llvmpipe26_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
   endif()
   # 1.4.309, which knows cooperative matrices. Core checks only: its GPU-assisted mode aborts on this driver.

@@ -1,6 +1,6 @@
 # Pinned source builds of the dependencies, for systems that lack one or have it too old, or for QGEN_FETCH_ALL=ON. Each
-# is named by a commit, not a tag: what is built is what was read. Each function leaves the targets that an installed
-# package would have made.
+# is named by a commit, not a tag, so that the build uses the reviewed source. Each function leaves the targets that an
+# installed package would have made.
 include(FetchContent)
 
 # qgen_fetch(NAME REPOSITORY COMMIT [SUBDIRECTORY folder] [OPTIONS NAME=VALUE ...]): adds the project's targets, built

@@ -1,13 +1,13 @@
-# qgen_add_room(NAME FOLDER [FAMILIES] [LINKS ...] [APART ...]) makes the static library qgen_NAME from the sources of a
-# folder, and with FAMILIES of the folders in it.
-# A room names the rooms to its left in LINKS and can include no others.
+# qgen_add_room(NAME FOLDER [FAMILIES] [LINKS ...] [APART ...]) makes the static library qgen_NAME from a folder's
+# sources. With FAMILIES, its subfolders are included. A room names the rooms to its left in LINKS and can include no
+# others.
 #
-# With QGEN_UNITY, as the scripts build, up to eight sources of a target are compiled as one: headers and what they
-# instantiate, more than half of compiling, are then read once for them. Sources whose own names or macros clash with
-# those of others in the target are named in APART and compiled by themselves, or all of them: APART ALL.
+# With QGEN_UNITY, as the scripts build, up to eight sources of a target are compiled as one. Their headers and
+# templates, more than half of the work, are then compiled once. If a source's names or macros clash with another's,
+# list it in APART; it is compiled separately. To separate all sources: APART ALL.
 #
-# qgen_add_program(NAME SOURCE LINKS ...) makes a program that is installed and, with QGEN_STATIC, runs on any machine
-# with this C library or a newer one.
+# qgen_add_program(NAME SOURCE LINKS ...) makes an installed program. With QGEN_STATIC, it runs on any machine with this
+# C library or a newer one.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -49,7 +49,7 @@ if(QGEN_SANITIZE)
   endif()
 endif()
 
-# What runs once, the tests' own code and the reading of flags, compiles a third faster with less optimisation.
+# Code that runs once, such as tests and the reading of flags, compiles a third faster with less optimisation.
 set(QGEN_LESS_OPTIMISATION $<$<NOT:$<CONFIG:Debug>>:-O1>)
 # Sanitizers' checks multiply compiling by two where it optimises: only rooms that tests spend their time in are.
 set(QGEN_BUSY_ROOMS expression library tensor selector reference measure planner yaml_reader tuning report expand)
@@ -57,8 +57,8 @@ if(QGEN_SANITIZE)
   set(QGEN_LESS_OPTIMISATION "")
 endif()
 
-# Rooms that engines link, each function in a section of its own: a program that links with --gc-sections has what it
-# uses (qgen_add_operators).
+# Rooms that engines link have each function in a separate section. A program linked with --gc-sections then contains
+# only the functions that it uses (qgen_add_operators).
 set(QGEN_ROOMS_OF_ENGINES common vocabulary json library tensor device selector dispatch calls infer)
 
 set(QGEN_PARTS_OF_EVERY_PROGRAM "")
@@ -71,7 +71,7 @@ if(QGEN_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# ccache, where it is, unless the user chose a launcher. Precompiled headers are looked at by their content.
+# ccache, where it is, unless the user chose a launcher. ccache compares precompiled headers by their content.
 find_program(QGEN_CCACHE ccache)
 mark_as_advanced(QGEN_CCACHE)
 if(QGEN_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
@@ -79,8 +79,8 @@ if(QGEN_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNC
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros "${QGEN_CCACHE}")
 endif()
 
-# What most files include of the standard library and fmt, parsed once a build: a quarter of compiling with clang. With
-# gcc it is a tenth, and gcc 12 then warns of copies that are none.
+# The headers of the standard library and fmt that most files include. Parsed once per build, they save a quarter of the
+# time with clang. With gcc it is a tenth, and gcc 12 then warns of copies that are none.
 set(QGEN_COMMON_HEADERS <algorithm> <array> <functional> <map> <memory> <optional> <set> <span> <string>
   <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
 function(qgen_add_precompiled_headers)
@@ -92,14 +92,15 @@ function(qgen_add_precompiled_headers)
   target_precompile_headers(qgen_precompiled PRIVATE ${QGEN_COMMON_HEADERS})
 endfunction()
 
-# qgen_compile_together(TARGET FOLDER APART...): the sources of a target as few, where QGEN_UNITY asks for it.
+# qgen_compile_together(TARGET FOLDER APART...): compiles a target's sources as few units if QGEN_UNITY is on.
 function(qgen_compile_together target folder)
   if(NOT QGEN_UNITY OR ARGN STREQUAL "ALL")
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # gcc takes a source that is included for a header, whose types should have none of an unnamed namespace in them.
+    # gcc treats a source that is included as a header, and warns about its types with members from an unnamed
+    # namespace.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
   foreach(name IN LISTS ARGN)
@@ -138,7 +139,7 @@ function(qgen_add_room name folder)
 endfunction()
 
 # qgen_list_families(TARGET FOLDER): TARGET's sources include "<path of FOLDER>.inc", which has QGEN_FAMILY(name) for
-# each name.cpp in FOLDER, so that a new file there is all that a new family adds.
+# each name.cpp in FOLDER. A new family is therefore only a new file there.
 function(qgen_list_families target folder)
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
   file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${folder}")

@@ -14,12 +14,12 @@
 #
 # The drivers are software: the system's llvmpipe (22.3.6 on Debian 12: no cooperative matrices) and the llvmpipe 26 of
 # scripts/setup, which has them. QGEN_TEST_DRIVERS=loader runs on whatever the Vulkan loader offers first instead.
-# tests/README.md says what a device test does to be counted.
+# tests/README.md describes what a device test needs to be counted.
 include(QgenDrivers)
 
 # Where GoogleTest leaves its counts; scripts/count_tests.py adds them up.
 set(QGEN_TEST_RESULTS "${PROJECT_BINARY_DIR}/test-results")
-# What somebody tuned on this machine is not what tests are about.
+# Tests ignore the times that somebody tuned on this machine.
 set(QGEN_TEST_ENVIRONMENT "QGEN_TUNING_STORE=${PROJECT_BINARY_DIR}/no-store.sqlite")
 if(QGEN_SANITIZE MATCHES "address")
   list(APPEND QGEN_TEST_ENVIRONMENT
@@ -121,8 +121,8 @@ function(qgen_drivers_of_kernels drivers)
   set(${drivers} ${list} PARENT_SCOPE)
 endfunction()
 
-# One of the entries of tests of every kernel: under the driver's layer if there is one, which judges results as without
-# it, and on one core.
+# One of the entries for tests of every kernel. It runs on one core, and under the driver's layer if there is one, with
+# the same expected results.
 function(qgen_register_kernel_entry entry name driver label)
   cmake_parse_arguments(TEST "" "" "ENVIRONMENT;COMMAND" ${ARGN})
   if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
@@ -130,7 +130,7 @@ function(qgen_register_kernel_entry entry name driver label)
   else()
     qgen_register_test(${entry} ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT} ${TEST_ENVIRONMENT} COMMAND ${TEST_COMMAND})
   endif()
-  # Begin with what takes longest, of which llvmpipe's compiler is most where its cache is empty.
+  # The slowest tests start first. With an empty cache, most of their time goes into llvmpipe's compiler.
   set_tests_properties(${entry} PROPERTIES LABELS "${label}" COST 100)
   qgen_keep_on_one_core(${entry})
 endfunction()
@@ -183,9 +183,10 @@ function(qgen_add_case_test name folder)
   endforeach()
 endfunction()
 
-# qgen_add_masked_tests(CASES folder DEVICES name...): the tests of kernels, of models and the conformance cases on the
-# last driver, which has the most features, with no more than each of these devices has (devices/NAME.yaml). Under its
-# layer, which tells what a kernel uses and the mask lacks. Each device has a share of the kernels' tests:
+# qgen_add_masked_tests(CASES folder DEVICES name...): the tests of kernels and models, and the conformance cases, on
+# the last driver, which has the most features. A mask reduces it to each of these devices (devices/NAME.yaml). They run
+# under its layer, which reports features that a kernel uses and the mask lacks. Each device has a share of the kernels'
+# tests:
 #
 #   masked.<device>.<conformance|kernels|graph>
 #
@@ -218,8 +219,8 @@ function(qgen_add_masked_tests)
   endforeach()
 endfunction()
 
-# qgen_add_version_tests(CASES folder VERSIONS 1.1 ... PROGRAMS name...): device tests, and the conformance cases, on each
-# driver as one of an older Vulkan. Under its layer, which is told the version:
+# qgen_add_version_tests(CASES folder VERSIONS 1.1 ... PROGRAMS name...): device tests, and the conformance cases, on
+# each driver as one of an older Vulkan. They run under its layer, with the version set:
 #
 #   vulkan<version>.<program|conformance>.<driver>
 function(qgen_add_version_tests)
@@ -244,9 +245,9 @@ function(qgen_add_version_tests)
   endforeach()
 endfunction()
 
-# llvmpipe, and the layer, have threads of their own, and hand each small dispatch from one to the other: on two cores
-# half of the time goes into waking the other one. Its compiler's cache knows how many cores there are, so what shares
-# pipelines is kept so together. Other device tests run on all cores, beside each other as a GPU's workgroups are.
+# llvmpipe and the layer have their own threads, and pass each small dispatch between them. On two cores, half of the
+# time goes into waking the other one. llvmpipe's cache key contains the number of cores, so tests that share pipelines
+# all use the same number. Other device tests use all cores, so that workgroups run at the same time as on a GPU.
 function(qgen_keep_on_one_core)
   set_tests_properties(${ARGN} PROPERTIES PROCESSOR_AFFINITY ON)
 endfunction()
@@ -260,6 +261,6 @@ function(qgen_register_validation entry name driver)
   endif()
   qgen_register_test(${entry} LABELS validation
     ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT} ${validation} ${TEST_ENVIRONMENT} COMMAND ${TEST_COMMAND})
-  # A message that no test asked for is printed by the layer itself.
+  # If no test expects a message, the layer prints it itself.
   set_tests_properties(${entry} PROPERTIES FAIL_REGULAR_EXPRESSION "VUID-;SYNC-HAZARD;UNASSIGNED-;Validation Error")
 endfunction()

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// fmt's implementation as one object file, for a system that ships fmt as a shared library only: programs that are
-// copied to other machines must not need it there. What fmt 9 and 10 declare `extern template` or define out of line is
-// instantiated here; FMT_HEADER_ONLY would do without this file and costs 3 CPU seconds in every file that formats.
+// fmt's implementation as one object file, for systems that have fmt only as a shared library. Programs that are copied
+// to other machines must not need it there. fmt 9 and 10 declare some templates `extern` and define some functions out
+// of line; they are instantiated here; FMT_HEADER_ONLY would do without this file and costs 3 CPU seconds in every file
+// that formats.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

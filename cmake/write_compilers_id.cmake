@@ -1,4 +1,5 @@
-# Writes what changes the modules that qgen compiles: a digest of the rooms that compile and of the libraries they link.
+# Writes a digest of everything that can change the modules qgen compiles: the rooms that compile, and the libraries
+# that they link.
 #
 #   cmake -DOUTPUT=compilers_id.cpp -DPARTS="a.a|b.a|-lname" -P write_compilers_id.cmake
 set(content "")

@@ -149,7 +149,7 @@ class Writer {
     return found->second;
   }
 
-  // Arrays that have many items stand in lines of their own.
+  // Arrays with many items have separate lines.
   static std::string in_lines(const std::string& content) {
     return content.size() < 80 ? content : "\n  " + qgen::wrapped(content, 2, 118) + "\n";
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// --emit c: modules, what they bind, and the choice among them as C99, for programs without qgen's runtime and without
+// --emit c: modules, their bindings, and the choice among them as C99, for programs without qgen's runtime and without
 // C++. docs/engines.md shows an engine that dispatches them.
 //
 //   c/softmax.h, c/softmax.c               the operator: its problem, and its kernels as arrays and functions

@@ -6,9 +6,9 @@
 
 namespace qgen {
 
-// A digest, in hexadecimal, of what makes modules of texts: the rooms compile, reflect, workers and support, and the
-// libraries that they link. A cache whose keys contain it serves no module of other compilers. A change of qgen
-// elsewhere leaves it as it is. Made by the build (cmake/write_compilers_id.cmake).
+// A hexadecimal digest of everything that turns texts into modules: the rooms compile, reflect, workers and support,
+// and the libraries that they link. A cache whose keys contain it serves no module of other compilers. Changes
+// elsewhere in qgen do not change it. Made by the build (cmake/write_compilers_id.cmake).
 std::string_view compilers_id();
 
 }  // namespace qgen

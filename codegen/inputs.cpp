@@ -19,7 +19,7 @@ std::string joined(const fs::path& folder, const std::string& name) {
   return (folder / name).lexically_normal().generic_string();
 }
 
-// "specs/" -> "specs", "." -> "": the folder's own name, as far as it was typed.
+// "specs/" -> "specs", "." -> "": the folder's name as typed.
 std::string last_name(const fs::path& path) {
   fs::path name = path.lexically_normal();
   if (!name.has_filename()) name = name.parent_path();
@@ -27,11 +27,12 @@ std::string last_name(const fs::path& path) {
   return text == "." || text == ".." ? "" : text;
 }
 
-// A spec has at most 1 MiB, and says so with its name; this is for what is no spec at all.
+// A spec has at most 1 MiB, and a larger one gets an error with its name. This limit is for files that are no specs at
+// all.
 constexpr size_t kMostTextBytes = size_t{64} << 20;
 constexpr size_t kMostTuningBytes = size_t{256} << 20;
 
-// Lies beside tuning files and says what to tune; it is none itself.
+// A file next to tuning files that lists what to tune; it is no tuning file.
 constexpr std::string_view kProblemsFile = "problems.yaml";
 
 struct SpecPath {
@@ -51,8 +52,8 @@ Done check_name(const std::string& path) {
       "rename the file or its folder"};
 }
 
-// The files below a folder of inputs that are not hidden (editors keep locks and copies beside a file). A link that
-// leads nowhere is among them, so that it is told; a link to a folder would be left out in silence.
+// The files below an input folder that are not hidden (editors keep locks and copies next to a file). Includes a link
+// that leads nowhere, so that it is reported. A link to a folder would be left out silently.
 Expected<std::vector<std::string>> list_inputs(const std::string& folder) {
   auto files = list_files(folder);
   if (!files) return files;
@@ -73,7 +74,7 @@ Expected<std::vector<std::string>> list_inputs(const std::string& folder) {
 Expected<std::vector<SpecPath>> find_specs(const std::string& argument) {
   std::error_code code;
   if (!fs::is_directory(argument, code)) {
-    // With the cost that lies beside the spec: without it, all its kernels would cost the same.
+    // With the cost file next to the spec. Without it, all its kernels would cost the same.
     std::vector<SpecPath> paths;
     for (const fs::path& path : {fs::path(argument), fs::path(argument).replace_extension(".cost.yaml")}) {
       if (paths.empty() || fs::exists(path, code))
@@ -97,7 +98,7 @@ Expected<std::vector<SpecPath>> find_specs(const std::string& argument) {
 Done check_is_below(const std::string& root, const std::string& path) {
   std::error_code code;
   const fs::path target = fs::canonical(path, code);
-  if (code) return Done(std::monostate{});  // which reading tells
+  if (code) return Done(std::monostate{});  // reading reports it
   const fs::path inside = target.lexically_relative(fs::canonical(root, code));
   if (!code && !inside.empty() && *inside.begin() != "..") return Done(std::monostate{});
   return Error{Error::Kind::invalid_argument,
@@ -120,7 +121,7 @@ Done read_templates(const std::string& root, bool is_first, render::TemplateSet&
   return Done(std::monostate{});
 }
 
-// The nearest `templates` beside a spec or above it, without leaving what was typed.
+// The nearest `templates` next to a spec or above it, within the typed path.
 std::vector<std::string> default_roots(const std::vector<std::string>& specs) {
   for (const std::string& spec : specs) {
     fs::path folder = fs::path(spec).lexically_normal();

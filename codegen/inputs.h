@@ -17,7 +17,7 @@ namespace qgen {
 
 struct SpecFile {
   std::string path;    // as the user named it; diagnostics say this
-  std::string source;  // as generated files name it: the folder given and what is below, "specs/quant/scale.yaml"
+  std::string source;  // as generated files name it: the given folder and the path below it, "specs/quant/scale.yaml"
   std::string text;
 };
 
@@ -36,9 +36,9 @@ struct Inputs {
   bool is_whole_tree = false;  // a folder of specs was given: a template of the first root that none names is a mistake
 };
 
-// `specs` are files, or folders of *.yaml. Templates come from the folders given or, without any, from the nearest
-// folder named `templates` beside a spec's folder or above it. Hidden files are no inputs, and *.md no
-// templates. A link that leads nowhere, to a folder, or from a template root to the outside is an error.
+// `specs` are files, or folders of *.yaml. Templates come from the given folders. Without any, they come from the
+// nearest folder `templates` next to a spec's folder or above it. Hidden files are no inputs, and *.md no templates. A
+// link that leads nowhere, to a folder, or from a template root to the outside is an error.
 Expected<Inputs> read_inputs(const std::vector<std::string>& specs, const std::vector<std::string>& template_roots);
 
 // The tuning files *.yaml of a folder. Errors: one that cannot be read, two of one name, a folder without any.

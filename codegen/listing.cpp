@@ -216,12 +216,12 @@ Result<std::vector<Admitted>> admitted_choices(const Spec& spec, const Question&
   return admitted;
 }
 
-// Whether two values that are asked for stand in no record together.
+// Whether no record has both of two requested values.
 bool is_empty(const std::vector<Admitted>& admitted) {
   return std::any_of(admitted.begin(), admitted.end(), [](const Admitted& one) { return one.choices.empty(); });
 }
 
-// What became of one combination.
+// The result for one combination.
 std::string verdict(const SpecJob& job, const std::vector<expression::Value>& values) {
   const expand::Variant combination{"", values};
   std::string text = fmt::format("{}\n", expand::describe(job.spec, combination));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The cache sits between render and compile: a variant whose rendered text, without comments, was compiled before takes
-// its module, interface and resources from the spec's pack, and meets the others again in emit.
+// The cache is between render and compile. If a variant's rendered text, without comments, was compiled before, its
+// module, interface and resources come from the spec's pack. All variants meet again in emit.
 #include "codegen/pipeline.h"
 
 #include <fmt/format.h>
@@ -76,7 +76,7 @@ class Run {
   Run(const Inputs& inputs, const Settings& settings, const Machine& machine)
       : inputs_(inputs), settings_(settings), machine_(machine) {}
 
-  // The rooms; each takes the work of the one before and returns what is wrong with it.
+  // The rooms; each takes the output of the previous one and returns its errors.
   Diagnostics spec();
   Diagnostics expand();
   Diagnostics render();
@@ -231,7 +231,7 @@ Diagnostic Run::none_of(const spec::Spec& spec) const {
   return error;
 }
 
-// What is remembered, and written, of each kernel grows with this product.
+// The remembered and the written data of each kernel grow with this product.
 Diagnostics Run::too_many_kernels() const {
   const size_t most = kKernelsPerVariant * settings_.max_variants;
   size_t count = 0;
@@ -254,8 +254,8 @@ Diagnostics Run::too_many_kernels() const {
 
 // ---- render ---------------------------------------------------------------------------------------------------------
 
-// A template that no spec names is never compiled, so nothing would tell that it is wrong. Roots behind the first are
-// other people's, to take from.
+// A template that no spec names is never compiled, so nothing would tell that it is wrong. Roots after the first belong
+// to other projects, whose files may be included.
 Diagnostics Run::check_templates() const {
   if (!inputs_.is_whole_tree || !settings_.subset.operators.empty()) return {};
   std::set<std::string> named;
@@ -381,7 +381,7 @@ Diagnostics Run::compile_one(Compiled& compiled) {
   return {};
 }
 
-// What a tool says of a text, where the template says it.
+// A tool's message, moved to its location in the template.
 Diagnostics Run::refused(const VariantIndex& place, const workers::Refusal& refusal) {
   if (refusal.is_cut_off) compile_failures_.add(*place.job, refusal.seconds);
   Diagnostics errors;
@@ -453,7 +453,7 @@ void Run::pack_family(SpecJob& job, std::vector<uint32_t>& rows) {
   job.pack_changed = true;
 }
 
-// Every variant with what was reflected of its module.
+// Every variant with its module's interface.
 std::vector<emit::Family> Run::families_of_jobs() const {
   std::vector<emit::Family> families;
   for (const SpecJob& job : product_.jobs) {
@@ -484,7 +484,7 @@ std::vector<emit::CheckedTuning> Run::check_tunings(std::span<const emit::Family
   return checked;
 }
 
-// Modules that none of the devices can run.
+// Modules that no listed device can run.
 void Run::drop_what_runs_nowhere() {
   if (settings_.subset.devices.empty()) return;
   prune::Pruned left;

@@ -7,8 +7,8 @@
 //
 // generate() passes the inputs through the rooms in this order. A room processes all specs and variants before the next
 // one starts. Its errors are reported together, and then the run ends. generate() writes nothing: the caller writes the
-// files or, under --check, compares them. The output depends only on the arguments, and not on the number of threads,
-// the clock, the locale, the order of files, or the contents of the cache.
+// files or, under --check, compares them. The output depends only on the arguments, not on the number of threads, the
+// clock, the locale, the order of files, or the contents of the cache.
 #pragma once
 
 #include <functional>

@@ -209,7 +209,7 @@ RunOptions options_of(const Flags& flags) {
   return options;
 }
 
-// What is wrong with the flags as a whole; empty: nothing.
+// The fault of a combination of flags; empty: none.
 std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& options) {
   const auto questions = app.get_options(
       [](const CLI::Option* option) { return option->get_group() == kQuestions && option->count() > 0; });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Order matters for a run that is killed: outputs first, then the packs of modules, the memo last. Whatever is missing
-// is made again by the next run, and what a memo vouches for is there.
+// Order matters for a run that is killed: outputs first, then the packs of modules, the memo last. The next run makes
+// missing files again, and files that a memo lists are complete.
 #include "codegen/run.h"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ using Verbosity = RunOptions::Verbosity;
 
 RunResult failed(ExitCode code, std::string text) { return {code, "", std::move(text)}; }
 
-// What the machine could not do; a path that the user mistyped is the input's fault.
+// Failures of the machine; a mistyped path is the input's fault.
 RunResult failed(const Error& error) {
   const bool is_input = error.kind == Error::Kind::not_found || error.kind == Error::Kind::invalid_argument;
   return failed(is_input ? ExitCode::bad_input : ExitCode::bad_machine,
@@ -211,7 +211,7 @@ void Session::remember(const Product& product, const cache::RunMemo& memo) {
   remove_abandoned_files(*options_.cache + "/specs");
   remove_abandoned_files(*options_.cache + "/runs");
   for (const SpecJob& job : product.jobs) {
-    // A filtered or pruned run knows too little of what else is worth keeping.
+    // A filtered or pruned run does not know which other entries are worth keeping.
     const bool is_part = !options_.settings.filter.empty() || !subset_.is_everything();
     if (!job.pack_changed || is_part || product.is_pruned) continue;
     if (!warn(job.pack.store(pack_path(job.spec.name.value), job.keys))) return;
@@ -244,7 +244,7 @@ Expected<std::vector<std::string>> Session::orphans(const std::vector<emit::File
   return orphaned;
 }
 
-// How many differ from what is there, and will be written.
+// How many differ from the existing files, and will be written.
 Expected<size_t> Session::add_files(Outputs& outputs, const std::vector<emit::File>& files) const {
   size_t changed = 0;
   for (const emit::File& file : files) {
@@ -255,7 +255,7 @@ Expected<size_t> Session::add_files(Outputs& outputs, const std::vector<emit::Fi
   return changed;
 }
 
-// Absolute, since ninja and make read it from a folder of their own.
+// Absolute, since ninja and make read it from another folder.
 Done Session::add_depfile(Outputs& outputs, const std::vector<std::string>& files_read) const {
   if (options_.depfile.empty()) return Done(std::monostate{});
   const auto absolute = [](const std::string& path) { return fs::absolute(path).lexically_normal().generic_string(); };
@@ -283,7 +283,7 @@ std::string summary(const Figures& figures) {
                      part, bytes_text(figures.cpp_bytes));
 }
 
-// The report of a run: the result, and what the run did for it; with -v every file.
+// The report of a run: the result, and the work for it; with -v every file.
 std::string Session::report(const cache::RunMemo& memo, const std::string& deeds) const {
   if (is_quiet()) return "";
   std::string text = fmt::format("{}\n{}, {:.2f} s\n", summary(memo.figures), deeds, seconds());

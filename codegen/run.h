@@ -13,7 +13,7 @@
 
 namespace qgen {
 
-// What the run should do.
+// The task of a run.
 enum class Task : uint8_t { store, check, list, explain, explain_cost, why_not, show_room, translate };
 
 struct RunOptions {

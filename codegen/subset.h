@@ -21,16 +21,16 @@ namespace qgen {
 
 struct Subset {
   std::vector<std::string> operators;  // by the names that callers use; empty: all
-  // What parameters of these operators that are dtypes or layouts may be; empty: anything. Kernels that only recipes
-  // launch keep all.
+  // The allowed values of these operators' dtype or layout parameters; empty: any. Kernels that only recipes launch
+  // keep all.
   std::vector<std::string> dtypes, layouts;
   std::vector<DeviceProfile> devices;  // a module stays if one of them can run it; empty: all stay
 
   bool is_everything() const { return operators.empty() && dtypes.empty() && layouts.empty() && devices.empty(); }
 };
 
-// Which of the specs stay: those of the operators, by their own name, a public one or an alias; and those whose kernels
-// their recipes launch. Errors: an operator that no spec has.
+// The specs that stay: those of the operators, by spec name, public name or alias; and those whose kernels their
+// recipes launch. Errors: an operator that no spec has.
 Result<std::vector<bool>> kept_specs(const Subset& subset, const std::vector<spec::Spec>& specs);
 
 bool keeps(const Subset& subset, const spec::Spec& spec, const expand::Variant& variant);

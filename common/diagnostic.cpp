@@ -19,10 +19,10 @@
 namespace qgen {
 namespace {
 
-// What came from outside may be of any size, and is quoted in errors: these keep every report readable.
+// Text from outside may be of any size, and errors quote it. These limits keep every report readable.
 constexpr size_t kMostErrors = 100;
 constexpr size_t kMostBytes = 100'000;     // of all errors together, roughly
-constexpr size_t kMostFieldBytes = 2'000;  // of a message, of what was expected, of a hint
+constexpr size_t kMostFieldBytes = 2'000;  // of a message, an expectation or a hint
 constexpr size_t kMostNotes = 20;
 constexpr size_t kMostQuotedBytes = 160;  // of a line
 constexpr std::string_view kCut = "...";
@@ -51,7 +51,7 @@ std::optional<std::string_view> line_of(const SourceTexts& sources, const Source
   return rest;
 }
 
-// The part of a line that is quoted: all of it, or what stands around the place.
+// The quoted part of a line: all of it, or the text around the location.
 struct Quoted {
   std::string_view line;
   size_t column = 0;  // of the place in `line`, from 0
@@ -63,11 +63,11 @@ Quoted quoted_part(std::string_view line, size_t column) {
   const size_t wanted = column < kMostQuotedBytes / 2 ? 0 : column - kMostQuotedBytes / 2;
   const size_t begin = letter_at_or_before(line, std::min(wanted, line.size() - kMostQuotedBytes));
   const size_t end = letter_at_or_before(line, std::min(begin + kMostQuotedBytes, line.size()));
-  // What is no UTF-8 may end before the place.
+  // Invalid UTF-8 may end ahead of the location.
   return {line.substr(begin, end - begin), std::min(column, end) - begin, begin > 0, end < line.size()};
 }
 
-// Blanks under what is shown of a text, one for each letter. Tabs are kept, so that what follows stands right in any
+// Blanks under the shown text, one for each letter. Tabs are kept, so that the following text is aligned in any
 // terminal.
 std::string blanks_under(std::string_view text) {
   std::string blanks;
@@ -84,7 +84,7 @@ std::string excerpt(std::string_view whole, const SourceLocation& where) {
   const std::string_view before = quoted.is_cut_before ? kCut : "", behind = quoted.is_cut_behind ? kCut : "";
   std::string text = fmt::format("{:>5} | {}{}{}\n", where.line, before, printable_lines(quoted.line), behind);
   if (!has_caret) return text;
-  size_t end = quoted.column + where.length;  // behind a whole character, not in it
+  size_t end = quoted.column + where.length;  // after a whole character, not inside it
   while (end < quoted.line.size() && continues_letter(quoted.line[end])) ++end;
   const std::string_view named = quoted.line.substr(quoted.column, end - quoted.column);
   const size_t width = std::max<size_t>(blanks_under(named).size(), 1);

@@ -56,9 +56,9 @@ using Result = Outcome<T, Diagnostics>;
 // its line.
 using SourceTexts = std::map<std::string, std::string, std::less<>>;
 
-// The printed form, each diagnostic ending in a newline. Sorted by place; equal diagnostics are printed once. However
-// much is wrong with however long lines, it stays readable: the first hundred errors, a part of a long line, and what a
-// terminal would obey escaped (common/text.h).
+// The printed form, each diagnostic ending in a newline. Sorted by place; equal diagnostics are printed once. It stays
+// readable for any number of errors and any line length: the first hundred errors, a part of a long line, and terminal
+// control characters escaped (common/text.h).
 std::string to_text(const Diagnostics& diagnostics, const SourceTexts& sources);
 std::string to_text(const Diagnostic& diagnostic, const SourceTexts& sources);
 std::string to_text(const SourceLocation& where);  // "file:line:column"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// An Error on a terminal: the message, and the hint in a line of its own.
+// An Error on a terminal: the message, and the hint on a separate line.
 #include "common/error.h"
 
 #include "common/text.h"

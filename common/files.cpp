@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // A file is staged as O_TMPFILE makes it: with an inode and no name, so that the kernel frees it however the process
-// ends. linkat() then gives it a name beside its place, and a rename puts it there; a kill between these two leaves
-// ".<pid>-<count>.qgen-tmp", which the next command that writes into the folder removes. File systems without
-// O_TMPFILE, and sets of more files than may be open at once, take such names from the beginning.
+// ends. linkat() then gives it a temporary name, and a rename moves it into place. A kill between these two leaves
+// ".<pid>-<count>.qgen-tmp". The next command that writes into the folder removes it. File systems without O_TMPFILE,
+// and sets of more files than may be open at once, take such names from the beginning.
 //
-// Of several files each is exchanged with what stands in its place, so that a rename that fails (a folder that was made
-// there meanwhile, somebody else's file in /tmp) takes back those before it. Several renames are not one: a kill among
-// them leaves some files old and some new, each of them whole.
+// Each of several files is exchanged with the existing one. If a rename fails (a folder was made there meanwhile,
+// somebody else's file in /tmp), the earlier ones are taken back. Several renames are not one: a kill among them leaves
+// some files old and some new, each of them whole.
 //
 // Nothing is synced: after a loss of power outputs are made again, and fsync() would cost more than making them.
 #include "common/files.h"
@@ -42,7 +42,7 @@ constexpr mode_t kPermissions = 0666;
 
 // ---- errors ---------------------------------------------------------------------------------------------------------
 
-// What the one who named the path can mend.
+// Failures that the person who named the path can mend.
 bool is_wrong_name(int code) {
   return code == ENOENT || code == ENOTDIR || code == EISDIR || code == ELOOP || code == ENAMETOOLONG;
 }
@@ -142,7 +142,7 @@ std::optional<int> own_descriptor(fs::path path) {
   return std::nullopt;
 }
 
-// Where a path leads that no file stands at: behind a link whose target is yet to be made.
+// The target of a path without a file, at the end of its links.
 std::string behind_links(const std::string& path) {
   fs::path place = path;
   for (int links = 0; links < kMostLinks; ++links) {
@@ -169,7 +169,7 @@ std::string temporary_name(const std::string& place) {
   return fmt::format("{}/.{}-{}{}", folder_of(place), ::getpid(), count++, kTemporarySuffix);
 }
 
-// Tries names until `make` says something else than that one is taken.
+// Tries names until `make` returns something other than "exists".
 template <typename Make>
 int with_temporary_name(const std::string& place, std::string& name, const Make& make) {
   int result = -1;
@@ -208,7 +208,7 @@ bool can_name_descriptors() {
   return can;
 }
 
-// How many files may stay open without a name: half of what the process may have.
+// How many files may stay open without a name: half of the process's limit.
 size_t most_unnamed() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
@@ -267,7 +267,7 @@ Done Outputs::make_folder(const std::string& folder) {
   const fs::path path = fs::path(folder).lexically_normal();
   fs::path made;
   for (const fs::path& part : path) {
-    if (part.empty()) continue;  // behind the last '/'
+    if (part.empty()) continue;  // after the last '/'
     made /= part;
     if (::mkdir(made.c_str(), 0777) == 0) {
       made_folders_.push_back(made.string());
@@ -395,7 +395,7 @@ void Outputs::take_back() {
   }
 }
 
-// What is not in its place, old files that were exchanged included.
+// Files that are not in place, exchanged old files included.
 void Outputs::clean_up() {
   for (Staged& staged : staged_) {
     close_file(staged.file);

@@ -29,7 +29,7 @@
 namespace qgen {
 
 // Of a regular file, or of a descriptor that this process was started with (/dev/stdin, /dev/fd/3). Any other pipe,
-// socket or device is refused, since it may have no end; so is what is larger than `most_bytes`.
+// socket or device is refused, since it may have no end. So is a file larger than `most_bytes`.
 Expected<std::string> read_file(const std::string& path, size_t most_bytes = std::numeric_limits<size_t>::max());
 
 // The files that one command writes.
@@ -51,7 +51,7 @@ class Outputs {
   enum class State { staged, created, swapped, replaced };
   // A file that is complete but not yet renamed to its path.
   struct Staged {
-    std::string path;       // as it was named
+    std::string path;       // the name as given
     std::string place;      // with all symbolic links resolved
     std::string temporary;  // in the same folder; empty while the file has no name
     int file = -1;          // open while the file has no name

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The signal of a pipe without a reader is held back in the writing thread, and taken away if the write raised it: the
-// rest of the program keeps its own answer to SIGPIPE.
+// The signal of a pipe without a reader is blocked in the writing thread, and cleared if the write raised it. The rest
+// of the program keeps its own handling of SIGPIPE.
 #include "common/log.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Text beside the results: notes, warnings, errors and progress, on standard error.
+// Text apart from the results: notes, warnings, errors and progress, on standard error.
 //
 //   print_log("qgen-model: note: {}\n", note);
 //

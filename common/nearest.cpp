@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Words are compared by edit distance. Only distances up to the best so far matter, so only a band of the table is
-// computed: thousands of mistakes among thousands of names take well under a second.
+// computed. Thousands of mistakes among thousands of names take well under a second.
 #include "common/nearest.h"
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@
 namespace qgen {
 namespace {
 
-// distance[i][j] is that between the first i letters of a and the first j of b; three rows are kept, since a swap
-// looks two back.
+// distance[i][j] is the distance between the first i letters of a and the first j of b. Three rows are kept, since a
+// swap looks two back.
 class EditDistance {
  public:
   // Any number above `most` where the distance is.

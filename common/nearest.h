@@ -10,9 +10,9 @@
 
 namespace qgen {
 
-// The candidate with the least edit distance (insertions, deletions, replacements, swaps of neighbours) to what was
-// written, the first in alphabetical order of equals; empty where none lies within a third of the word's length, and at
-// least one.
+// The candidate with the least edit distance to the written name (insertions, deletions, replacements, swaps of
+// neighbours); of equals, the first in alphabetical order. Empty if the distance is more than a third of the word's
+// length, and more than one.
 std::string_view nearest(std::string_view written, std::span<const std::string_view> candidates);
 
 // "did you mean 'vec'?", or "" where none is near.

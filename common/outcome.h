@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A value, or the reason there is none. qgen throws nothing across its interfaces; what can fail returns this.
+// A value, or the reason there is none. qgen throws nothing across its interfaces; functions that can fail return this.
 //
 //   Outcome<Shape, Error> shape = parse_shape("2x3");
 //   if (!shape) return shape.error();

@@ -42,7 +42,7 @@ int fail_to_print(std::string_view name, int reason) {
 void fill_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    // Read only: what is printed is an error still. open() takes the lowest number that is free.
+    // Read only: writing to it is still an error. open() takes the lowest number that is free.
     if (::open("/dev/null", O_RDONLY) < 0) return;
   }
 }

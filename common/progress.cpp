@@ -36,7 +36,7 @@ std::string progress_bar(std::string_view what, size_t done, size_t total) {
 std::string progress_line(std::string_view what, size_t done, size_t total, std::string_view note, size_t columns) {
   std::string line = progress_bar(what, done, total);
   if (!note.empty()) line += fmt::format("  {}", note);
-  return line.substr(0, columns - 1);  // the last column stays free: some terminals go on to the next line behind it
+  return line.substr(0, columns - 1);  // the last column stays free: some terminals break the line after it
 }
 
 bool LogRhythm::is_due(std::string_view stage, size_t done, size_t total, Time now) {

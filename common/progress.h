@@ -36,9 +36,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // For what takes long before its first step is done: draws the bar on a terminal whatever the time.
+  // For work that takes long before its first step is done: draws the bar on a terminal immediately.
   void show_at_once(std::string_view what, size_t done, size_t total);
-  // Safe from many threads. The note stands behind the bar, as far as the terminal is wide.
+  // Safe from many threads. The note is after the bar, as far as the terminal is wide.
   void show(std::string_view what, size_t done, size_t total, std::string_view note = "");
   // Takes the bar off the screen.
   void clear();
@@ -57,7 +57,7 @@ class Progress {
 
 // "render   [##########----------]  500 of 1000"
 std::string progress_bar(std::string_view what, size_t done, size_t total);
-// The bar, and the note behind it, cut where a line of so many columns would break.
+// The bar and its note, cut to so many columns.
 std::string progress_line(std::string_view what, size_t done, size_t total, std::string_view note, size_t columns);
 
 }  // namespace qgen

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Two questions share one loop over UTF-8 sequences: what a text may not contain, and how it is shown. They also share
-// the definition of a control character.
+// Two questions share one loop over UTF-8 sequences: which characters are forbidden, and how to display them. They also
+// share the definition of a control character.
 #include "common/text.h"
 
 #include <fmt/format.h>
@@ -58,7 +58,7 @@ std::string printed(std::string_view text, bool keeps_layout) {
   return shown;
 }
 
-// What is wrong with the sequence that `text` begins with, or nothing.
+// The fault of the first sequence of `text`, or nothing.
 std::optional<std::string> fault_of_sequence(std::string_view text, size_t length) {
   if (length == 0) return fmt::format("the byte \\x{:02x}, which is not UTF-8", static_cast<unsigned char>(text[0]));
   const uint32_t point = code_point(text.substr(0, length));

@@ -24,13 +24,13 @@ size_t utf8_length(std::string_view text);
 
 // The first thing in a text that may not be there. Line and column count from 1, the column in bytes.
 struct TextFault {
-  std::string message;  // "a NUL byte": what the text holds
+  std::string message;  // "a NUL byte": the fault's name
   uint32_t line = 1;
   uint32_t column = 1;
 };
 std::optional<TextFault> find_text_fault(std::string_view text);
 
-// What a byte-order mark at the beginning of a file leaves.
+// The text after a byte-order mark at the beginning of a file.
 std::string_view without_byte_order_mark(std::string_view text);
 
 // Two digits a byte, small letters.
@@ -40,7 +40,7 @@ std::string hexadecimal(std::span<const uint8_t> bytes);
 // indented. A word that is longer stands alone.
 std::string wrapped(std::string_view text, size_t indent, size_t width = 100);
 
-// One line that a terminal shows as it stands: what find_text_fault() would find, and tabs and line ends, are printed
+// One line that a terminal displays unchanged: tabs, line ends, and all that find_text_fault() would find are printed
 // as \t, \x1b, \u{202e}.
 std::string printable(std::string_view text);
 // The same for text of several lines: tabs and line ends stay.

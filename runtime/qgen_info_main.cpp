@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// qgen-info: what the Vulkan devices of this machine can do, as qgen sees them.
+// qgen-info: the features and numbers of this machine's Vulkan devices, as qgen sees them.
 //
 //   qgen-info                      every device
 //   qgen-info --list               one line a device: index, name, kind, driver
@@ -73,7 +73,7 @@ void print_one(const Arguments& arguments, const qgen::DeviceProfile& profile) {
   fmt::print("{}", arguments.is_json ? to_json(profile) + "\n" : to_text(profile));
 }
 
-// What was stored of a device is part of what is known; why it cannot be used is told.
+// Stored numbers of a device are included. If a device cannot be used, the reason is printed.
 qgen::DeviceProfile with_stored_numbers(const qgen::DeviceProfile& profile) {
   qgen::profiles::StoredNumbers numbers = qgen::profiles::with_stored_numbers(profile);
   if (!numbers.warning.empty()) qgen::print_log("qgen-info: warning: {}\n", numbers.warning);
@@ -91,7 +91,7 @@ int show_one(const Arguments& arguments) {
   return 0;
 }
 
-// What kernels use of the device, for vkCreateDevice().
+// The device features that kernels use, for vkCreateDevice().
 int print_what_to_enable(const Arguments& arguments) {
   auto mask = qgen::profiles::read_mask(arguments.mask);
   if (!mask) return fail(mask.error(), kWrongInput);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// qgen-tune: finds the fastest shipped kernel for each problem on a device, by measuring, and keeps what it found.
+// qgen-tune: finds the fastest shipped kernel for each problem on a device, by measuring, and keeps the results.
 //
 //   qgen-tune --operator q8ta_linear     tunes an operator on its built-in problems
 //   qgen-tune show                       what was gained

@@ -88,7 +88,7 @@ NEWER = [
 ]
 
 # Operators of ONNX's own domain that Debian's ONNX does not know: those of opset 22 to 25, and one that ONNX Runtime
-# adds to this domain.
+# adds.
 ADDED = [
     ("Attention", 23, "Q:T1 K:T1 V:T2 attn_mask?:U past_key?:T1 past_value?:T2", "Y:T1 present_key?:T1 present_value?:T2 qk_matmul_output?:T1",
      "T1=bfloat16,float16,float32,float64 T2=bfloat16,float16,float32,float64",

@@ -24,7 +24,7 @@ listed = re.compile(r"(<!-- (\S+)/\* -->\n)((?:\|.*\n)*)")
 operators = re.compile(r"(<!-- generated/OPERATORS.json -->\n)((?:\|.*\n)*)")
 
 
-# What a file is for, after the lines of its licence.
+# The purpose of a file, after the lines of its licence.
 def first_sentence(file):
     lines = [line for line in file.read_text().split("\n") if not line.startswith("// SPDX")]
     words = []

@@ -99,7 +99,7 @@ def check_reason(reason, where, problems):
     problems.append(f"{where}: '{reason}' is no reason that this test knows; tests/README.md lists them")
 
 
-# What a reader of the page has to see as well: of "needs PyTorch and a GPU" both words.
+# Words that the page must show to its readers as well: for "needs PyTorch and a GPU" both.
 def words_for_readers(reason):
     if reason.startswith("slow, "):
         return [reason[len("slow, "):]]
@@ -157,7 +157,7 @@ def is_as_shown(lines, shown):
     return bool(lines) and bool(re.fullmatch(pattern, lines[0])) and is_as_shown(lines[1:], shown[1:])
 
 
-# The programs that a command starts, as far as its text tells.
+# The programs that a command starts, as far as its text shows.
 def programs_of(text):
     lexer = shlex.shlex(text.replace("\\\n", " "), posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
@@ -214,7 +214,7 @@ def check_programs(block, name, build, problems):
 
 # ---- running ---------------------------------------------------------------------------------------------------------
 
-# What a clone has: files that git knows or would know.
+# A clone's files: those that git tracks or would track.
 def copy_of_repository(folder, build):
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=SOURCE,
                             capture_output=True)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# try_device_lends.sh SOURCE WORK: what try_device does on machines that lack libraries, with a linker's cache and
-# programs made up here.
+# try_device_lends.sh SOURCE WORK: try_device on machines that lack libraries, with a simulated linker's cache and
+# simulated programs.
 set -euo pipefail
 source=$1 work=$2
 rm -rf "$work"
@@ -18,7 +18,7 @@ machine() {
   for library; do echo "printf '\t%s (libc6,x86-64) => /lib\n' $library" >>"$work/bin/ldconfig"; done
   chmod +x "$work/bin/ldconfig"
 }
-# expect CODE WORDS...: the exit code of try_device, and what it prints first.
+# expect CODE WORDS...: the exit code of try_device, and the beginning of its output.
 expect() {
   local code=0 said
   said=$(PATH=$work/bin:$PATH LD_LIBRARY_PATH=${libraries:-} "$work/kit/try_device" 0 "$work/results" 2>&1) || code=$?

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The names and capabilities of the rows of feature_rows.inc. The Vulkan features behind them are for
-// runtime/engine/device.
+// The names and capabilities of the rows of feature_rows.inc. runtime/engine/device has the Vulkan features for them.
 #include "vocabulary/features.h"
 
 #include <algorithm>
@@ -11,7 +10,8 @@
 namespace qgen {
 namespace {
 
-// Every device of Vulkan 1.1 takes these, the last one by an extension. Only what a compute shader can declare.
+// Every device of Vulkan 1.1 takes these, the last one by an extension. Only capabilities that a compute shader can
+// declare.
 constexpr uint32_t kAlwaysThere[] = {
     0,     // Matrix
     1,     // Shader

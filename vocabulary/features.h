@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The device features that kernels can need, one bit of a FeatureMask each. The one table of them is feature_rows.inc:
-// qgen's name, the SPIR-V capabilities that ask for it, and the Vulkan feature or extension that grants it.
+// The device features that kernels can need, one bit of a FeatureMask each. feature_rows.inc is their only table:
+// qgen's name, the SPIR-V capabilities that need it, and the Vulkan feature or extension that grants it.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ constexpr FeatureMask bit(Feature feature) { return bit_of<FeatureMask>(feature)
 struct FeatureRow {
   Feature feature;
   std::string_view name;                         // "storage_buffer_8bit"
-  std::span<const uint32_t> spirv_capabilities;  // SpvCapability values, any of which asks for it
+  std::span<const uint32_t> spirv_capabilities;  // SpvCapability values; any of them needs it
 };
 std::span<const FeatureRow> feature_table();  // by Feature, in order
 
@@ -44,11 +44,11 @@ constexpr FeatureMask kFeaturesOfSpirv1_4 = bit(Feature::shared_memory_explicit_
                                             bit(Feature::shared_memory_explicit_layout_8bit) |
                                             bit(Feature::shared_memory_explicit_layout_16bit);
 
-// The features that every device of this version of Vulkan has, as VK_MAKE_API_VERSION packs it. 0, a version that is not
-// known, counts as the newest. Of the others, only the device's list says whether it has them.
+// The features that every device of this Vulkan version has; the version is packed by VK_MAKE_API_VERSION. An unknown
+// version, 0, counts as the newest. Of the others, only the device's list says whether it has them.
 FeatureMask guaranteed_features(uint32_t api_version);
 
-// The feature that a SPIR-V capability asks for. nullopt with `is_always_there` true: every device of Vulkan 1.1 has it
+// The feature that a SPIR-V capability needs. nullopt with `is_always_there` true: every device of Vulkan 1.1 has it
 // (Shader, Matrix, ...); with false: qgen does not know it.
 struct CapabilityNeed {
   std::optional<Feature> feature;

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The order of elements in a buffer or a texture. Each layout is a row of layout_rows.inc, and everything else is
-// computed from this row: packing and addresses on the host (runtime/engine/tensor/packed_layout.h), the GLSL that
-// reads and writes it (codegen/render/packed_operand.h), its name in the spec language, padding, compatible layouts,
+// computed from this row: packing and addresses on the host (runtime/engine/tensor/packed_layout.h); the GLSL that
+// reads and writes it (codegen/render/packed_operand.h); its name in the spec language; padding; compatible layouts;
 // and the layouts that a plan may choose for a tensor (runtime/models/planner/representation.h).
 //
 // A layout counts dimensions from the innermost: width, height, channels, then one batch of all others. It divides a
@@ -51,10 +51,9 @@ static_assert(std::ranges::all_of(kStorages,
                                   }),
               "storages stand in the order of their enumeration");
 
-// `strided` is a plain buffer addressed by strides (row-major unless told otherwise); the *_packed words are textures
-// with four elements along one dimension in a texel; packed_* are buffers of 8-bit integers in words of four along one
-// dimension, some in blocks of four words; weight_* are buffers of matrices in the blocks that weight_forms.h
-// describes.
+// `strided` is a plain buffer addressed by strides, row-major by default. The layouts *_packed are textures with four
+// elements along one dimension in a texel. packed_* are buffers of 8-bit integers in words of four along one dimension,
+// some in blocks of four words. weight_* are buffers of matrices in the blocks of weight_forms.h.
 enum class Layout : uint8_t {
 #define QGEN_LAYOUT(name, storage, ...) name,
 #define QGEN_WEIGHT_LAYOUT(name, ...) name,
@@ -95,7 +94,7 @@ struct LayoutInfo {
   Layout layout;
   std::string_view name;
   Storage storage;
-  PackedDimInfo dims;  // unused of weights: WeightForm has what there is to know
+  PackedDimInfo dims;  // unused of weights: WeightForm has the details
   bool is_weight = false;
 
   constexpr bool is_packed_bytes() const { return storage == Storage::buffer && dims.block > 1; }
@@ -114,10 +113,11 @@ constexpr LayoutInfo kNoLayout = {Layout{}, "?", Storage::buffer, {Dim::width, 1
 constexpr const LayoutInfo& info(Layout layout) { return row_of(kLayouts, layout, kNoLayout); }
 constexpr std::string_view name(Layout layout) { return info(layout).name; }
 constexpr uint32_t bit(Layout layout) { return bit_of<uint32_t>(layout); }
-// The number of the packed dimension: 0 width, 1 height, 2 channels. What specs and templates call packed(layout).
+// The number of the packed dimension: 0 width, 1 height, 2 channels. The meaning of packed(layout) in specs and
+// templates.
 constexpr int64_t packed(Layout layout) { return static_cast<int64_t>(info(layout).dims.packed); }
 
-// The layouts that tensors of any shape can lie in stand first; behind them those that hold weights.
+// First the layouts for tensors of any shape, then those for weights.
 constexpr size_t kTensorLayoutCount = [] {
   size_t count = 0;
   while (count < kLayoutCount && !kLayouts[count].is_weight) ++count;
@@ -171,8 +171,8 @@ constexpr bool has_twin(Layout layout) {
 
 // ---- two layouts at once --------------------------------------------------------------------------------------------
 //
-// A kernel that goes from one layout to another takes tiles: four elements along the packed dimension of the one, four
-// `across`, and four along the `third` where a block of either reaches that way.
+// A kernel that goes from one layout to another uses tiles: four elements along the packed dimension of the one, four
+// `across`, and four along the `third` if a block of either has them.
 
 // The packed dimension of the other or, where they pack the same, the dimension that an outer block would have.
 constexpr Dim across(Layout one, Layout other) {
@@ -192,8 +192,8 @@ constexpr Dim third(Layout one, Layout other) {
   return Dim::batch;
 }
 
-// In which order invocations walk over tiles: first along what is fastest in memory where they write, then along what
-// is fastest where they read, so that a rectangle of both has neighbours on either side.
+// The order in which invocations visit tiles: first along the dimension that is fastest in the written memory, then
+// along the one that is fastest in the read memory. A rectangle of both then has neighbours on either side.
 constexpr std::array<Dim, kDims> walk(Layout written, Layout read) {
   const Dim first = info(written).dims.fastest();
   const Dim other = info(read).dims.fastest();

@@ -32,7 +32,7 @@ struct WeightForm {
   // The blocks are in row-major order: of [N / block_n][K / block_k], or, k_outer, of [K / block_k][N / block_n].
   bool k_outer = false;
   // Elements of a block are row-major too. With 4 bits, the nibbles of a byte are two rows n and n + pair_n, or two
-  // columns k and k + pair_k, the first in the low one; the other is 0.
+  // columns k and k + pair_k. The first is the low nibble, the other of the two numbers is 0.
   uint32_t pair_n = 0, pair_k = 0;
   // The taps of a line of the window are one, of the channels of all, each rounded up to four.
   bool joins_lines = false;

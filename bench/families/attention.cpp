@@ -18,7 +18,7 @@ void add_rotations(std::vector<Row>& rows) {
   }
 }
 
-// 32 heads of 128, 8 of keys: a prompt, and one token beside a cache.
+// 32 heads of 128, 8 of keys: a prompt, and one token with a cache.
 void add_attention(std::vector<Row>& rows) {
   for (const auto& [queries, keys] : {std::pair{2048, 2048}, {1, 8192}}) {
     const TimedRequest timed{

@@ -9,12 +9,12 @@
 namespace qgen::bench {
 namespace {
 
-// Windows are square, and padding lies on all sides; what a transposed one adds at the end is in `output_padding`.
+// Windows are square, with equal padding on all sides; `output_padding` is the extra end of a transposed one.
 struct Convolution {
   int images, channels, outputs, height, width, taps, stride, padding, groups = 1, output_padding = 0, dilation = 1;
 };
 
-// Those of ExecuTorch's own benchmarks: for images, of one tap, and depthwise.
+// The sizes of ExecuTorch's benchmarks: for images, with one tap, and depthwise.
 constexpr Convolution kConvolutions[] = {
     {1, 3, 32, 256, 256, 3, 1, 0},         {1, 32, 64, 128, 128, 3, 1, 1},     {1, 64, 64, 128, 128, 3, 1, 1},
     {1, 64, 64, 128, 128, 3, 1, 1, 2},     {1, 96, 96, 128, 128, 3, 2, 1, 3},  {1, 128, 128, 128, 128, 5, 2, 2, 4},
@@ -24,7 +24,7 @@ constexpr Convolution kConvolutions[] = {
     {1, 128, 128, 128, 128, 3, 1, 1, 128}, {1, 64, 64, 256, 256, 3, 1, 1, 64}, {1, 288, 288, 16, 16, 3, 1, 1, 288},
     {1, 32, 32, 128, 128, 3, 1, 2, 32}};
 
-// Those of networks for images, one at a time and in batches, and one that fills a large device.
+// The sizes of networks for images, one at a time and in batches, and one that fills a large device.
 constexpr Convolution kLayersOfImages[] = {
     {1, 3, 64, 224, 224, 7, 2, 3},     {1, 64, 64, 56, 56, 3, 1, 1},     {1, 64, 256, 56, 56, 1, 1, 0},
     {1, 256, 128, 56, 56, 1, 1, 0},    {1, 128, 128, 56, 56, 3, 2, 1},   {1, 256, 256, 14, 14, 3, 1, 1},
@@ -32,7 +32,7 @@ constexpr Convolution kLayersOfImages[] = {
     {32, 64, 256, 56, 56, 1, 1, 0},    {8, 256, 256, 128, 128, 3, 1, 1}, {1, 128, 128, 56, 56, 3, 1, 1, 128},
     {1, 64, 64, 128, 128, 3, 1, 1, 64}};
 
-// Those that ExecuTorch tests: small ones, most of which end within tiles.
+// The sizes of ExecuTorch's tests: small ones, most of which end within tiles.
 constexpr Convolution kSmallConvolutions[] = {
     {1, 3, 32, 64, 64, 3, 1, 1},      {1, 3, 32, 64, 64, 3, 2, 1},      {1, 32, 64, 8, 8, 3, 1, 1},
     {1, 32, 64, 64, 64, 3, 1, 1},     {1, 32, 64, 64, 64, 3, 2, 1},     {1, 32, 16, 77, 77, 3, 1, 1},
@@ -43,7 +43,7 @@ constexpr Convolution kSmallConvolutions[] = {
     {1, 64, 64, 32, 32, 3, 2, 2, 64}, {1, 64, 64, 32, 32, 3, 2, 1, 64}, {1, 80, 80, 16, 16, 3, 1, 1, 80},
     {1, 16, 16, 57, 33, 3, 1, 1, 16}, {1, 32, 32, 64, 64, 5, 1, 2, 32}, {1, 96, 96, 64, 64, 5, 2, 2, 96}};
 
-// Those that ExecuTorch tests and times of reals with a weight of int8.
+// The sizes of ExecuTorch's tests and timings of floating-point layers with an int8 weight.
 constexpr Convolution kConvolutionsOfReals[] = {
     {1, 3, 32, 64, 64, 3, 2, 1},           {1, 16, 32, 32, 32, 3, 1, 1},         {1, 32, 64, 16, 16, 3, 1, 1},
     {1, 32, 1, 55, 55, 3, 1, 1},           {1, 32, 64, 32, 32, 3, 2, 1},         {1, 16, 32, 28, 28, 5, 1, 2},
@@ -56,7 +56,7 @@ constexpr Convolution kTransposed[] = {{1, 128, 64, 32, 32, 3, 2, 1, 1, 1}, {1, 
                                        {1, 32, 16, 8, 8, 4, 2, 1},          {1, 16, 16, 8, 8, 3, 1, 1},
                                        {1, 64, 32, 8, 8, 3, 2, 1, 2, 1},    {1, 128, 64, 16, 16, 4, 2, 1}};
 
-// As 1x64x128x128.64.3x3s1p1, and of groups .g64 behind it, of a dilation .d2.
+// As 1x64x128x128.64.3x3s1p1, followed by .g64 for groups and .d2 for a dilation.
 std::string text(const Convolution& c) {
   const std::string groups = c.groups > 1 ? fmt::format(".g{}", c.groups) : "";
   const std::string dilation = c.dilation > 1 ? fmt::format(".d{}", c.dilation) : "";
@@ -93,7 +93,7 @@ void add_forward(std::vector<Row>& rows, const Convolution& c, std::string_view 
   rows.push_back(convolution("q8ta_conv2d", c, c.outputs, c.channels / c.groups, places_of(c), layout));
 }
 
-// Of reals: a weight is [rows, columns, taps, taps], as above.
+// Floating-point: a weight is [rows, columns, taps, taps], as above.
 Row convolution_of_reals(std::string op, const Convolution& c, int rows, int columns, double places,
                          std::string_view dtype) {
   const bool is_int8 = op.ends_with("q8csw");
@@ -126,7 +126,7 @@ void add_forward_of_reals(std::vector<Row>& rows, const Convolution& c, std::str
     rows.push_back(convolution_of_reals(op, c, c.outputs, c.channels / c.groups, places_of(c), dtype));
 }
 
-// The last layers of blocks of residual networks, with what q8ta_add would add behind them.
+// The last layers of blocks of residual networks, with the sum that would otherwise be a q8ta_add.
 constexpr Convolution kResidualLayers[] = {
     {1, 64, 64, 56, 56, 3, 1, 1}, {1, 64, 256, 56, 56, 1, 1, 0}, {32, 64, 256, 56, 56, 1, 1, 0}};
 

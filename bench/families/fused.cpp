@@ -9,7 +9,7 @@
 namespace qgen::bench {
 namespace {
 
-// Beside it the same kernel on four elements an invocation.
+// Compared with the same kernel on four elements an invocation.
 Row fused(const std::string& op, const std::string& dtypes, const runner::RequestText& request) {
   return {op, "8192x8192." + dtypes, {request}, TimedRequest{request, ".items1"}};
 }
@@ -32,7 +32,7 @@ void add_fused(std::vector<Row>& rows) {
   rows.push_back(fused("requantize", "i8.i8", {.shapes = {bytes, scale, output_scale}}));
 }
 
-// Attention of 32 heads: scores, what they weigh, and both for one token.
+// Attention of 32 heads: scores, their weighted sums, and both for one token.
 constexpr Size kProducts[] = {{512, 128, 512}, {512, 512, 128}, {1, 128, 2048}, {1, 2048, 128}};
 constexpr int kHeads = 32;
 

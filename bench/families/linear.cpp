@@ -30,7 +30,7 @@ Row linear(std::string op, const Size& size, std::string_view real, std::string_
           operations(size)};
 }
 
-// On activations that lie plainly, and as the kernels of few and of many rows like them.
+// On activations in plain buffers, and in the layouts that kernels for few and for many rows prefer.
 void add_q8ta_linear(std::vector<Row>& rows, const Size& size) {
   const Texts shapes = {fmt::format("input={}x{}:i8", size.m, size.k), fmt::format("weight={}x{}:i8", size.n, size.k),
                         fmt::format("weight_scales={}:f32=0.01", size.n)};

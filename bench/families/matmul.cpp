@@ -9,10 +9,10 @@
 namespace qgen::bench {
 namespace {
 
-// Linear layers for a token, few and many; with a transposed weight, which few rows ask for.
+// Linear layers for a token, few and many; with a transposed weight, which is best for few rows.
 constexpr Size kLayers[] = {{1, 4096, 14336},  {4, 4096, 4096},    {32, 4096, 4096},
                             {512, 4096, 4096}, {512, 4096, 14336}, {4096, 4096, 4096}};
-// Attention of 32 heads: scores, and what they weigh.
+// Attention of 32 heads: scores, and their weighted sums.
 constexpr Size kProducts[] = {{512, 128, 512}, {512, 512, 128}, {1, 128, 2048}, {1, 2048, 128}};
 constexpr int kHeads = 32;
 

@@ -21,7 +21,7 @@ void add_clone(std::vector<Row>& rows, std::string_view image, std::string_view 
                             {fmt::format("input={}", from), fmt::format("output={}", to)}));
 }
 
-// From reals in a buffer or in a texture to each layout, and back; from each to plain bytes.
+// From floating-point buffers and textures to each layout, and back; from each to plain int8 buffers.
 void add_moves(std::vector<Row>& rows, std::string_view image) {
   const Texts reals = {fmt::format("input={}:f32", image)}, bytes = {fmt::format("input={}:i8", image)};
   for (const std::string_view layout : kPackedLayouts) {

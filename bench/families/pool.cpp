@@ -14,7 +14,7 @@ struct Pool {
   Texts attributes;
 };
 
-// The first pools and the last ones of networks for images, those of pyramids, and one that fills a large device.
+// The first and last pools of networks for images, pools of pyramids, and one that fills a large device.
 const Pool kPools[] = {
     {"q8ta_max_pool2d", "1x64x112x112", "3x3s2", {"kernel_size=3", "stride=2", "padding=1"}},
     {"q8ta_max_pool2d", "1x64x224x224", "2x2s2", {"kernel_size=2"}},
@@ -40,7 +40,7 @@ void add_pools(std::vector<Row>& rows) {
   }
 }
 
-// The same pools of reals.
+// The same pools in floating point.
 void add_real_pools(std::vector<Row>& rows) {
   for (const Pool& pool : kPools) {
     for (const std::string_view real : {"f32", "f16"}) {

@@ -275,7 +275,8 @@ def convolutions():
 
 # ---- transformers, and layers behind images -------------------------------------------------------------------------
 
-# Of each: rows; width, that of keys and values together with queries (0: as wide each), that of the layer between.
+# Each row: rows; width; the width of keys and values together with queries (0: each as wide); the width of the layer
+# between.
 ENCODERS = {"BERT base": ((128, 384), 768, 0, 3072), "BERT large": ((384,), 1024, 0, 4096),
             "ViT-B/16": ((197,), 768, 2304, 3072), "ViT-L/16, 384": ((577,), 1024, 3072, 4096),
             "DeiT-S": ((197,), 384, 1152, 1536), "CLIP's text": ((77,), 512, 1536, 2048),
@@ -284,14 +285,14 @@ ENCODERS = {"BERT base": ((128, 384), 768, 0, 3072), "BERT large": ((384,), 1024
             "Whisper small": ((1, 1500), 768, 0, 3072), "T5 base": ((1, 512), 768, 0, 3072),
             "Stable Diffusion at 64": ((4096,), 320, 0, 1280), "Stable Diffusion at 32": ((1024,), 640, 0, 2560),
             "Stable Diffusion at 16": ((256,), 1280, 0, 5120)}
-# Of each: width, that of keys and of values, that of the layer between.
+# Each row: width; the width of keys and values; the width of the layer between.
 DECODERS = {"LLaMA 2 7B": (4096, 4096, 11008), "LLaMA 2 13B": (5120, 5120, 13824), "LLaMA 3.2 1B": (2048, 512, 8192),
             "LLaMA 3.2 3B": (3072, 1024, 8192), "TinyLlama": (2048, 256, 5632), "Qwen2 0.5B": (896, 128, 4864),
             "Qwen2.5 1.5B": (1536, 256, 8960), "Qwen2.5 7B": (3584, 512, 18944), "Phi-2": (2560, 2560, 10240),
             "Phi-3 mini": (3072, 9216, 16384), "Gemma 2B": (2048, 256, 16384), "GPT-2": (768, 2304, 3072),
             "SmolLM 135M": (576, 192, 1536), "Falcon 7B": (4544, 4672, 18176)}
 PROMPTS = (1, 1, 4, 16, 128, 512, 2048)  # tokens at once: one, guesses that are checked, a prompt
-# Rows, inputs, outputs: what classifies behind images; what DLRM has for a batch of 2,048.
+# Rows, inputs, outputs: the classifiers of image networks; DLRM's layers for a batch of 2,048.
 HEADS = [(rows, *sides) for rows in (1, 8, 32)
          for sides in ((1280, 1000), (2048, 1000), (1024, 1000), (25088, 4096), (4096, 1000), (960, 1280))] + [
              (2048, *sides) for sides in ((512, 256), (256, 64), (512, 1024), (1024, 1024), (1024, 512))]

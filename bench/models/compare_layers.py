@@ -40,7 +40,7 @@ class Layer:
     operators: str  # "Conv + Relu"
     count: int = 0
     equal: int = 0
-    largest: int = 0  # difference, in quanta
+    largest: int = 0  # difference, in quantization steps
 
     def made(self):
         """Of the model that is cut, the output; `tensor` is an input there."""

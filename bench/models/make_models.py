@@ -62,7 +62,7 @@ class Network:
         self.values = {}
         self.nodes = []
         self.constants = []
-        self.quantized = {}  # tensor -> what DequantizeLinear gives of it
+        self.quantized = {}  # tensor -> its dequantized value
         self.scales = {}
 
     # ---- quantization
@@ -234,7 +234,7 @@ class Network:
         self.node("Transpose", [self.dequantized(x)], f"{name}.parts", perm=[0, 2, 1, 3])
         return self.node("Reshape", [f"{name}.parts", shape], name)
 
-    # Of reals: what stays so between quantized layers.
+    # Floating-point: the parts that stay so between quantized layers.
 
     def sum_of_reals(self, name, x, y):
         self.values[name] = self.values[x] + self.values[y]

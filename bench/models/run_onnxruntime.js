@@ -14,8 +14,8 @@
 //
 // With --beside, ONNX Runtime and qgen-model run each model in turn, on its NAME.input.npy, for some rounds. A round's
 // time is the median of N runs after a warm-up run, from call to return. It prints the median, the least and the
-// greatest time of the rounds, and ONNX Runtime's time divided by qgen-model's. qgen-model uses the first Vulkan device.
-// On llvmpipe:
+// greatest time of the rounds, and ONNX Runtime's time divided by qgen-model's. qgen-model uses the first Vulkan
+// device. On llvmpipe:
 //
 //   with_lavapipe=~/.cache/qgen-deps/current/bin/with-lavapipe
 //   bench/models/run_onnxruntime.js --threads 2 --beside "$with_lavapipe build/release/runtime/qgen-model" \
@@ -32,7 +32,7 @@ try {
   process.exit(3);
 }
 
-// Little-endian float32 in row-major order, which is what make_models.py writes.
+// Little-endian float32 in row-major order, as make_models.py writes it.
 function readNpy(name) {
   const file = fs.readFileSync(name);
   const headerBytes = file[6] === 1 ? file.readUInt16LE(8) : file.readUInt32LE(8);

@@ -67,7 +67,7 @@ class Layer:
         return self.outputs, self.channels // self.groups, self.taps, self.taps
 
 
-# Those of bench/families/conv.cpp that networks for images have.
+# The layers of bench/families/conv.cpp that occur in networks for images.
 LAYERS = [
     Layer(1, 3, 64, 7, 2, 224),
     Layer(1, 64, 64, 3, 1, 56),

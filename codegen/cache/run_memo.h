@@ -16,7 +16,7 @@
 namespace qgen::cache {
 
 struct RunMemo {
-  Digest inputs;  // of every file's name and content, the options, and the versions of what compiles
+  Digest inputs;  // of every file's name and content, the options, and the versions of the compilers
   struct Output {
     std::string path;  // relative to the output folder
     uint64_t bytes = 0;

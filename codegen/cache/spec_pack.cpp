@@ -16,7 +16,7 @@
 #include "codegen/support/byte_stream.h"
 #include "common/files.h"
 
-// What the fields of each type are, for both directions; found by the types' namespaces.
+// The fields of each type, for both directions; found by the types' namespaces.
 namespace qgen::blob_format {
 template <typename Stream>
 void fields(Stream& s, PackedModule& m) {

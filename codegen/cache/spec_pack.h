@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The cache file of one spec: the SPIR-V, interface and resources of each compiled module, under the digest of
+// The cache file of one spec. It has the SPIR-V, interface and resources of each compiled module, under the digest of
 // everything that reached the compiler; and the compressed family of the blob.
 //
 //   SpecPack pack = SpecPack::load(path);
@@ -48,8 +48,8 @@ class SpecPack {
   void add(const Digest& key, CachedModule module, blob_format::Module spirv);
   void set_family(std::span<const Digest> modules, blob_format::PackedFamily packed);
 
-  // Writes what this run used, and of what it did not use as much again: going back to yesterday's template stays fast,
-  // and the file stays small.
+  // Writes the modules that this run used, and as many unused ones again. Going back to yesterday's template stays
+  // fast, and the file stays small.
   Done store(const std::string& path, std::span<const Digest> used_keys) const;
 
  private:

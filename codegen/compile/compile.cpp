@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// glslang keeps its built-ins in tables that the whole process shares, one per #version; the first shader that uses a
-// version fills its table (about 60 ms), every later one copies from it. The optimiser's and the validator's objects
-// hold state of one run, so they are made anew each time; that costs microseconds.
+// glslang keeps its built-ins in tables that the whole process shares, one per #version. The first shader of a version
+// fills its table (about 60 ms); later shaders copy from it. The optimiser's and the validator's objects hold state of
+// one run, so they are made anew each time; that costs microseconds.
 //
-// The validator runs on what is stored, after the optimiser: a fault in glslang's own output is either still there, or
-// was optimised away and so cannot reach a driver.
+// The validator checks the optimised module, which is the stored one. A fault in glslang's output is either still
+// there, or was optimised away and cannot reach a driver.
 #include "codegen/compile/compile.h"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ namespace {
 
 using Messages = std::vector<Message>;
 
-// What the three tools call a target.
+// The target version in the form that each of the three tools needs.
 struct TargetRow {
   glslang::EShTargetClientVersion client;
   glslang::EShTargetLanguageVersion language;
@@ -46,7 +46,7 @@ constexpr TargetRow kTargets[] = {
 const TargetRow& row(Target target) { return kTargets[static_cast<size_t>(target)]; }
 
 constexpr int kDialect = 100;         // of GL_KHR_vulkan_glsl
-constexpr int kDefaultVersion = 100;  // for a text without #version: glslang then asks for one
+constexpr int kDefaultVersion = 100;  // for a text without #version: glslang then requires one
 constexpr std::string_view kParserIsFull = "memory exhausted";  // in bison's words
 constexpr size_t kMostMessages = 100;                           // nobody mends more at once
 constexpr size_t kMostMessageBytes = 400;                       // glslang quotes names, however long they are
@@ -129,7 +129,7 @@ std::string shortened(std::string text) {
   return text.replace(head, tail - head, " ... ");
 }
 
-// A line's later messages are echoes of its first: what follows from an undeclared name is not worth a report.
+// Later messages of a line follow from its first. For example, errors after an undeclared name are not reported.
 void add_message(Messages& messages, Message message) {
   if (messages.size() >= kMostMessages) return;
   const bool is_echo = message.line != 0 && std::any_of(messages.begin(), messages.end(), [&](const Message& known) {

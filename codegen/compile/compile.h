@@ -17,7 +17,7 @@ namespace qgen::compile {
 enum class Optimization : uint8_t { none, size, performance };
 
 // The version of Vulkan that modules are for: SPIR-V 1.3, 1.5 or 1.6. Drivers of that version and later ones run them.
-// What a version lacks, a module asks for by its extension.
+// A module uses an extension for a feature that the version lacks.
 enum class Target : uint8_t { vulkan1_1, vulkan1_2, vulkan1_3 };
 
 struct Options {
@@ -39,7 +39,8 @@ struct Message {
 // them) and stripped from the module by strip(). Errors, at most 100 and of a few lines each; also a module past 4 MiB.
 Outcome<Spirv, std::vector<Message>> compile(std::string_view glsl, Options options);
 
-// The module without names and other debug instructions, its ids renumbered in order of appearance: what is stored.
+// The module as it is stored: without names and other debug instructions, and with ids renumbered in order of
+// appearance.
 Spirv strip(const Spirv& spirv);
 
 // "glslang 15.2.0, SPIRV-Tools v2025.1": part of every cache key.

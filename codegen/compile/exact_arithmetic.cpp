@@ -24,7 +24,7 @@ std::set<uint32_t> exact_results(const Spirv& spirv) {
   return results;
 }
 
-// Of reals; the third word of all of these is their result.
+// Of floating-point numbers; the third word of each is its result.
 bool is_arithmetic(spv::Op op) { return op >= spv::Op::OpSNegate && op <= spv::Op::OpDot; }
 
 // Strings stand before names and decorations, decorations before types.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What GLSL calls `precise`, through the optimiser. SPIR-V says it by a decoration of each result, NoContraction, which
-// the optimiser's loop unroller gives to the first copy of a loop's body and to no other (SPIRV-Tools until October
-// 2025, issue 5902): a driver then contracts the others' products and sums, and integers that are rounded from them are
-// wrong where they are next to a half. Line information is copied along, so it is what carries the mark.
+// Keeps GLSL's `precise` through the optimiser. In SPIR-V it is the decoration NoContraction on each result. The
+// optimiser's loop unroller gives it only to the first copy of a loop's body (SPIRV-Tools until October 2025, issue
+// 5902). A driver then contracts the products and sums of the other copies, and integers rounded from them are wrong
+// next to a half. The unroller copies line information, so line information carries the mark.
 #pragma once
 
 #include "codegen/compile/compile.h"
@@ -14,7 +14,7 @@ namespace qgen::compile {
 // Whether arithmetic of the module has the decoration.
 bool has_exact_arithmetic(const Spirv& spirv);
 
-// The module with a line for each such instruction; the module must have no line information of its own.
+// The module with a line for each such instruction. It must have no other line information.
 Spirv marked(const Spirv& spirv);
 
 // The other way: every arithmetic instruction with a line has the decoration, and no line is left.

@@ -27,7 +27,7 @@ struct NarrowType {
   bool is_signed = false;
 };
 
-// Where an element lies: array `base.member`, at `index`. All are ids.
+// The location of an element: array `base.member`, at `index`. All are ids.
 struct Element {
   uint32_t base = 0, member = 0, index = 0;
   NarrowType type;
@@ -189,7 +189,7 @@ class Rewriter {
     emit(Op::OpTypeInt, {int_, 32, 1});
   }
 
-  // Behind the last type; before the first function.
+  // After the last type; before the first function.
   void end_types() {
     if (has_ended_types_) return;
     has_ended_types_ = true;
@@ -203,7 +203,7 @@ class Rewriter {
   }
   uint32_t constant(uint32_t value) const { return constants_.at(value); }
 
-  // The type with 32 bits for a narrow one; any other type as it is.
+  // The 32-bit type for a narrow one; any other type unchanged.
   uint32_t widened(uint32_t type) const {
     const auto narrow = narrow_.find(type);
     return narrow == narrow_.end() ? type : wide(narrow->second);
@@ -307,7 +307,8 @@ class Rewriter {
     return narrow == narrow_.end() ? std::nullopt : std::optional(narrow->second);
   }
 
-  // From or to a narrow integer: the bits that both have, with the sign that the instruction or the result asks for.
+  // From or to a narrow integer: the bits that both types have, with the sign that the instruction or the result
+  // requires.
   void convert(Words w) {
     const uint32_t from_type = types_[w[3]];
     const auto from = narrow_type(from_type), to = narrow_type(w[1]);

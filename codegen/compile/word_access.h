@@ -2,8 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // A module whose buffers of 8- and 16-bit integers are buffers of 32-bit words, for devices without 8- and 16-bit
-// storage. No template is written twice: `uint(input_bits[i])` becomes a load of the word and an extraction, and
-// `output_data[i] = int8_t(q)` two atomic operations on the word, since its other bytes belong to other invocations.
+// storage. No template is written twice: `uint(input_bits[i])` becomes a load of the word and an extraction.
+// `output_data[i] = int8_t(q)` becomes two atomic operations on the word, since its other bytes belong to other
+// invocations.
 //
 // The axis `storage_access` requests it (codegen/support/storage_access.h).
 //

@@ -13,8 +13,8 @@
 
 namespace qgen::emit {
 
-// A name as a C++ identifier: keywords, macros of the C and C++ libraries, and names that generated code
-// needs for itself get a `_` behind them.
+// A name as a C++ identifier. Keywords, macros of the C and C++ libraries, and names that generated code itself uses
+// get a trailing `_`.
 std::string identifier(std::string_view name);
 
 using spec::pascal_case;
@@ -34,7 +34,7 @@ std::string cpp_word(const spec::Axis& axis, std::string_view word);
 // The array that spells the words of an axis: "table::kDTypes", "kReduceWords".
 std::string words_array(const spec::Axis& axis);
 
-// Words that attributes and problem fields can be. Their namespace keeps them apart from what a spec calls its own.
+// Words that attributes and problem fields can be. Their namespace separates them from a spec's own names.
 constexpr std::string_view kWordsNamespace = "words";
 std::string word_enum(std::string_view word_set);    // within the namespace: "Activation"
 std::string word_type(std::string_view word_set);    // "words::Activation"

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Reflected kernels -> the files of a run: C++ tables, manifest, blob, depfile. Writes nothing: the caller stores the
-// files, or compares them with what is there.
+// files, or compares them with the existing ones.
 //
 //   cpp/quantize_affine.h     operator_header.cpp   the structs and the enum that callers speak to
 //   cpp/quantize_affine.cpp   operator_tables.cpp   the tables behind them, and the spec's expressions as functions
@@ -66,11 +66,11 @@ struct File {
 
 struct Options {
   std::string name_space = "qgen::generated";
-  bool is_one_source = false;  // cpp/all.cpp too: for builds that do not know what operators there will be
+  bool is_one_source = false;  // cpp/all.cpp too: for builds that do not know the operators in advance
 };
 
-// All of cpp/ and the manifest, for families sorted by name. Errors: a module that does not fit its spec (a binding
-// that is no operand, a push constant that is no problem field, or another type), a recipe that cannot be printed.
+// All of cpp/ and the manifest, for families sorted by name. Errors: a module that does not fit its spec (an unknown
+// binding or push constant, or another type), a recipe that cannot be printed.
 Result<std::vector<File>> emit(std::span<const Family> families, std::span<const CheckedTuning> tunings,
                                const Options& options);
 

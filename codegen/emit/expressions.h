@@ -39,7 +39,7 @@ class Reads {
   void add(const expression::Expression& expression);
   void add(Source source) { sources_.insert(source); }
 
-  // What the parameter of a function that reads these is called, behind a space; nothing if it reads none.
+  // The name of the parameter of a function that reads these, after a blank; empty if it reads none.
   std::string_view scope_name() const { return sources_.empty() ? "" : " scope"; }
   std::vector<std::string> lines() const;
   void print(TextWriter& out) const;

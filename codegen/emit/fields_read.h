@@ -20,9 +20,8 @@
 
 namespace qgen::emit {
 
-// The names of those that conditions, grid, cost and scratch read, of the operator and of its recipes; and of those
-// from which a step's problem gets what the conditions, the grid and the cost of its family read. `families` are those
-// of the run.
+// The names that conditions, grid, cost and scratch read, both the operator's and its recipes'; also those from which a
+// step's problem gets the fields that its family reads. `families`: all families of the run.
 std::set<std::string, std::less<>> fields_read(const spec::Spec& spec, std::span<const Family> families);
 
 }  // namespace qgen::emit

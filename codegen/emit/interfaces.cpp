@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The interfaces of one operator's modules. Families have many, which differ in little: what several share is printed
-// once, under a name that comes from its content, and an interface is a line.
+// The interfaces of one operator's modules. Families have many interfaces, which differ little. A part that several
+// share is printed once, under a name made from its content, and an interface is one line.
 //
 //   constexpr BindingInfo bindings_4078398b[] = {...};
 //   constexpr InterfaceInfo binds_5c1f0a77 = {.bindings = bindings_4078398b, ...};
@@ -42,7 +42,7 @@ Rows binding_rows(const Spec& spec, const reflect::Interface& interface) {
   return rows;
 }
 
-// Where a field lies in the Problem struct, whose fields are all made of 4-byte words.
+// The offset of a field in the Problem struct, whose fields all consist of 4-byte words.
 uint32_t problem_offset(const Spec& spec, std::string_view name) {
   uint32_t offset = 0;
   for (const auto& field : spec.problem) {
@@ -52,7 +52,7 @@ uint32_t problem_offset(const Spec& spec, std::string_view name) {
   return offset;
 }
 
-// One copy for each run of fields that follow each other in the problem and in the block alike.
+// One copy for each run of fields that are adjacent in the problem and also in the block.
 Rows block_rows(const Spec& spec, const Block* block) {
   Rows rows;
   if (block == nullptr) return rows;
@@ -108,7 +108,7 @@ std::string needs_of(FeatureMask mask, SharedValues& shared) {
   return bits.size() <= kMostInARow ? value : shared.print_value("FeatureMask", "needs", value);
 }
 
-// One stands for all where all are alike.
+// If all are equal, one row represents them.
 Rows for_all_alike(Rows rows) {
   if (std::ranges::adjacent_find(rows, std::not_equal_to<>()) == rows.end() && !rows.empty()) rows.resize(1);
   return rows;

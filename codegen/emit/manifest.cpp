@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One line for each variant, tab separated, so that a spec edit reads as lines that came and went, and an edit of a
-// template as the digests of the modules that it changed.
+// One line for each variant, tab separated. A spec edit then shows as added and removed lines, and a template edit as
+// the digests of the modules that it changed.
 #include <fmt/format.h>
 
 #include "codegen/emit/products.h"

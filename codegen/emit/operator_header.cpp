@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The header of one operator: what its callers type. A kernel that does not exist has no enumerator.
+// The header of one operator, for its callers. A kernel that does not exist has no enumerator.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -145,7 +145,8 @@ std::string_view scalar_type(reflect::Member::Kind kind) {
   return "std::byte";
 }
 
-// Members in the order of their offsets, gaps filled; the compiler then proves that they lie where the modules read.
+// Members in the order of their offsets, with gaps filled. The compiler then proves that they are where the modules
+// read them.
 void print_block(TextWriter& out, const Block& block) {
   out.line("struct {} {{", block.struct_name);
   {

@@ -108,8 +108,8 @@ class Checker {
            "add it to `specialization` or `constants`, whose order gives the ids");
   }
 
-  // An axis, or a record's field, named `workgroup` is what grids divide by: a module with a workgroup of another size
-  // would leave elements out in silence. It may be one side of a workgroup with several.
+  // Grids divide by the axis, or record field, named `workgroup`. A module with another workgroup size would silently
+  // skip elements. It may be one side of a workgroup with several.
   void check_workgroup(const Kernel& kernel) {
     for (size_t p = 0; p < spec_.parameters.size(); ++p) {
       const auto* value = std::get_if<Integer>(&kernel.variant.values[p]);

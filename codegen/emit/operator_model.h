@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The data from which an operator's header and tables are printed: the family, its different blocks and interfaces,
-// each under a name that depends on its content alone. Private to this room.
+// The data from which an operator's header and tables are printed: the family, and its distinct blocks and interfaces.
+// Each has a name that depends only on its content. Private to this room.
 #pragma once
 
 #include <cstdint>
@@ -51,15 +51,15 @@ const reflect::Binding* problem_buffer_of(const spec::Spec& spec, const reflect:
 // "uses" + eight digits that depend on `content` alone, so that names neither move nor count.
 std::string content_name(std::string_view prefix, std::string_view content);
 
-// What a value would best be called: the first of the names that no other value has, or else the last, with a digest.
+// The best name for a value: the first of the names that no other value has, or else the last, with a digest.
 struct Names {
   std::vector<std::string> free;
   std::string last;
 };
 inline Names digested(std::string_view prefix) { return {{}, std::string(prefix)}; }
 
-// Names, of which two contents must not share one: of the rare pair of one digest, the second is digested with a blank
-// more. Contents of another `last` are other values.
+// Names of contents. Two contents must not share one, so in the rare case of equal digests the second is digested with
+// another blank. Contents of another `last` are other values.
 class ContentNames {
  public:
   struct Named {

@@ -3,8 +3,8 @@
 //
 // The tables of one operator, and its spec's expressions as functions.
 //
-// Rows refer to each other by names that come from content (uses_1a2b3c4d), never by number, and what several rows
-// share is printed once: a variant costs one line here and one in the header.
+// Rows refer to each other by names made from content (uses_1a2b3c4d), never by number. Parts that several rows share
+// are printed once. So a variant costs one line here and one in the header.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -28,7 +28,7 @@ using spec::Spec;
 
 // ---- operands and fields --------------------------------------------------------------------------------------------
 
-// What a step's kernel says of an operand is not what the whole takes, so of that the spec alone knows.
+// A step's kernel knows its own operand, not the whole operator's. Only the spec has that.
 std::string dtypes_taken(const Spec& spec, const spec::Operand& operand) {
   if (spec.template_path) return "";
   std::vector<std::string> bits;
@@ -37,7 +37,7 @@ std::string dtypes_taken(const Spec& spec, const spec::Operand& operand) {
   return fmt::format(", {}", fmt::join(bits, " | "));
 }
 
-// A bit for each operand that it may lie in.
+// A bit for each operand whose bytes it may share.
 std::string in_place_of(const Spec& spec, const spec::Operand& operand) {
   std::vector<std::string> bits;
   for (size_t i = 0; i < spec.operands.size(); ++i) {
@@ -142,7 +142,7 @@ void print_specialization_of(TextWriter& out, const Spec& spec) {
   out.blank();
 }
 
-// The values of what the problem decides, in the order of their ids.
+// The values that depend on the problem, in the order of their ids.
 void print_constants(TextWriter& out, const Spec& spec) {
   if (spec.constants.empty()) return;
   Reads reads(spec);
@@ -259,7 +259,7 @@ void print_cost(TextWriter& out, const Spec& spec) {
 
 std::string braced(const Tolerance& tolerance) { return fmt::format("{{{}, {}}}", tolerance.abs, tolerance.rel); }
 
-// Empty: to the bit.
+// Empty: bit-exact.
 std::string tolerance_of(const Spec& spec) {
   if (!spec.verify) return "";
   const Tolerance& others = spec.verify->tolerance;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// operators.h: what callers type. Each public operator's inputs, attributes and places are structs whose members are
-// named as in its spec, and `infer` is a function on them that is written by hand.
+// operators.h: the functions that callers use. Each public operator's inputs, attributes and representations are
+// structs with members named as in its spec. `infer` is a hand-written function on them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

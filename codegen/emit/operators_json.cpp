@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// OPERATORS.json: what callers see of every public operator, for bindings in other languages and for reviewers. A line
-// is a tensor or an attribute.
+// OPERATORS.json: the signatures of all public operators, for bindings in other languages and for reviewers. A line is
+// a tensor or an attribute.
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>

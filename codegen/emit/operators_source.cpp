@@ -83,7 +83,7 @@ void print_run(TextWriter& out, const Public& op) {
     const bool is_output = tensor.role == TensorInfo::Role::output;
     const std::string description = fmt::format(".{0} = desc_of(inputs.{0})", member);
     if (is_given(tensor)) described.push_back(description);
-    if (is_output) outputs_described.push_back(description);  // behind the inputs, as the struct has them
+    if (is_output) outputs_described.push_back(description);  // after the inputs, in the order of the struct
     arguments.push_back(is_given(tensor) || is_output ? fmt::format("argument_of(inputs.{})", member) : "{}");
   }
   described.insert(described.end(), outputs_described.begin(), outputs_described.end());

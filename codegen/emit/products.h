@@ -15,7 +15,7 @@ namespace qgen::emit {
 
 std::string operator_header(const OperatorModel& model, const Options& options);
 
-// `families` are those of the run: recipes name kernels of other specs.
+// `families`: all families of the run, since recipes name kernels of other specs.
 Result<std::string> operator_tables(const OperatorModel& model, std::span<const Family> families,
                                     const Options& options);
 

@@ -24,7 +24,7 @@ namespace qgen::emit {
 struct Public {
   const spec::Spec* spec = nullptr;
   spec::Signature signature;
-  size_t index = 0;  // among those of its spec
+  size_t index = 0;  // among its spec's signatures
 
   std::string type() const;  // "RowMax"
 };
@@ -41,13 +41,13 @@ bool has_value(const spec::Attribute& attribute);
 // As Given::attribute() gives it.
 std::string given_type(const spec::Attribute& attribute);
 
-// What the operator's function gives: a tensor, or a struct of several.
+// The result type of the operator's function: a tensor, or a struct of several.
 std::string result_type(const Public& op);
 
-// The parameters that say a call, its inputs `as` tensors lie or are described. A declaration has their defaults.
+// The parameters of a call, with inputs `as` tensors or as descriptions. A declaration has their defaults.
 enum class Defaults : uint8_t { left_out, written };
 std::vector<std::string> parameters_of(const Public& op, std::string_view as, Defaults defaults);
-// The arguments of its functions behind the inputs: ", attributes, places".
+// The arguments of its functions after the inputs: ", attributes, places".
 std::string_view after_inputs(const Public& op);
 // "Expected<Call> infer(", its parameters a line each, `end`.
 void print_function_head(TextWriter& out, std::string_view begin, const std::vector<std::string>& parameters,

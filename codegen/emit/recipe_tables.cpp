@@ -58,12 +58,12 @@ class RecipePrinter {
 
   static void append(Rows& to, const Rows& rows) { to.insert(to.end(), rows.begin(), rows.end()); }
 
-  // What one recipe calls so, and others may share.
+  // Names within one recipe, which others may also use.
   static Names named(const spec::Recipe& recipe, std::string_view what) {
     return {{std::string(what), fmt::format("{}_{}", recipe.name.value, what)}, std::string(what)};
   }
 
-  // Prints what the recipe's row refers to; the result is the row.
+  // Prints the data that the recipe's row refers to, and returns the row.
   Rows recipe_row(const spec::Recipe& recipe) {
     const std::string& name = recipe.name.value;
     Rows row = {fmt::format("{{.id = {},", quoted(fmt::format("{}.{}", spec_.name.value, recipe.name.value)))};
@@ -149,7 +149,7 @@ class RecipePrinter {
     return shared_.print_function("void", named(recipe, family.name.value + "_problem"), parameters, body);
   }
 
-  // A field of ours as it is, where the types are the same, or an expression.
+  // A field of ours unchanged, if the types are equal, or an expression.
   std::string set_field(const spec::Step& step, const spec::ProblemField& field, Reads& reads) {
     const std::string field_name = identifier(field.name.value);
     const std::string_view text = spec::expression_of(spec_, step, field);
@@ -168,7 +168,7 @@ class RecipePrinter {
     return fmt::format("table::set(to.{}, {});", field_name, as_cpp(spec_, *passed));
   }
 
-  // What the step says, or our definition of the field's name, or its default.
+  // The step's value, or our definition of the field's name, or its default.
   std::optional<expression::Expression> passed_expression(const spec::Step& step, const spec::ProblemField& field) {
     if (const auto* said = spec::said_of(step.problem, field.name.value)) return said->second.expression;
     const auto wanted = field.kind == spec::FieldKind::f32 ? expression::Type::real : expression::Type::integer;

@@ -42,7 +42,7 @@ std::string bits(std::string_view enumeration, const std::vector<std::string>& w
 // Every double as C++ spells it, and back to the same.
 std::string exact(double value) { return fmt::format("{:a}", value); }
 
-// The tables of one spec. What was printed once is named again.
+// The tables of one spec. A part that was printed before is named again.
 class Tables {
  public:
   Tables(TextWriter& out, const Spec& spec) : out_(out), spec_(spec) {}
@@ -146,7 +146,7 @@ class Tables {
     const auto [known, is_new] = by_content_.try_emplace(fmt::format("{} {}", type, content));
     if (!is_new) return known->second;
     std::string& array = known->second = fmt::format("k{}{}", of, suffix);
-    while (!taken_.insert(array).second) array += '_';  // of another public operator, which is told otherwise
+    while (!taken_.insert(array).second) array += '_';  // of another public operator, which is reported otherwise
     print(fmt::format("constexpr {} {}[] = {{", type, array));
     out_.blank();
     return array;

@@ -107,7 +107,7 @@ class Finder {
                 static_cast<int>(spec::FieldKind::i32) == static_cast<int>(FieldInfo::Kind::i32) &&
                 static_cast<int>(spec::FieldKind::f32) == static_cast<int>(FieldInfo::Kind::f32));
 
-  // What keys of an operator may hold, as its tables say it.
+  // The possible values in keys of an operator, according to its tables.
   struct Shape {
     std::deque<std::vector<std::string_view>> words;
     std::vector<FieldInfo> fields;
@@ -119,7 +119,7 @@ class Finder {
       for (const spec::ProblemField& field : spec.problem) {
         auto& of_field = words.emplace_back();
         for (const auto& word : field.words) of_field.push_back(word.value);
-        // A key may leave out what kernels alone read, which is decided with the tables; here it may leave out any.
+        // A key may leave out values that only kernels read. The tables decide which; here it may leave out any.
         fields.push_back({field.name.value, static_cast<FieldInfo::Kind>(field.kind), offset,
                           static_cast<uint16_t>(field.count), of_field, true});
         offset = static_cast<uint16_t>(offset + field.count * sizeof(uint32_t));
@@ -135,7 +135,7 @@ class Finder {
   };
 
   std::span<const Family> families_;
-  std::map<size_t, Shape> shapes_;                                   // of families whose keys were asked about
+  std::map<size_t, Shape> shapes_;                                   // of families whose keys were looked up
   std::map<std::string, size_t, std::less<>> places_;                // of families, by name
   std::vector<std::set<std::string, std::less<>>> specializations_;  // of each family
 };
@@ -157,7 +157,7 @@ std::string numbers_of(const DeviceNumbers& numbers) {
   return fmt::format("{{{}}}", fmt::join(members, ", "));
 }
 
-// As its length says it, no compiler counts its characters: Clang gives up a constant expression after 2^20 steps.
+// With an explicit length, no compiler counts its characters: Clang gives up a constant expression after 2^20 steps.
 std::string view_of(std::string_view text) { return quoted(text) + "sv"; }
 
 struct TunedTables {

@@ -29,12 +29,12 @@ struct CheckedRow {
   std::vector<KernelIndex> kernels;  // one; of a recipe one a step
 };
 
-// What of a tuning file is true of the families.
+// The rows of a tuning file that are valid for the families.
 struct CheckedTuning {
   std::string name;  // of the file, without folder and ending: "nvidia-h200"
   const tuning::TuningFile* file = nullptr;
   std::vector<CheckedRow> rows = {};  // by problem, then time
-  size_t unknown = 0;                 // rows of choices that there are not
+  size_t unknown = 0;                 // rows of unknown choices
   size_t changed = 0;                 // rows of choices whose SPIR-V is another now
   size_t impossible = 0;              // rows of problems that their operator cannot have
   std::string first_impossible = {};  // "line 12: the key of a problem of 'x' has no value of 'numel': '-5'"
@@ -42,7 +42,7 @@ struct CheckedTuning {
 
 CheckedTuning check_tuning(const std::string& name, const tuning::TuningFile& file, std::span<const Family> families);
 
-// What its tables add to a program of 64 bits: texts, each once, and what finds them.
+// The bytes that its tables add to a 64-bit program: texts, each once, and the index.
 uint64_t table_bytes(const CheckedTuning& tuning);
 
 // "tuning of NVIDIA H200: 812 times, 61.2 kB of tables; 3 times left out, of kernels that have changed since; 1 time

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The product is walked depth first, one axis a level, and each condition of `require` is checked at the level of the
-// last axis it reads: a condition on the first two of six axes cuts whole subtrees.
+// The product is traversed depth first, one axis a level. Each condition of `require` is checked at the level of the
+// last axis that it reads. A condition on the first two of six axes therefore cuts whole subtrees.
 //
-// It is walked twice: first to count, so that a product of any size is refused before it takes memory, and below the
-// last condition by multiplying; then to keep what was counted.
+// There are two traversals. The first counts, and multiplies below the last condition, so that a product of any size is
+// refused before it takes memory. The second keeps the variants.
 //
-// The choices of a level are taken in the order of their text in ids. '.' sorts before every letter and digit, so the
-// walk meets ids in byte order and nothing is sorted afterwards.
+// The choices of a level are visited in the order of their text in ids. '.' sorts ahead of every letter and digit, so
+// ids come in byte order and need no sorting afterwards.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using expression::Value;
 using spec::AxisGroup;
 using spec::Condition;
 
-// Past this many steps of the walk it is refused: it would take a second, and more variants than anyone can compile. A
+// After this many steps the product is refused: it would take a second, and more variants than anyone can compile. A
 // step is one choice, or so many parts of the conditions that are then checked.
 constexpr size_t kMaxSteps = 4'000'000;
 constexpr size_t kPartsPerStep = 16;
@@ -116,7 +116,7 @@ class Product {
     }
   }
 
-  // All variants below what is chosen so far are counted; whether there is one.
+  // Counts all variants below the current choices; returns whether there is one.
   bool count(size_t depth) {
     if (depth == levels_.size()) return add(1);
     Level& level = levels_[depth];
@@ -150,8 +150,8 @@ class Product {
     return true;
   }
 
-  // `native` has no part of the id, so that an id is the same with and without this axis. The order of ids holds where
-  // nothing comes behind it.
+  // `native` has no part of the id, so that an id is the same with and without this axis. The order of ids is right if
+  // nothing follows it.
   Diagnostics check_storage_access() const {
     for (const spec::Axis& axis : spec_.parameters) {
       if (axis.name.value != kStorageAccess) continue;

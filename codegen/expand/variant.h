@@ -17,9 +17,9 @@ struct Variant {
   uint8_t subgroup_size = 0;              // that its module needs; 0: any
 };
 
-// Sorted by the bytes of the id; empty if the spec has no template. Errors: two ids that are one C++ identifier, no
-// combination left, more than max_variants (with the count), a parameter value that every combination drops, a subgroup
-// size that there is not.
+// Sorted by the bytes of the id; empty if the spec has no template. Errors: two ids that are one C++ identifier; no
+// combination left; more than max_variants (with the count); a parameter value that no combination keeps; an unknown
+// subgroup size.
 Result<std::vector<Variant>> expand(const spec::Spec& spec, size_t max_variants);
 
 // "input_dtype=f32 vec=4"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A walk over the tree. `require` is evaluated for every combination of a spec's parameters, so leaves are read in
-// place: a word is compared where it lies and never copied.
+// Evaluates the tree recursively. `require` is evaluated for every combination of a spec's parameters. So leaves are
+// read in place, and words are compared without a copy.
 #include <cassert>
 
 #include "codegen/expression/node.h"
@@ -14,7 +14,7 @@ using Environment = std::span<const Value>;
 
 Value compute(const Node& node, Environment environment);
 
-// The value of a node: of a leaf where it lies, of anything else in `scratch`.
+// The value of a node: a leaf's in place, any other in `scratch`.
 const Value& read(const Node& node, Environment environment, Value& scratch) {
   if (node.op == Op::symbol) {
     assert(node.symbol < environment.size() && "every symbol that an expression names has a value");

@@ -42,8 +42,8 @@ constexpr std::array<OpRow, 25> kOps = {{
     {Op::symbol, "", "", Binding::primary},
 }};
 
-// What costs have in common. Workgroups are handed out at some fifty a microsecond to each unit, and a unit holds 2048
-// invocations at a time or not many fewer, on the GPUs that costs were fitted to.
+// Parts that all costs share. A unit gets some fifty workgroups a microsecond, and holds about 2048 invocations at a
+// time, on the GPUs for which the costs were fitted.
 constexpr std::array<Shorthand, 4> kShorthands = {{
     {"waves", "workgroups", "ceil_div(workgroups, device.compute_units)"},
     {"overlapped_waves", "workgroups",

@@ -7,8 +7,8 @@
 //   ceil_div(numel, vec * workgroup)
 //   numel * (bytes(input_dtype) + bytes(output_dtype)) / device.bytes_per_us
 //
-// Types are boolean, integer (vocabulary/integer.h: saturating, x / 0 == 0), real, word (a name out of a known
-// set, such as a dtype) and text (templates only). An expression is parsed against a Scope and type-checked there and
+// Types are boolean, integer (vocabulary/integer.h: saturating, x / 0 == 0), real, word and text (templates only). A
+// word is a name from a known set, such as a dtype. An expression is parsed against a Scope and type-checked there and
 // then; evaluating it cannot fail. It is evaluated, printed back, or printed as C++ that computes the same.
 //
 // Binding, loosest first: `or`, `and`, `not`, comparison (== != < <= > >=, `in (...)`), + -, * / %, unary -, call.
@@ -42,7 +42,7 @@ using Value = std::variant<bool, Integer, Real, Word, std::string>;
 Type type_of(const Value& value);
 std::string to_text(const Value& value);
 
-// A name that expressions may use, and what is known of it before it has a value.
+// A name that expressions may use, and its known properties before it has a value.
 struct Symbol {
   std::string name;  // "vec", "device.subgroup_size"
   Type type = Type::integer;
@@ -52,7 +52,7 @@ struct Symbol {
   std::string kind;
 };
 
-// A function beside the built-in ones. Templates bring functions of their own.
+// A function in addition to the built-in ones. Templates have further functions.
 struct Function {
   std::string name;
   std::vector<Type> arguments;
@@ -96,17 +96,17 @@ class Scope {
   std::vector<std::pair<std::string, Expression>> definitions_;
 };
 
-// What a part of a spec calls the names of a scope: those that it may read, and what each is there. The numbers of the
-// device all know by their own names.
+// The names of a scope that a part of a spec may read, and their meanings there. The numbers of the device all know by
+// their own names.
 using Names = std::map<std::string, std::string, std::less<>>;
 
 // The names of the built-in functions.
 std::vector<std::string> builtin_functions();
 
 // Parses the whole of `text`, which stands at `start`. `wanted` is the type it must have (an integer serves as a real).
-// Errors: syntax, unknown names and functions (with a suggestion), wrong types, words outside a symbol's set,
-// nesting deeper than 64, more than 1,000 words and signs, or as much with what definitions and functions stand for. A
-// `start` without a column gives diagnostics without one. `names`: what the text calls them; null: as the scope does.
+// Errors: syntax, unknown names and functions (with a suggestion), wrong types, words outside a symbol's set, nesting
+// deeper than 64. Also more than 1,000 words and signs, with definitions and functions expanded or not. A `start`
+// without a column gives diagnostics without one. `names`: the names in the text; null: those of the scope.
 Result<Expression> parse(std::string_view text, const SourceLocation& start, const Scope& scope,
                          std::optional<Type> wanted = std::nullopt, const Names* names = nullptr);
 // The names that a text mentions, known or not; none, if it cannot be read.
@@ -115,18 +115,17 @@ std::set<std::string, std::less<>> names_in(std::string_view text);
 // Values by Scope::index_of. Every symbol the expression names must have one.
 Value evaluate(const Expression& expression, std::span<const Value> environment);
 
-// The expression with the values that are known already, by Scope::index_of, and what follows from them:
-// `width % vec == 0 and fast` of vec = 4 and fast = true is `width % 4 == 0`. It has the same value wherever the
-// symbols have those.
+// The expression with known values inserted, by Scope::index_of, and with constants folded: `width % vec == 0 and fast`
+// of vec = 4 and fast = true is `width % 4 == 0`. It has the same value wherever the symbols have those.
 Expression with_values(const Expression& expression, std::span<const std::optional<Value>> values);
-// The expression with others for symbols, by Scope::index_of, and what follows from them. They may be of another scope:
-// that of the whole, where the expression is of a part that is told `k = 4 * words`.
+// The expression with other expressions in place of symbols, by Scope::index_of, and with constants folded. They may be
+// of another scope: that of the whole spec, if the expression is of a fragment that gets `k = 4 * words`.
 Expression with_expressions(const Expression& expression, std::span<const std::optional<Expression>> meanings);
 // Of an expression that is a single number or word.
 std::optional<Value> value_of(const Expression& expression);
 
-// How many names, numbers and operators it has, with those that its definitions and functions stand for: what
-// evaluating it costs.
+// How many names, numbers and operators it has, with its definitions and functions expanded. This is the cost of
+// evaluating it.
 size_t size_of(const Expression& expression);
 
 // The scope indices of the symbols an expression names, ascending.
@@ -142,8 +141,8 @@ std::vector<SymbolUse> uses_of(const Expression& expression);
 // The definitions that an expression mentions, and those that they do, except such as stand for a name or a number.
 std::set<std::string, std::less<>> definitions_of(const Expression& expression);
 
-// The divisions of two integers whose rounded quotient goes on as a number: not those that ceil_div, % or a comparison
-// takes, nor what definitions stand for.
+// The divisions of two integers whose rounded quotient is used as a number. Excluded are operands of ceil_div, % and
+// comparisons, and divisions inside definitions.
 struct RoundingDivision {
   SourceLocation where;
   std::string text;
@@ -155,7 +154,7 @@ std::string to_text(const Expression& expression);
 
 // A C++ expression whose type is bool, qgen::Integer or qgen::Real. `print_symbol` says how a name is read ("p.width":
 // any arithmetic type, it is wrapped here); `print_word` how a word is spelled where it meets a symbol ("DType::f32").
-// They are asked in the order of the text.
+// They are requested in the order of the text.
 struct CppPrinter {
   std::function<std::string(const Symbol&)> print_symbol;
   std::function<std::string(const Symbol& compared_with, std::string_view word)> print_word;

@@ -7,9 +7,9 @@
 //   facts.imply(condition)                // k <= 1000000 or not device.is_cpu: true; n % 4 == 0: true; n % 32 == 0: no
 //
 // True is certain; false means only that there is no proof. It knows `and`, `or`, conditions that are spelled equally,
-// upper bounds by numbers, and divisors. Bounds and divisors of `4 * n` and `ceil_div(n, 4)` follow from those of n.
-// Names are compared by their spelling, so conditions may come from different scopes if a name means the same in both.
-// It assumes that no integer saturates.
+// upper bounds by numbers, and divisors. Bounds and divisors of `4 * n` and `ceil_div(n, 4)` follow from the bounds and
+// divisors of n. Names are compared by their spelling, so conditions may come from different scopes if a name means the
+// same in both. It assumes that no integer saturates.
 #pragma once
 
 #include <map>
@@ -44,7 +44,7 @@ class Facts {
   std::set<std::string, std::less<>> texts_;
   std::map<std::string, Integer, std::less<>> most_;  // the least upper bound
   std::map<std::string, std::vector<int64_t>, std::less<>> divisors_;
-  std::vector<const Node*> alternatives_;  // `or`s, of which one side holds
+  std::vector<const Node*> alternatives_;  // `or`s; one operand of each holds
 };
 
 }  // namespace qgen::expression

@@ -10,8 +10,7 @@
 namespace qgen::expression {
 namespace {
 
-// Bounds the height of the tree, and so the stack of everything that walks it: a chain of sums is as high as it is
-// long.
+// Bounds the height of the tree, and so the stack of every recursion over it: a chain of sums is as high as it is long.
 constexpr size_t kMaxTokens = 1000;
 
 constexpr std::array<std::string_view, 6> kKeywords = {"and", "or", "not", "in", "true", "false"};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The tree behind an Expression, and the one table of its operators. Private to this room.
+// The tree inside an Expression, and the one table of its operators. Private to this room.
 //
 //   width % vec == 0   ->   equal(remainder(symbol width, symbol vec), literal 0)
 #pragma once
@@ -92,7 +92,7 @@ std::string to_text(const Node& node);
 inline bool is_leaf(const Node& node) { return node.operands.empty(); }
 
 Node copy_of(const Node& node);
-// A copy that stands wholly at `where`: what a definition means, where it is mentioned.
+// A copy with all locations set to `where`: for a definition, the location of the mention.
 Node copy_at(const Node& node, const SourceLocation& where);
 
 // Its names, numbers and operators, with those that definitions and functions stand for. More than kMaxSize are

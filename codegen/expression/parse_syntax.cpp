@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Recursive descent, one function a level of binding. Nesting is counted, so no text can exhaust the stack; the first
-// syntax error ends the parse, because what follows it would be guesses.
+// Recursive descent, one function a level of binding. Nesting is counted, so no text can exhaust the stack. The first
+// syntax error ends the parse, because later errors would be guesses.
 //
 //   disjunction := conjunction {"or" conjunction}
 //   conjunction := negation {"and" negation}
@@ -46,7 +46,7 @@ class Parser {
     return true;
   }
 
-  // The text from `offset` to the end of the last token taken.
+  // The text from `offset` to the end of the last consumed token.
   SourceLocation since(size_t offset) const {
     const Token& last = tokens_[next_ - 1];
     return place(start_, offset, last.offset + last.text.size() - offset);
@@ -65,7 +65,7 @@ class Parser {
         std::move(expected));
   }
 
-  // The operator among `ops` that stands here, taken.
+  // Consumes and returns the operator at this position, if it is among `ops`.
   const OpRow* take_operator(std::initializer_list<Op> ops) {
     for (Op op : ops) {
       if (take(row(op).text)) return &row(op);
@@ -138,7 +138,7 @@ class Parser {
     return node;
   }
 
-  // "a, b)", appended to the operands; the "(" has been taken.
+  // Appends "a, b)" to the operands; the "(" was consumed before.
   bool list(Node& node, Tree (Parser::*item)()) {
     do {
       Tree one = (this->*item)();

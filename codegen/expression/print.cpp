@@ -3,10 +3,10 @@
 //
 // An expression as text, twice: in its own language, with the fewest parentheses, and as C++.
 //
-// In C++ the operators bind a little otherwise (`!` binds tightest) and compilers warn where a reader might stumble, so
-// the C++ form has a few more parentheses. Symbols are wrapped in Integer or Real, and every operator then has an
-// operand of one of these types: an integer literal beside it may stand bare, a real literal may not, since Integer *
-// 0.5 would choose Integer's operator and truncate.
+// In C++ the operators have a different precedence (`!` binds tightest), and compilers warn in unclear cases. So the
+// C++ form has a few more parentheses. Symbols are wrapped in Integer or Real, and every operator has an operand of one
+// of these types. An integer literal next to it may stay bare. A real literal may not, since Integer * 0.5 would choose
+// Integer's operator and truncate.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -151,8 +151,8 @@ class CppWriter {
     return read;
   }
 
-  // Operands come as a list, since its elements are made in their order, arguments of a function in any: what the
-  // printer is asked for, it is asked for as the text reads.
+  // Operands are printed into a list, since C++ evaluates a list's elements in order, and function arguments in any
+  // order. The printer's calls then follow the text.
   static std::string infix(std::string_view op, const std::vector<std::string>& operands) {
     return fmt::format("{}", fmt::join(operands, fmt::format(" {} ", op)));
   }
@@ -196,8 +196,8 @@ class CppWriter {
                  operand(*node.operands[2], *node.operands[1], Binding::disjunction)});
   }
 
-  // Of a dtype or a layout. A word of its own is no enumerator's name here, so its fact is printed; and so are those of
-  // a symbol that is another enum in C++.
+  // Of a dtype or a layout. A word is no enumerator's name here, so its fact is printed. The same holds for the words
+  // of a symbol that is another enum in C++.
   std::string fact(Op op, const Node& argument) const {
     if (argument.op == Op::word) return fmt::format("Integer({})", fact_of(op, argument.name).value_or(0));
     const Symbol& of = symbol_of(argument);

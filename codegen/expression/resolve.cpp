@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Names and types, from the leaves up. A bare name that no symbol bears is a word, if it stands where a word can stand:
-// compared with a symbol whose set holds it, or given to `bytes`. Everywhere else it is an unknown name.
+// Names and types, from the leaves up. A bare name that is no symbol is a word if a word is possible there: compared
+// with a symbol whose set has it, or as the argument of `bytes`. Everywhere else it is an unknown name.
 //
 // A node in error has no type; whoever meets it stays silent, so one fault is one report.
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ class Resolver {
 
   // ---- names
 
-  // What the scope calls it; nullptr: the text may not read it.
+  // Its name in the scope; nullptr: the text may not read it.
   const std::string* name_of(const std::string& name) const {
     if (names_ == nullptr || name.starts_with(kDevicePrefix)) return &name;
     const auto known = names_->find(name);
@@ -376,7 +376,7 @@ class Resolver {
     }
     const MaybeType type = resolve(argument);
     if (!wants(argument, type, who, type == Type::word, what)) return std::nullopt;
-    if (argument.op == Op::word && !fact_of(node.op, to_text(argument.value))) {  // what a definition stands for
+    if (argument.op == Op::word && !fact_of(node.op, to_text(argument.value))) {  // the expression of a definition
       report(argument, fmt::format("'{}' takes {}, and '{}' is not one", who, what, to_text(argument.value)));
       return std::nullopt;
     }
@@ -412,7 +412,7 @@ class Resolver {
   }
 
   const Scope& scope_;
-  const Names* names_;  // null: those of the scope
+  const Names* names_;  // null: the names of the scope
   Diagnostics errors_;
 };
 

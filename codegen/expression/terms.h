@@ -19,7 +19,7 @@ struct Term {
   bool is_subtracted = false;
 };
 
-// In the order of the text. What is no sum is one term.
+// In the order of the text. An expression that is no sum is one term.
 std::vector<Term> terms_of(const Expression& expression);
 
 // The definitions that the text of the expression names, in its order, each once; none within definitions.

@@ -74,7 +74,7 @@ class CWriter {
     return infix(row(node.op).cpp, node);
   }
 
-  // qgen_add(a, b) of integers, qgen_add_real(a, b) of reals.
+  // qgen_add(a, b) for integers, qgen_add_real(a, b) for real numbers.
   std::string arithmetic(const Node& node) const {
     std::vector<std::string> arguments;
     for (const auto& operand : node.operands) arguments.push_back(print(*operand));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// An expression as equivalent C99. Integers are int64_t, reals are double, and a word is its index among the words of
-// its symbol.
+// An expression as equivalent C99. Integers are int64_t, real numbers are double, and a word is its index among its
+// symbol's words.
 //
 //   width % vec == 0   ->   (qgen_rem(problem->width, kernel[2]) == 0)
 //

@@ -9,7 +9,7 @@ namespace qgen::expression {
 namespace {
 
 using Tree = std::unique_ptr<Node>;
-// What stands for a symbol; null: the symbol itself.
+// The replacement of a symbol; null: the symbol itself.
 using Meaning = std::function<Tree(const Node& symbol)>;
 
 bool is_known(const Node& node) { return node.op == Op::literal || node.op == Op::word; }

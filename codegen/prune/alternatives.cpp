@@ -29,7 +29,7 @@ using expression::Facts;
 using expression::Value;
 using spec::Spec;
 
-// What every device of Vulkan has at least, of each kernel's demands.
+// The minimum of every Vulkan device, for each demand of a kernel.
 constexpr std::array<uint32_t, 3> kWorkgroup = {128, 128, 64};
 constexpr uint64_t kInvocations = 128;
 constexpr uint32_t kSharedBytes = 16384, kPushConstantsBytes = 128;
@@ -37,7 +37,7 @@ constexpr size_t kImages = 4;
 // Four are promised, with which few kernels run; of the drivers in devices/ none has fewer than 30.
 constexpr size_t kBuffers = 16;
 
-// A size of 65,535 workgroups of 65,536 or more: no binding holds what it counts.
+// A size of 65,535 workgroups of 65,536 or more: no binding has so many elements.
 constexpr Integer kNoSize = int64_t{65535} * 65536;
 
 // ---- conditions -----------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ void add(ConditionSet& conditions, Condition condition) {
   if (place == conditions.end() || *place != condition) conditions.insert(place, condition);
 }
 
-// Always met, by what callers can say.
+// Always met by the values that callers can give.
 bool is_no_condition(const Expression& condition) {
   if (const auto value = expression::value_of(condition)) return *value == Value(true);
   const auto bound = expression::upper_bound_of(condition);
@@ -90,13 +90,13 @@ bool is_no_condition(const Expression& condition) {
 
 // ---- kernels of a family --------------------------------------------------------------------------------------------
 
-// What an operand is or has to be. An empty layout is any, as textures have.
+// The properties that an operand has or must have. An empty layout is any, as textures have.
 struct Format {
   std::string dtype, storage, layout;
   friend auto operator<=>(const Format&, const Format&) = default;
 };
 
-// What one specialization asks of a device.
+// The device requirements of one specialization.
 struct Needs {
   std::array<uint32_t, 3> workgroup = kWorkgroup;
   uint64_t invocations = kInvocations;
@@ -111,7 +111,7 @@ struct Row {
 
 struct KernelFacts {
   std::vector<Format> operands;
-  std::vector<Row> rows;  // without those that no problem fits; conditions are those of FamilyFacts
+  std::vector<Row> rows;  // without kernels that fit no problem; conditions are those of FamilyFacts
 };
 
 struct FamilyFacts {
@@ -249,7 +249,7 @@ std::vector<Row> joined(const std::vector<Row>& rows, const std::vector<Row>& ot
   return all;
 }
 
-// What a step of a recipe passes to an operand of its family: an operand of the operator, scratch, or nothing.
+// The operand that a recipe's step passes to its family: one of the operator, scratch, or none.
 struct StepOperand {
   enum class Kind : uint8_t { ours, scratch, left_out };
   Kind kind = Kind::left_out;
@@ -261,7 +261,7 @@ struct StepOperand {
 // A condition of a family in the names of the operator; nullopt: it always holds.
 using TranslatedConditions = std::map<Condition, std::optional<Condition>>;
 
-// A step of a recipe, and what it passes to its family. Vectors are indexed by the family's operands or symbols.
+// A step of a recipe, and its arguments for its family. Vectors are indexed by the family's operands or symbols.
 struct StepSource {
   const spec::Step* step;
   size_t family;

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The alternatives to compute an operator: its kernels, and its recipes with a kernel for each step. An alternative can
-// replace another if it can run every problem that the other can; then the other is not needed for a problem to run.
+// replace another if it can run every problem of the other. Then no problem needs the other.
 //
 //   alternative of q8ta_linear, operands in rows   kernels
 //   plain                                          q8_linear_plain.strided.i8.strided.not_is_aligned
@@ -11,15 +11,16 @@
 //   plain replaces coopmat_split           it has no further conditions, and needs no more of a device
 //   coopmat_split does not replace plain   `k >= 1024` may fail, and so may cooperative matrices
 //
-// This is proven, not guessed: the conditions of one alternative must follow from those of the other, on the problem
-// and on the device, once the values of parameters and the expressions of steps are inserted (expression/facts.h).
+// This is proven, not guessed. The conditions of one alternative must follow from those of the other, on the problem
+// and on the device. The values of parameters and the expressions of steps are inserted first (expression/facts.h).
 // Without a proof, nothing is replaced. Operands are compared for each combination of formats (dtype, storage and
 // layout) that the operator accepts. A weight may be in any form that its operator names, since it is packed for the
 // chosen kernel.
 //
-// Two cases are left out. One is operands of almost 4 GiB or more, more than a binding holds: conditions that a size is
-// at most about 2^32 count as true, and a grid may be too large for a device where the other's is not. The other is
-// devices that bind less than 16 storage buffers, and weights that are bound to a single form (max_form_bytes).
+// Two cases are left out. One exception is operands of almost 4 GiB or more, more than a binding holds. Conditions that
+// a size is at most about 2^32 count as true. A grid may be too large for a device while the other kernel's is not. The
+// other is devices that bind less than 16 storage buffers, and weights that are bound to a single form
+// (max_form_bytes).
 //
 // Private to this room.
 #pragma once

@@ -158,7 +158,7 @@ class Pruner {
     }
   }
 
-  // What was taken early may be needed no more; the largest modules first.
+  // Kernels that were chosen early may have become unnecessary; the largest modules are tried first.
   void thin_out() {
     std::map<KernelIndex, std::vector<const Demand*>> users;
     for (const Demand& demand : demands_) {
@@ -199,7 +199,7 @@ class Pruner {
   Pruned pruned_;
 };
 
-// What kernels take: each module once.
+// The size of kernels: each module counts once.
 struct Size {
   size_t variants = 0, modules = 0;
   uint64_t bytes = 0;

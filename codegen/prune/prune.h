@@ -29,7 +29,7 @@ namespace qgen::prune {
 
 struct Options {
   double loss = 0;                // the share of the best time that a problem may lose: 0.03 is 3 %
-  bool keeps_unmeasured = false;  // operators of which no problem was measured keep all variants
+  bool keeps_unmeasured = false;  // operators without a measured problem keep all variants
 };
 
 struct PredictedLoss {
@@ -42,14 +42,15 @@ struct PredictedLoss {
 struct Pruned {
   std::vector<std::vector<bool>> kept;  // of each kernel of each family
   std::vector<PredictedLoss> losses;    // of each tuning
-  std::vector<std::string> unmeasured;  // operators of which no problem was measured
+  std::vector<std::string> unmeasured;  // operators without a measured problem
 };
 
 Pruned prune(std::span<const emit::Family> families, std::span<const emit::CheckedTuning> tunings,
              const Options& options);
 
-// "pruned at 3 %: 1107 of 1942 variants stay, 718 of 1437 modules, SPIR-V 12.92 MB of 35.31 MB", a line a family of
-// which variants go, a line a device. Modules that variants share count once. With `all_ids` every variant that goes.
+// "pruned at 3 %: 1107 of 1942 variants stay, 718 of 1437 modules, SPIR-V 12.92 MB of 35.31 MB", then a line for each
+// family that loses variants, and a line for each device. Modules that variants share count once. With `all_ids` every
+// variant that goes.
 std::string to_text(const Pruned& pruned, std::span<const emit::Family> families, const Options& options, bool all_ids);
 
 }  // namespace qgen::prune

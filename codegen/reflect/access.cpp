@@ -21,7 +21,7 @@ class UseFinder {
   uint32_t root(uint32_t id) const { return id < roots_.size() ? roots_[id] : 0; }
 
   void note(uint32_t id, bool is_read, bool is_written) {
-    Use& use = uses_[root(id)];  // uses_[0] collects what has no root, and is never asked for
+    Use& use = uses_[root(id)];  // uses_[0] collects ids without a root, and is never read
     use.is_read |= is_read;
     use.is_written |= is_written;
   }

@@ -43,13 +43,13 @@ struct SpecializationConstant {
   friend bool operator==(const SpecializationConstant&, const SpecializationConstant&) = default;
 };
 
-// What a module is with given specialization values.
+// The properties of a module for given specialization values.
 struct Resources {
   std::array<uint32_t, 3> workgroup{1, 1, 1};
   uint32_t shared_bytes = 0;
   // Sorted, unique. A row with three sides is a multiplication. A row with a side of 0 is a matrix that the module only
-  // loads, stores or converts, with its dtype in all four places: n == 0 is an A of m x k, m == 0 a B of k x n, k == 0
-  // an accumulator of m x n; a device has it if any of its shapes has such a matrix in that role.
+  // loads, stores or converts, with its dtype in all four places. n == 0: an A of m x k; m == 0: a B of k x n; k == 0:
+  // an accumulator of m x n. A device has it if any of its shapes has such a matrix in that role.
   std::vector<CooperativeMatrixShape> cooperative_matrices;
 };
 
@@ -62,9 +62,9 @@ struct Interface {
   Resources defaults;
 };
 
-// Errors (without a place: the caller knows which variant): damaged words, a module without exactly one compute entry
-// point, a capability that qgen has no feature for, a descriptor type it cannot bind. Names are there if the module was
-// not stripped.
+// Errors (without a location, since the caller knows the variant): damaged words, a module without exactly one compute
+// entry point, a capability without a qgen feature, an unknown descriptor type. Names are there if the module was not
+// stripped.
 Result<Interface> reflect(std::span<const uint32_t> spirv);
 
 // The same when constant `ids[i]` has `values[i]`, by evaluating the module's OpSpecConstantOp. Errors: an operation in

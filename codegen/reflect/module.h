@@ -35,10 +35,10 @@ class Module {
   Words header() const { return words_.first(kHeaderWords); }
   uint32_t id_bound() const { return words_[kBoundWord]; }
   const std::vector<Instruction>& instructions() const { return instructions_; }
-  // What defines an id; an instruction of opcode 0 for an id that nothing defines.
+  // The instruction that defines an id; one of opcode 0 for an undefined id.
   const Instruction& definition(uint32_t id) const;
 
-  // The first `count` operands exist: what every reader of an instruction asks before it looks.
+  // The first `count` operands exist: every reader of an instruction checks this first.
   static bool has(const Instruction& instruction, size_t count) { return instruction.operands.size() >= count; }
 
  private:
@@ -50,7 +50,7 @@ class Module {
   std::vector<uint32_t> definitions_;  // by id: index into instructions_ + 1, or 0
 };
 
-// A value per specialization constant id; what is not named has its default.
+// A value per specialization constant id; others have their default.
 struct Specialization {
   Words ids;
   Words values;

@@ -4,7 +4,7 @@
 // Bindings, push constants and specialization constants are SPIRV-Cross's answers about the module's stub (stub.h);
 // capabilities, workgroup memory and cooperative matrices are read from the words.
 //
-// SPIRV-Cross trusts what it reads, so the stub goes through the validator first: damaged words end there.
+// SPIRV-Cross does not check its input, so the stub first goes through the validator, which refuses damaged words.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ std::vector<Member> members_of(const Compiler& compiler, const SPIRType& block) 
   return members;
 }
 
-// readonly and writeonly say it; where they are silent, the instructions do. Both at once are a query of the size.
+// readonly and writeonly decide it; without them, the instructions do. Both at once are a query of the size.
 Access access_of(const spirv_cross::Bitset& decorations, Use use) {
   const bool may_read = !decorations.get(spv::DecorationNonReadable);
   const bool may_write = !decorations.get(spv::DecorationNonWritable);
@@ -220,8 +220,8 @@ class InterfaceReader {
     interface_.push_constants_bytes = static_cast<uint32_t>(compiler_.get_declared_struct_size(block));
   }
 
-  // glslang writes a constant of its own, without a name, wherever the workgroup's size is specialized; the module's
-  // author knows one constant an id.
+  // If the workgroup's size is specialized, glslang adds a constant without a name. The module's author knows one
+  // constant per id.
   void add_specialization() {
     std::map<uint32_t, SpecializationConstant> by_id;
     for (const auto& constant : compiler_.get_specialization_constants()) {

@@ -142,7 +142,7 @@ bool is_block(const Module& module, uint32_t type) {
   });
 }
 
-// Plain variables lie one after another; blocks (SPV_KHR_workgroup_memory_explicit_layout) all start at 0.
+// Plain variables follow one another; blocks (SPV_KHR_workgroup_memory_explicit_layout) all start at 0.
 Result<uint32_t> shared_bytes(const Module& module, const Constants& constants) {
   const Layouts layouts(module, constants);
   uint64_t end = 0;

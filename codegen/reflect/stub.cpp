@@ -10,7 +10,7 @@
 namespace qgen::reflect {
 namespace {
 
-// How many of an instruction's first operands to skip, and how many of the rest are ids; the others are literals, which
+// How many of an instruction's first operands to skip, and how many of the rest are ids. The others are literals, which
 // may happen to equal the id of a dropped type.
 struct IdRange {
   size_t skipped = 0;
@@ -102,7 +102,7 @@ class StubWriter {
 
   void append(Words words) { words_.insert(words_.end(), words.begin(), words.end()); }
 
-  // The interface of an entry point lists variables, some of which may be gone.
+  // The interface of an entry point lists variables; some may have been removed.
   void write_entry_point(const Instruction& instruction) {
     const auto ends_string = [](uint32_t word) {
       return (word & 0xff) == 0 || (word & 0xff00) == 0 || (word & 0xff0000) == 0 || (word & 0xff000000) == 0;

@@ -20,8 +20,8 @@ std::string to_msl(std::span<const uint32_t> spirv) {
   return compiler.compile();
 }
 
-// Constants of HLSL begin each element of an array in a register of its own, which std430 does not: so a uniform buffer
-// becomes a storage buffer, whose bytes lie as they do in Vulkan. Returns the variables that did.
+// In HLSL, each element of a constant array begins in a separate register, unlike std430. So a uniform buffer becomes a
+// storage buffer, with the same bytes as in Vulkan. Returns the variables that did.
 std::vector<uint32_t> move_uniforms_to_storage(std::vector<uint32_t>& spirv) {
   constexpr size_t kHeaderWords = 5;
   std::vector<uint32_t> variables;

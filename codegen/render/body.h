@@ -26,7 +26,7 @@ struct Text {
   uint32_t line_count = 0;
 };
 
-// What a `${...}` gives: the text of an expression, or a declaration's lines.
+// The result of a `${...}`: the text of an expression, or a declaration's lines.
 struct Substitution {
   std::variant<expression::Expression, Declaration> what;
   SourceLocation where;

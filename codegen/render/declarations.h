@@ -12,8 +12,8 @@
 //   ${declare_blocks(input)}  the same, for all layouts that have such blocks in any order
 //   ${declare_problem()}   layout(push_constant, std430) uniform Problem { uint numel; } problem;
 //
-// They are not functions of the expression language, because their arguments are not values: an operand, or a
-// specialization constant in the place of a number.
+// They are no functions of the expression language, because their arguments are no values: an operand, or a
+// specialization constant in place of a number.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct DeclareProblem {};
 struct DeclareOperand {
   size_t operand = 0;
   std::optional<expression::Expression> elements;
-  enum class As : uint8_t { elements, words, vectors, bits } as = As::elements;  // what memory is seen as
+  enum class As : uint8_t { elements, words, vectors, bits } as = As::elements;  // the type of the memory view
 };
 struct DeclarePacked {
   size_t operand = 0;
@@ -60,7 +60,7 @@ std::optional<Result<Declaration>> parse_declaration(std::string_view text, cons
 // The numbers among a declaration's arguments.
 std::vector<expression::Expression> arguments_of(const Declaration& declaration);
 
-// The names (indices of Names) that a declaration reads beside those: constants, and parameters by way of operands.
+// The other names (indices of Names) that a declaration reads: constants, and parameters through operands.
 std::set<size_t> names_used(const Declaration& declaration, const spec::Spec& spec);
 
 // Without a newline at the end; empty if there is nothing to declare. May be a failure() of glsl.h.

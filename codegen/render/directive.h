@@ -20,14 +20,14 @@ struct Directive {
   std::string_view rest;
 };
 
-// nullopt: the line is text. The keyword may be one that there is not.
+// nullopt: the line is text. The keyword may be unknown.
 std::optional<Directive> directive_of(std::string_view line);
 
 // The keywords there are.
 std::span<const std::string_view> directive_names();
 
 std::string_view trim(std::string_view text);
-// The next line, without its newline, taken off `text`.
+// Removes the next line from `text`, and returns it without its newline.
 std::string_view take_line(std::string_view& text);
 // The letters, digits and '_' that `text` begins with.
 std::string_view leading_name(std::string_view text);

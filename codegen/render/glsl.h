@@ -21,16 +21,16 @@ std::string_view image_format(DType dtype);                             // "rgba
 std::string_view image_type(DType dtype);                               // "iimage3D"
 std::vector<std::string_view> extensions_of(DType dtype, Storage storage);
 
-// "readonly restrict "; of a buffer whose bytes may be another operand's too "readonly spirv_decorate(20) ", behind the
-// line that lets it be said. Leaving out `restrict` says nothing: SPIR-V takes two variables for apart unless both are
+// "readonly restrict "; for a buffer that may share bytes with another operand "readonly spirv_decorate(20) ", after
+// the line that permits it. Leaving out `restrict` says nothing: SPIR-V takes two variables for apart unless both are
 // Aliased.
 std::string qualifiers(Access access, bool shares_bytes);
 constexpr std::string_view kSharedBytesExtension =
     "#extension GL_EXT_spirv_intrinsics : require  // spirv_decorate(20): Aliased";
 std::string camel_case(std::string_view name);  // zero_point -> ZeroPoint
 
-// glsl_type, image_format, is_float, is_signed. The functions of a scope cannot fail: one that is given a value it
-// cannot take returns a failure, which the renderer reports where it stands.
+// glsl_type, image_format, is_float, is_signed. The functions of a scope cannot fail. For an impossible value they
+// return a failure, which the renderer reports at its location.
 std::vector<expression::Function> glsl_functions();
 
 std::string failure(std::string_view message);

@@ -47,7 +47,7 @@ class PackedPrinter {
  private:
   bool is_strided() const { return operand_.layout == Layout::strided; }
   bool is_written() const { return operand_.access != Access::read; }
-  // Whether a block is four words, which lie along `across`.
+  // Whether a block is four words along `across`.
   bool is_blocked() const { return dims_.outer_block > 1; }
   bool has_blocks_across() const { return is_blocked() && operand_.across == dims_.outer; }
   bool is_in_any_order() const { return operand_.is_in_any_order && has_twin(operand_.layout); }
@@ -198,7 +198,8 @@ class PackedPrinter {
       out_.line("  return;");
       out_.text("}");
       out_.line("// The words at a row's ends hold bytes of other rows, which other invocations write.");
-      // By way of an int of the byte's sign: a conversion that changes it too asks for 8-bit arithmetic.
+      // Through an int of the byte's sign, since a conversion that also changes the sign would require 8-bit
+      // arithmetic.
       out_.line("for (uint i = 0u; i < lanes; ++i) {}_bytes[byte + i] = {}({}(word >> (8u * i)));", operand_.name,
                 byte_type, operand_.dtype == DType::i8 ? "int" : "uint");
     }
@@ -252,7 +253,7 @@ class PackedPrinter {
     }
   }
 
-  // Whether four words are 16 bytes that lie as blocks do.
+  // Whether four words are 16 bytes in the order of blocks.
   std::string_view follow() const { return is_in_any_order() ? "next == 1u && word % 4u == 0u" : "word % 4u == 0u"; }
 
   // Whether there are four and each is a word of memory, of a plain buffer to be written a whole one.

@@ -11,10 +11,10 @@
 //
 // A coordinate is a uvec4 of (width, height, channels, batch). A word is four elements along the packed dimension, the
 // first in the lowest bits. In `strided`, a word may begin at any byte. The problem field `<operand>_strides` has the
-// strides between blocks. The field `<operand>_sides` has the dimensions, or `sides` if those of all operands are
-// equal. Each is a u32[4].
+// strides between blocks. The field `<operand>_sides` has the dimensions, or `sides` if the dimensions of all operands
+// are equal. Each is a u32[4].
 //
-// templates/README.md says what stores do at the ends of rows, and what the kernel must do.
+// templates/README.md describes stores at the ends of rows, and the kernel's duties.
 #pragma once
 
 #include <optional>

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Lines -> blocks. A line is a directive, or text with ${...} in it; runs of plain text become one item. Each file is
-// parsed once, whatever includes it, because a rendering includes it once: so it sees no loop's variables, and no tree
-// of includes is larger than its files.
+// parsed once, independent of the file that includes it, because a rendering includes it once. So it sees no loop
+// variables, and no tree of includes is larger than its files.
 //
 // A block whose directive is wrong still ends at its $end, so that one fault is not reported as two.
 #include <fmt/format.h>
@@ -74,7 +74,7 @@ class FileParser {
   SourceLocation place(std::string_view part) const { return place_of(part, line_, {file_.display, line_number_, 1}); }
   // "$if"
   SourceLocation keyword_place() const { return place({current_->keyword.data() - 1, current_->keyword.size() + 1}); }
-  // What follows the keyword; the keyword where nothing does.
+  // The text after the keyword, or the keyword itself if there is none.
   SourceLocation rest_place() const { return current_->rest.empty() ? keyword_place() : place(current_->rest); }
 
   void report(SourceLocation where, std::string message, std::string expected = {}, std::string hint = {}) {
@@ -120,7 +120,7 @@ class FileParser {
   bool is_too_deep(size_t depth) {
     if (depth < kMaxBlockDepth) return false;
     report(keyword_place(), fmt::format("blocks are nested deeper than {}", kMaxBlockDepth));
-    rest_ = {};  // what follows would be guesses
+    rest_ = {};  // later errors would be guesses
     return true;
   }
 
@@ -169,7 +169,7 @@ class FileParser {
     block.push_back({std::move(loop)});
   }
 
-  // After a misplaced $else: what follows is read for its own faults, up to the $end.
+  // After a misplaced $else: the text up to the $end is checked separately.
   void skip_to_end(const Names& names, size_t depth) {
     do parse_block(names, depth + 1);
     while (current_ && current_->keyword != "end");
@@ -335,7 +335,7 @@ void parse_file(ParseState& state, const TemplateFile& file, LineOrigin included
   auto fault = check_text(without_byte_order_mark(file.text), file.display);
   Block block;
   if (fault) {
-    state.has_version = true;  // it may be there, in what was not read
+    state.has_version = true;  // the unread part may contain it
     report(state, index, *std::move(fault));
   } else {
     block = FileParser(state, file, index).parse();

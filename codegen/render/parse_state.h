@@ -37,13 +37,13 @@ void report(ParseState& state, uint32_t file, Diagnostic diagnostic);
 void report(ParseState& state, uint32_t file, SourceLocation where, std::string message, std::string expected = {},
             std::string hint = {});
 
-// A path that no template has: where it was looked for, and what would help.
+// A path that no template has: the searched folders, and a hint.
 Diagnostic no_template(const ParseState& state, std::string_view path, const SourceLocation& where);
 
 // A file and all that it includes into body->blocks, unless it is there. `included_at`: line 0 is nowhere.
 void parse_file(ParseState& state, const TemplateFile& file, LineOrigin included_at);
 
-// The expressions that stand in one file. What is wrong with them is reported; then there is no result.
+// The expressions that stand in one file. Reports their errors; then there is no result.
 class ExpressionReader {
  public:
   ExpressionReader(ParseState& state, uint32_t file) : state_(state), file_(file) {}
@@ -52,7 +52,7 @@ class ExpressionReader {
   std::optional<expression::Expression> in_directive(std::string_view text, const SourceLocation& where,
                                                      const Names& names, std::optional<expression::Type> wanted);
 
-  // What stands between ${ and }: an expression, or a declaration.
+  // The text between ${ and }: an expression, or a declaration.
   std::optional<Substitution> in_text(std::string_view text, const SourceLocation& where, const Names& names);
 
  private:

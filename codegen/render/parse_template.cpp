@@ -43,7 +43,7 @@ void report_unused(ParseState& state, const std::vector<spec::PipelineConstant>&
   }
 }
 
-// What a rendering needs besides the blocks.
+// The data of a rendering besides the blocks.
 void finish(ParseState& state) {
   Template::Body& body = *state.body;
   body.names = state.names;

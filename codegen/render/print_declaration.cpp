@@ -17,7 +17,7 @@ namespace {
 using expression::Expression;
 using expression::Value;
 
-constexpr size_t kPushConstantBytes = 128;  // what every Vulkan device has
+constexpr size_t kPushConstantBytes = 128;  // the minimum of every Vulkan device
 
 class Printer {
  public:

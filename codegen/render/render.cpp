@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A walk over a parsed template. It is bounded whatever the template says: by the rounds of a loop, by the items
-// visited, by the bytes written.
+// Renders a parsed template. It is bounded whatever the template says: by the rounds of a loop, by the items visited,
+// by the bytes written.
 //
 // Declarations of specialization constants go before the first line of GLSL proper: after #version, every #extension
 // and #define at the top, and comments. Where that line stands within an #if, they go before the outermost #if.
@@ -207,7 +207,7 @@ class Renderer {
   std::vector<bool> is_included_;  // by file
   uint32_t file_ = 0;
   size_t visits_ = 0;
-  Diagnostics error_;  // the first ends the walk
+  Diagnostics error_;  // the first ends the rendering
 };
 
 }  // namespace

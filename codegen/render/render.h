@@ -58,17 +58,17 @@ class Template {
   std::shared_ptr<const Body> body_;
 };
 
-// `roots` are the folders that the templates came from, for what is not among them.
+// `roots` are the folders of the templates, for errors about missing files.
 Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templates,
                                 std::span<const std::string> roots = {});
 
-// Errors: a $require that fails for this variant, a value that a function cannot take, a loop past 4096 rounds, text
-// past 4 MiB. gather() of blame.h joins those of many variants.
+// Errors: a $require that fails for this variant, an impossible argument of a function, more than 4096 rounds of a
+// loop, text over 4 MiB. gather() of blame.h joins the errors of many variants.
 Result<Rendered> render(const Template& parsed, const spec::Spec& spec, const expand::Variant& variant);
 
-// The rendered text without comments, blank lines and surplus blanks: what reaches the compiler's grammar, and so the
-// key of the cache. The same tokens in the same order; preprocessor lines stay lines. A text that asks for __LINE__ is
-// returned as it is.
+// The rendered text without comments, blank lines and surplus blanks. The compiler's grammar sees only this, so it is
+// the key of the cache. The same tokens in the same order; preprocessor lines stay lines. A text that uses __LINE__ is
+// returned unchanged.
 std::string without_comments(std::string_view glsl);
 
 }  // namespace qgen::render

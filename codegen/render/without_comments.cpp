@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Two passes, as GLSL has them: lines are joined at a backslash first, and comments looked for in what that gives. A
-// line comment that ends in a backslash therefore goes on in the next line, and joining may itself make a comment. A
-// block comment is one blank, also where it spans lines within a directive.
+// Two passes, as GLSL defines them: first lines are joined at backslashes, then comments are removed. A line comment
+// that ends in a backslash therefore goes on in the next line, and joining may itself make a comment. A block comment
+// is one blank, also where it spans lines within a directive.
 #include <algorithm>
 
 #include "codegen/render/render.h"

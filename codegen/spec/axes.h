@@ -16,7 +16,7 @@
 
 namespace qgen::spec {
 
-// Axes whose i-th values are taken together.
+// Axes whose i-th values belong together.
 struct AxisGroup {
   size_t first = 0;            // its place among all axes
   std::span<const Axis> axes;  // at least one
@@ -30,13 +30,13 @@ std::vector<AxisGroup> groups_of(const std::vector<Axis>& axes);
 // One choice as specs spell it: "4", "{m: 16, n: 16, k: 32}".
 std::string value_text(const AxisGroup& group, size_t choice);
 
-// One choice as ids spell it. Words stand alone, numbers carry their name, booleans are the name or its opposite; native storage
-// access is not spelt; the fields of a record follow each other, with a '_' between them where one is no number.
+// One choice as ids spell it. Words stand alone, numbers follow their name, and booleans are the name or its opposite.
+// Native storage access is not spelt. The fields of a record follow each other, with a '_' between two words.
 std::string id_part(const AxisGroup& group, size_t choice);
 
 // The different words of an axis, in the order of the spec; none, if its values are no words.
 std::vector<std::string> words_of(const Axis& axis);
-// The words that an operand's dtype, storage or layout can be: a fixed one, or those of its parameter.
+// The possible words of an operand's dtype, storage or layout: a fixed one, or those of its parameter.
 std::vector<std::string> words_of(const Spec& spec, const Choice& choice);
 
 // The name of a specialization constant in GLSL: "workgroup", of "tile.m" "tile_m".

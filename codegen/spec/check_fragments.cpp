@@ -33,7 +33,7 @@ Diagnostics Fragments::check_names() const {
 
 namespace {
 
-// Texts below a node, those of keys aside.
+// Texts below a node, without those of keys.
 void add_names(const YamlNode& node, std::set<std::string, std::less<>>& names) {
   const std::string_view text = node.text;
   for (std::string name : expression::names_in(text.starts_with('$') ? text.substr(1) : text)) {
@@ -44,7 +44,7 @@ void add_names(const YamlNode& node, std::set<std::string, std::less<>>& names) 
   for (const YamlEntry& entry : node.entries) add_names(entry.value, names);
 }
 
-// What a fragment reads, and more: all that stands where a name may stand.
+// The names that a fragment reads, and more: every text at a position where a name is possible.
 std::set<std::string, std::less<>> names_read(const YamlNode& root) {
   std::set<std::string, std::less<>> names;
   for (const YamlEntry& section : root.entries) {

@@ -106,7 +106,7 @@ class ShapeChecker {
   void check_map(const YamlNode& node, const Key& key) {
     if (!is_kind(node, Kind::map, fmt::format("'{}'", key.name), fmt::format("{}: {{name: ...}}", key.name))) return;
     for (const YamlEntry& entry : node.entries) {
-      // 'with' names parameters of another spec, which has checked them; those of records are dotted. Aliases are
+      // 'with' names parameters of another spec, which has checked them; names of record fields are dotted. Aliases are
       // names of others.
       if (key.leaf != Leaf::value && key.leaf != Leaf::text) check_name(entry.key);
       check_leaf(entry.value, entry.key.where, fmt::format("'{}'", entry.key.text), key);
@@ -138,7 +138,7 @@ class ShapeChecker {
     if (const auto fault = fault_of_name(node.text)) report(node.where, *fault);
   }
 
-  // `what` names the value; `where` is the place of its key, for what it lacks.
+  // `what` names the value; `where` is the location of its key, for errors about missing keys.
   void check_leaf(const YamlNode& node, const SourceLocation& where, const std::string& what, const Key& key) {
     if (key.leaf == Leaf::object) {
       if (is_kind(node, Kind::map, what, "{key: value}")) check_object(node, where, what, key.object);
@@ -224,7 +224,7 @@ class ShapeChecker {
     }
   }
 
-  // Texts are printed into comments. YAML's block texts end with a line end, which is none of theirs.
+  // Texts are printed into comments. YAML's block texts end with a line end that does not belong to them.
   void check_line(const YamlNode& node, const std::string& what) {
     const std::string_view line = without_line_end(node.text);
     if (line.find('\n') != line.npos) report(node.where, fmt::format("{} has several lines", what), "one line");

@@ -63,7 +63,7 @@ class DeclarationChecker {
     if (spec_.is_internal && !spec_.recipes.empty()) {
       report(spec_.recipes.front().name.where, "a kernel has no recipes", "", "begin the spec with 'operator:'");
     }
-    // Without a name there is no place to say so, and that is an error by itself.
+    // Without a name, a message has no subject, and the missing name is an error already.
     if (spec_.operands.empty() && !spec_.name.value.empty()) {
       report(spec_.name.where, "the spec has no operands", "at least one");
     }
@@ -135,7 +135,7 @@ class DeclarationChecker {
     std::string_view kind;
   };
 
-  // What was reported, or nothing.
+  // The reported errors, or nothing.
   Diagnostic* declare(const Located<std::string>& name, std::string_view kind) {
     if (is_generated_type(name.value))
       report(name.where, fmt::format("'{}' is a type of generated code", name.value), "", "take another name");
@@ -233,7 +233,7 @@ class DeclarationChecker {
            fmt::format("0 to {}", kLargestAxisValue));
   }
 
-  // Words are part of ids and enums, and stand beside names in expressions.
+  // Words are parts of ids and enums, and appear among names in expressions.
   void check_word(const Located<Value>& value) {
     const std::string word = expression::to_text(value.value);
     if (const auto fault = fault_of_name(word)) {
@@ -359,7 +359,7 @@ class DeclarationChecker {
 
   const Spec& spec_;
   std::map<std::string, Declared> declared_;
-  std::set<std::pair<std::string, std::string_view>> checked_;  // parameter, and what it was checked as
+  std::set<std::pair<std::string, std::string_view>> checked_;  // parameter, and the type for which it was checked
   Diagnostics errors_;
 };
 
@@ -392,7 +392,7 @@ Diagnostics check_reads(const expression::Expression& expression, const expressi
 constexpr std::initializer_list<std::string_view> kAtSelection = {kParameter, kSpecialization, kProblem, kDevice};
 constexpr std::initializer_list<std::string_view> kOfDevice = {kParameter, kSpecialization, kDevice};
 
-// A failed condition is told as something that the device lacks.
+// A failed condition is reported as a missing feature of the device.
 Diagnostics check_reads_device(const Condition& condition, const expression::Scope& scope) {
   const auto uses = expression::uses_of(condition.expression);
   const bool reads_device = std::ranges::any_of(
@@ -436,7 +436,7 @@ Diagnostics check_conditions(const Spec& spec) {
   return errors;
 }
 
-// What a pipeline knows of the problem beside the kernel's own choices.
+// The problem's properties that a pipeline knows, in addition to the kernel's choices.
 Diagnostics check_constants(const Spec& spec) {
   Diagnostics errors;
   for (const PipelineConstant& constant : spec.constants) {
@@ -461,7 +461,7 @@ Diagnostics check_cost(const Spec& spec) {
   return errors;
 }
 
-// What no time depends on cannot be found from times.
+// Constants that affect no time cannot be found from times.
 Diagnostics check_fit_is_read(const Spec& spec) {
   std::set<std::string> read;
   if (spec.cost) {
@@ -477,7 +477,7 @@ Diagnostics check_fit_is_read(const Spec& spec) {
   return errors;
 }
 
-// Without kernels of its own, what else would a parameter be for?
+// Without kernels of its own, a spec has no use for a parameter.
 Diagnostics check_parameters_of_operands(const Spec& spec) {
   Diagnostics errors;
   const auto names = [](const Choice& choice, const Axis& axis) {
@@ -507,8 +507,8 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// What depends on the problem is known when it is there. A fixed number is known now, and Vulkan binds no more bytes at
-// once than 32 bits count.
+// Values that depend on the problem are known only with the problem. A fixed number is known now, and Vulkan binds no
+// more bytes at once than 32 bits count.
 Diagnostics check_scratch_size(const Scratch& scratch) {
   if (!expression::symbols_of(scratch.elements).empty()) return {};
   const int64_t most = std::numeric_limits<uint32_t>::max() / bytes(scratch.dtype);

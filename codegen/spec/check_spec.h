@@ -24,19 +24,20 @@ std::string stem(std::string_view file);
 // A spec or a fragment is named as its file is.
 Diagnostics check_file_name(const Located<std::string>& name, std::string_view file);
 
-// Of what is declared: names are unique, and the operator's is the file's; the values of an axis are of one type, all
-// different, and can be part of an id; $parameter names a parameter whose values fit.
+// Declarations: names are unique, and the operator's name is the file's. An axis has distinct values of one type that
+// can be parts of an id. $parameter names a parameter whose values fit.
 Diagnostics check_declarations(const Spec& spec);
 
 // Of the words of `of`, an attribute or a problem field: none is given twice.
 Diagnostics check_words_differ(const std::string& of, const std::vector<Located<std::string>>& words);
 
-// Of what callers see.
+// The signatures.
 Diagnostics check_signature(const Spec& spec);
-// Of what the specs of a run say to callers together: a name belongs to one operator.
+// The signatures of all specs of a run: a name belongs to one operator.
 Diagnostics check_signatures(const std::vector<Spec>& specs);
 
-// Of what uses it: each list of conditions reads only what is known when it is read; recipes name what there is.
+// The uses of declarations: each list of conditions reads only values that are known at that time, and recipes name
+// only known things.
 Diagnostics check_uses(const Spec& spec);
 
 // An expression of a recipe reads problem fields and device numbers only.

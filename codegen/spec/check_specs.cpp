@@ -103,8 +103,7 @@ class StepChecker {
     if (scratch) check_scratch(operand, where, name(scratch->dtype));
   }
 
-  // Kernels declare operands `restrict`: one that is written has its bytes to itself, unless it may lie in the place of
-  // what is read.
+  // Kernels declare operands `restrict`: a written operand shares no bytes, unless it may be in place of a read one.
   void check_written() {
     for (const Operand& written : family_.operands) {
       if (written.access == Access::read) continue;
@@ -134,7 +133,7 @@ class StepChecker {
         .notes.push_back({operand.name.where, fmt::format("'{}' is declared here", operand.name.value)});
   }
 
-  // Where the step or its recipe says what the operand is; without a word of it, the step.
+  // Where the step or its recipe names the operand; without it, the step.
   const SourceLocation& place_of(const Operand& operand) const {
     const auto* of_step = said_of(step_.operands, operand.name.value);
     const auto* said = of_step ? of_step : said_of(recipe_.bind, operand.name.value);
@@ -255,8 +254,8 @@ const Spec* find_family(const Step& step, const Families& families, Diagnostics&
 
 using StepsOfFamilies = std::vector<std::pair<const Step*, const Spec*>>;
 
-// The first of the steps that takes the scratch writes it: nothing is in it before. Of steps that are wrong otherwise,
-// nothing more is said.
+// The first of the steps that takes the scratch writes it: nothing is in it before. A step with other errors gets no
+// further ones.
 void check_scratch_is_written(const Spec& spec, const Recipe& recipe, const StepsOfFamilies& steps,
                               const Scratch& scratch, bool are_sound, Diagnostics& errors) {
   for (const auto& [step, family] : steps) {

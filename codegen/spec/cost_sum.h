@@ -32,8 +32,8 @@ struct CostPart {
   std::vector<CostTerm> terms;
 };
 
-// The cost first, then what it reads, each after what reads it. Constants of `fit` have the spec's values. Errors: names
-// that the cost reads and that have no value, all at once; values that the name cannot have; names that there are not.
+// The cost first, then the definitions that it reads, each after its readers. Constants of `fit` have the spec's
+// values. Errors: all names without a value that the cost reads; impossible values; unknown names.
 Result<std::vector<CostPart>> cost_sum(const Spec& spec, const NamedValues& values, const DeviceNumbers& device);
 
 // A line for each term, and the same below it for each definition.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The type of a problem field as it is written: u32, u32[8].
+// The type of a problem field as written: u32, u32[8].
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ std::string to_text(const FieldType& type);
 // Of any field: "u32[8]", "{words: [none, relu]}", and with the name of the words where that is not the field's.
 std::string to_text(const ProblemField& field);
 
-// What an expression that names the field reads.
+// The type in an expression that names the field.
 expression::Type type_of(const ProblemField& field);
 
 }  // namespace qgen::spec

@@ -23,7 +23,8 @@ using Kind = YamlNode::Kind;
 constexpr size_t kMaxParts =
     20'000;  // entries and items that a spec may be put together from: a small file stays small
 
-// Each is looked for among all names. More misspelt names than these in one spec are one mistake, and are told without.
+// Each is looked for among all names. More misspelt names than these in one spec are one mistake, and are reported
+// without suggestions.
 constexpr size_t kMostSuggestions = 50;
 
 // One spec on its way to a tree without fragments.
@@ -54,7 +55,7 @@ class Merger {
  private:
   using Fragment = Fragments::Fragment;
 
-  // A fragment that an object uses, or of which it takes sections alone.
+  // A fragment that an object uses, wholly or for some sections.
   struct Used {
     const Fragment* fragment;
     size_t part;
@@ -144,7 +145,7 @@ class Merger {
     }
   }
 
-  // Whether the section, a list, says itself where that of the fragment stands.
+  // Whether the section, a list, contains the fragment's list at an explicit position.
   static bool names(const YamlEntry* section, const Fragment& fragment) {
     const std::string& name = fragment.root.find("fragment")->value.text;
     return section != nullptr && std::ranges::any_of(section->value.items, [&](const YamlNode& item) {
@@ -204,7 +205,7 @@ class Merger {
 
   void add_section(const Fragment& fragment, size_t part, std::string_view key, std::vector<const YamlEntry*>& parts) {
     const YamlEntry* section = find_section(fragment, key);
-    if (!section || size_ > kMaxParts) return;  // no copies of what has no room
+    if (!section || size_ > kMaxParts) return;  // no copies of entries that have no room
     sections_.push_back({marked(section->key, part), marked(section->value, part)});
     parts.push_back(&sections_.back());
   }
@@ -304,7 +305,7 @@ class Merger {
   }
 
   void add_entry(const YamlEntry& entry, YamlNode& merged) {
-    // What only its part reads may have any name.
+    // A name that only its own part reads may be any name.
     const size_t part = entry.key.part;
     const bool is_private = has_private_names_ && part != 0 && !parts_[part].gives.contains(entry.key.text);
     const auto [first, is_new] = given_.emplace(std::pair(is_private ? part : 0, entry.key.text), &entry.key);
@@ -332,7 +333,7 @@ class Merger {
   std::vector<Part> parts_;
   PartsOfObject parts_of_object_;   // of the spec or recipe that is being put together
   std::deque<YamlEntry> sections_;  // of fragments, with their parts
-  // The keys of the section that is being put together, and of which part those are that no other reads.
+  // The keys of the section that is being merged, and the parts of private ones.
   std::map<std::pair<size_t, std::string>, const YamlNode*> given_;
   bool has_private_names_ = false;
   bool uses_broken_ = false;

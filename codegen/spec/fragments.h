@@ -8,13 +8,12 @@
 //     m: u32                                -> problem: {m: u32, n: u32, slices: u32}
 //     n: u32
 //
-// A section is a list of maps and of fragment names. A name inserts that section of the fragment. `use: [a, b]`
-// inserts all sections of a and b before those of the spec, except sections that name a or b themselves. `use:
-// [{a: {rows: 2 * m}}]` passes a name that a takes (part_names.h). `layout: a.rows` reads the values of the
-// list `rows` of a. `{words: a.mode}` does so too, and names the enum after the list. Nothing is overridden: a
-// name that is given twice is an error. All this happens in the YAML tree, and each node keeps its location. So
-// the code that reads the tree knows no fragments, and an error names the fragment's file. Private to this
-// room.
+// A section is a list of maps and of fragment names. A name inserts that section of the fragment. `use: [a, b]` inserts
+// all sections of a and b ahead of the spec's sections, except sections that name a or b themselves. `use: [{a: {rows:
+// 2 * m}}]` passes a name that a takes (part_names.h). `layout: a.rows` reads the values of the list `rows` of a.
+// `{words: a.mode}` does so too, and names the enum after the list. Nothing is overridden: a name that is given twice
+// is an error. All this happens in the YAML tree, and each node keeps its location. So the code that reads the tree
+// knows no fragments, and an error names the fragment's file. Private to this room.
 #pragma once
 
 #include <map>
@@ -35,7 +34,7 @@ struct Take {
   std::optional<YamlNode> given;      // where the use hands it one
 };
 
-// What a merged spec is put together of: the spec itself, which is the first, and each fragment as often as it is used.
+// The parts of a merged spec: the spec itself, which is the first, and each fragment as often as it is used.
 struct Part {
   std::string fragment;  // its name; empty: the spec itself
   SourceLocation where;  // of the use
@@ -52,13 +51,13 @@ class Fragments {
   void add_broken(const std::string& name) { broken_.insert(name); }
 
   struct Merged {
-    YamlNode root;  // YamlNode::part says of which part each node is
+    YamlNode root;  // YamlNode::part names the part of each node
     std::vector<Part> parts;
     std::vector<Use> uses;
     Diagnostics errors;
     bool uses_broken = false;
   };
-  // A spec of the right shape, with what it uses in its place.
+  // A spec of the right shape, with its fragments inserted.
   Merged merge(const YamlNode& root);
 
   // Fragments whose files bear another name, and names that are given to two.
@@ -72,7 +71,7 @@ class Fragments {
 
  private:
   friend class Merger;
-  // What Fragment::taken calls a list.
+  // The name that Fragment::taken gives a list.
   static std::string list_key(std::string_view list) { return "lists." + std::string(list); }
 
   struct Fragment {
@@ -82,7 +81,7 @@ class Fragments {
   };
 
   std::vector<Fragment> all_;
-  std::map<std::string, size_t, std::less<>> by_name_;  // into all_; a name given to two is that of the first
+  std::map<std::string, size_t, std::less<>> by_name_;  // into all_; a name with two values has the first
   std::set<std::string, std::less<>> broken_;
 };
 

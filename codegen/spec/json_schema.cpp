@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The tables of keys.h as a JSON Schema, for editors: it offers the keys, explains them and underlines what is
-// misspelt. What a schema cannot say (names that resolve, types of expressions) is the reader's to check.
+// The tables of keys.h as a JSON Schema, for editors: it offers keys, explains them and underlines misspelt ones. A
+// schema cannot express some rules (names that resolve, types of expressions); the reader checks these.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,7 +32,7 @@ Json schema_of_axis(const Key& key) {
   const Json record = {{"type", "object"}, {"minProperties", 1}, {"additionalProperties", value}};
   Json list = {{"type", "array"}, {"minItems", 1}, {"items", any_of({value, record})}};
   if (key.form != Form::section) return list;
-  list["type"] = {"array", "string"};  // each keyword speaks of its own type alone
+  list["type"] = {"array", "string"};  // each keyword applies only to its own type
   list["pattern"] = kListPattern;
   return list;
 }
@@ -98,7 +98,7 @@ Json schema_of(const Key& key) {
     case Form::shared_list:
       return {{"type", {"string", "array"}}, {"pattern", kListPattern}, {"minItems", 1}, {"items", leaf}};
     case Form::map: return {{"type", "object"}, {"additionalProperties", leaf}};
-    case Form::section: {  // each keyword speaks of its own type alone, so editors underline the very word
+    case Form::section: {  // each keyword applies only to its own type, so editors underline the exact word
       const Json items = {{"type", {"string", "object"}}, {"pattern", kNamePattern}, {"additionalProperties", leaf}};
       return {{"type", {"object", "array"}}, {"additionalProperties", leaf}, {"minItems", 1}, {"items", items}};
     }

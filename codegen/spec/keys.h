@@ -14,7 +14,7 @@
 
 namespace qgen::spec {
 
-// What one value is.
+// The kind of a single value.
 enum class Leaf : uint8_t {
   name,       // of something the spec declares: becomes a name in C++ and GLSL
   reference,  // a name declared elsewhere
@@ -31,7 +31,7 @@ enum class Leaf : uint8_t {
   constant,  // a number, a boolean, a word or a text
   range,     // of a number: [0, 2^119], or one of Key::words
   expression,
-  use,     // the name of a fragment; or a map of it: what it is handed for each name that it takes
+  use,     // the name of a fragment; or a map from it to a value for each name that it takes
   take,    // a line of help; or an object of Key::object
   object,  // of Key::object
 };
@@ -43,7 +43,7 @@ enum class Form : uint8_t {
   list,
   map,
   section,  // a map; in a spec also a list of maps and of names of fragments, whose section of this key stands there
-  shared_list,  // a list; or that of a fragment: words.mode
+  shared_list,  // a list; or a fragment's list: words.mode
 };
 
 struct Key;
@@ -57,22 +57,22 @@ struct Key {
   bool is_required = false;
   std::vector<std::string> words = {};
   KeyTable object = {};
-  std::string_view noun = {};  // what a word of it is, if not `name`: "architecture"
+  std::string_view noun = {};  // the term for an entry, if not `name`: "architecture"
 };
 
 KeyTable spec_keys();
 KeyTable recipe_keys();
-// What a fragment may hold: sections of a spec, or of a recipe.
+// The sections that a fragment may have: those of a spec, or of a recipe.
 KeyTable fragment_keys();
 
-// What fragments alone have: the names that they take and give, and lists of values.
+// Sections that only fragments have: the names that they take and give, and lists of values.
 constexpr std::string_view kTakes = "takes", kGives = "gives", kLists = "lists";
 // Keys of a fragment that are no section of a spec or recipe.
 inline bool is_interface(std::string_view key) { return key == "fragment" || key == kTakes || key == kGives; }
 
 const Key* find_key(KeyTable keys, std::string_view name);
 
-// A file that begins with `fragment: name` holds what specs share, and is no spec.
+// A file that begins with `fragment: name` is a fragment and no spec.
 inline bool is_fragment(const YamlNode& root) { return root.find("fragment") != nullptr; }
 
 // A file NAME.cost.yaml, which begins with `cost_of: NAME`, holds the cost of that spec or fragment.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Passes over the tree, each of which relies on the one before: its shape (check_shape), its fragments (merge), its
-// declarations, whose names make the scope, then its expressions.
+// Passes over the tree, each of which relies on the previous one: its shape (check_shape), its fragments (merge), its
+// declarations, whose names make the scope, and last its expressions.
 #include "codegen/spec/parse_spec.h"
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ Access parse_access(std::string_view word) {
 
 class SpecParser {
  public:
-  // `names` are those of the merged spec's parts.
+  // `names`: those of the merged spec's parts.
   SpecParser(const Fragments& fragments, const Fragments::Merged& merged, PartNames names, const std::string& file)
       : fragments_(fragments), root_(merged.root), parts_(merged.parts), names_(std::move(names)) {
     spec_.file = file;
@@ -123,7 +123,7 @@ class SpecParser {
     if (const YamlEntry* verify = root_.find("verify")) spec_.verify = read_verify(verify->value);
   }
 
-  // What belongs to the kernels of this spec needs the template that they are made from.
+  // Sections about this spec's kernels need their template.
   void read_template_rules() {
     if (spec_.template_path) {
       if (!root_.find("grid"))
@@ -256,7 +256,7 @@ class SpecParser {
   // ---- the scope
 
   void make_scope() {
-    if (spec_.template_path) {  // else they say what operands may be, and have no value that could be read
+    if (spec_.template_path) {  // otherwise they list the possible values of operands, and have no readable value
       for (const Axis& axis : spec_.parameters) add_axis(axis, kParameter);
     }
     for (const Axis& axis : spec_.specialization) add_axis(axis, kSpecialization);
@@ -279,7 +279,7 @@ class SpecParser {
     }
   }
 
-  // A dtype, a storage or a layout: what an operand may take from a definition.
+  // A dtype, a storage or a layout: properties that an operand may get from a definition.
   bool is_word(const YamlNode& node) const {
     if (names_.of_part[node.part].contains(node.text)) return false;
     for (const auto& words : {dtype_words(), storage_words(), layout_words()}) {
@@ -323,7 +323,7 @@ class SpecParser {
     return error.message.substr(kBegin.size(), error.message.size() - kBegin.size() - 1);
   }
 
-  // Whether it is what the fragment takes and nobody gives, which is told once, where the fragment is used.
+  // Whether it is a value that the fragment takes and nobody gives. That is reported once, at the use of the fragment.
   bool report_missing(size_t part, const std::string& name) {
     const auto missing = names_.missing.find({part, name.substr(0, name.find('.'))});
     if (missing == names_.missing.end()) return false;
@@ -463,7 +463,7 @@ class SpecParser {
     return step;
   }
 
-  // A bare name that means nothing here: a word of the step's field, or check_specs() says what is wrong with it.
+  // A bare name without a meaning here is a word of the step's field, or check_specs() reports it.
   bool may_be_word(const YamlNode& node) const {
     return !fault_of_name(node.text) && !names_.of_part[node.part].contains(node.text) &&
            !names_.missing.contains({node.part, node.text});
@@ -478,7 +478,7 @@ class SpecParser {
   const YamlNode& root_;
   const std::vector<Part>& parts_;
   PartNames names_;
-  std::set<std::pair<size_t, std::string>> told_;  // what is missing
+  std::set<std::pair<size_t, std::string>> told_;  // the missing names
   std::set<std::string> failed_;                   // definitions
   Spec spec_;
   Diagnostics errors_;
@@ -500,7 +500,7 @@ struct Root {
   }
 };
 
-// The section of a cost behind what the spec or fragment has of it.
+// The section of a cost after the cost that the spec or fragment has.
 void add_section(const YamlEntry& section, YamlNode& to, Diagnostics& errors) {
   const auto own = std::ranges::find(to.entries, section.key.text, [](const YamlEntry& e) { return e.key.text; });
   if (own == to.entries.end()) {
@@ -516,7 +516,7 @@ void add_section(const YamlEntry& section, YamlNode& to, Diagnostics& errors) {
   }
 }
 
-// Puts a cost into what it is the cost of, unless that is broken.
+// Moves a cost into its spec or fragment, unless that is broken.
 Diagnostics add_cost(const Root& cost, std::vector<Root>& roots, const std::set<std::string, std::less<>>& broken) {
   const YamlNode& name = cost.node.find(kCostOf)->value;
   if (stem(cost.file) != name.text) {

@@ -15,7 +15,7 @@
 
 namespace qgen::spec {
 
-// A file of a run; `file` is how diagnostics name it, and its stem must be the name of what it holds.
+// A file of a run; `file` is its name in diagnostics; its stem must be the name of the spec or fragment.
 struct SpecText {
   std::string file;
   std::string_view text;
@@ -25,8 +25,8 @@ struct SpecText {
 enum class UnusedFragments : uint8_t { are_fine, are_errors };
 
 // The specs of a run, in the order of their files; fragments (specs/README.md) give none, and stand in the specs that
-// use them. Of a file, all errors of its shape at once (keys, kinds); of one of the right shape, all errors of its
-// meaning at once (names, types, words).
+// use them. For a file, all errors of its shape at once (keys, kinds). If the shape is right, all errors of its meaning
+// at once (names, types, words).
 Result<std::vector<Spec>> parse_specs(const std::vector<SpecText>& files,
                                       UnusedFragments unused = UnusedFragments::are_fine);
 // One that uses no fragments.
@@ -35,7 +35,7 @@ Result<Spec> parse_spec(std::string_view text, const std::string& file);
 // Names given twice; recipe steps against the specs they name: kernels, operands, problem fields, parameters.
 Diagnostics check_specs(const std::vector<Spec>& specs);
 
-// Errors that a room found in one spec: those that stand in a fragment are told where it is used.
+// Errors that a room found in one spec; those inside a fragment are reported at its use.
 Diagnostics with_uses(Diagnostics errors, const Spec& spec);
 // One fault of a fragment is one report, however many specs share it.
 Diagnostics gather(Diagnostics errors);

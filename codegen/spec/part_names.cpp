@@ -18,7 +18,7 @@ constexpr std::string_view kDefineKey = "define", kFitKey = "fit";
 // A definition on its way into the merged spec.
 struct Definition {
   YamlEntry entry;
-  bool is_written;                                // else it is what a fragment is handed, or a default
+  bool is_written;                                // otherwise it is an argument of a fragment, or a default
   std::set<std::string, std::less<>> reads = {};  // names of the merged spec
   bool is_placed = false;
 };
@@ -165,7 +165,7 @@ class NameSettler {
   }
 
   Definition* next_definition() {
-    std::set<size_t> waiting;  // parts of which an earlier definition is not placed
+    std::set<size_t> waiting;  // parts with an earlier definition that is not placed yet
     for (Definition& definition : definitions_) {
       if (definition.is_placed) continue;
       const bool is_next = !definition.is_written || !waiting.contains(definition.entry.key.part);

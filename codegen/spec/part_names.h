@@ -29,11 +29,11 @@ namespace qgen::spec {
 struct PartNames {
   std::vector<expression::Names> of_part;     // by the name in the part's file: the name in the merged spec
   std::set<std::string, std::less<>> hidden;  // definitions in the merged spec that only their own part reads
-  std::map<std::pair<size_t, std::string>, const Take*> missing;  // by part and name: what nobody gives
+  std::map<std::pair<size_t, std::string>, const Take*> missing;  // by part and name: names that nobody gives
 };
 
-// Renames private definitions, adds one for each expression that a fragment is handed, and puts all definitions in an
-// order in which each reads those above it.
+// Renames private definitions, and adds one for each expression that a fragment gets. Then it orders all definitions so
+// that each reads only earlier ones.
 PartNames settle_names(YamlNode& root, const std::vector<Part>& parts);
 
 }  // namespace qgen::spec

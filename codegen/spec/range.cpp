@@ -13,7 +13,7 @@
 namespace qgen::spec {
 namespace {
 
-// All named ranges: those of the integer dtypes, then those of f32 values for scales.
+// All named ranges: first of the integer dtypes, then of f32 values for scales.
 std::vector<Range> named_ranges() {
   std::vector<Range> ranges;
   for (const DTypeInfo& row : kDTypes) {

@@ -9,7 +9,7 @@
 
 namespace qgen::spec {
 
-// Adds to the operand what its map says to callers.
+// Adds the parts of the operand's map that concern callers.
 void read_signature_of(const YamlNode& node, Operand& operand);
 // The words that an attribute or a problem field can be, and the name of their enum.
 std::vector<Located<std::string>> read_words(const YamlNode& node);

@@ -18,7 +18,7 @@ TensorInfo::Role role_of(const Operand& operand) {
   return operand.is_weight ? TensorInfo::Role::weight : TensorInfo::Role::input;
 }
 
-// A weight lies as the chosen kernel reads it, and an attribute may say which layout is meant.
+// A weight has the form that the chosen kernel reads, and an attribute may select a layout.
 bool has_place(const Spec& spec, const Operand& operand) {
   if (operand.is_weight || operand.row_sums_of) return false;
   const bool is_said = std::ranges::any_of(spec.attributes, [&](const Attribute& attribute) {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The signature of an operator: names, tensors, attributes. A spec whose operands have shapes has one signature for
-// each of its public operators; other specs are for recipes, or for callers who fill a Problem themselves.
+// each of its public operators. Other specs are for recipes, or for callers who fill a Problem themselves.
 //
 //   operands:
 //     input:  {access: read,  dtype: $dtype, shape: [..., K]}
@@ -37,13 +37,14 @@ struct Signature {
   std::vector<Alias> aliases;
 };
 
-// An operator some of whose operands have a shape. Those of a kernel say nothing: it shares fragments with operators.
+// An operator some of whose operands have a shape. Signatures of kernels are empty: a kernel shares fragments with
+// operators.
 bool is_public(const Spec& spec);
 
 // The spec outlives them.
 std::vector<Signature> signatures_of(const Spec& spec);
 
-// What an attribute can be where that is a word, a dtype or a layout.
+// The possible values of an attribute that is a word, a dtype or a layout.
 std::vector<std::string> words_of(const Spec& spec, const Signature& signature, const Attribute& attribute);
 
 // As specs write it: "integers"; of words "word".

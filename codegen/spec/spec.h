@@ -34,17 +34,18 @@ inline std::vector<std::string> texts_of(const std::vector<Located<std::string>>
 // An axis: `vec: [1, 4]`. All values are of one type: integer, boolean or word.
 //
 // Values that only make sense together are records, `shape: [{m: 16, n: 16, k: 32}, {m: 8, n: 8, k: 8}]`. Each of their
-// fields is an Axis here, "shape.m", "shape.n" and "shape.k", one behind the other and with a value a record, so that
-// whoever reads a parameter's value need not know; who combines values walks groups_of() (axes.h).
+// fields is an Axis here, "shape.m", "shape.n" and "shape.k", one after the other, with a value per record. So readers
+// of a parameter's value need not know about records. Code that combines values iterates over groups_of() (axes.h).
 struct Axis {
   Located<std::string> name;
-  std::string record;                         // "shape": what this is a field of; empty: an axis of single values
+  // "shape": the record that this is a field of; empty: an axis of single values
+  std::string record;
   std::vector<SourceLocation> record_places;  // of a field: where each record stands
   expression::Type type = expression::Type::integer;
   std::vector<Located<expression::Value>> values;
 };
 
-// What an operand's dtype or storage is: a fixed word, or the value of a parameter (`$input_dtype`).
+// The dtype or storage of an operand: a fixed word, or the value of a parameter (`$input_dtype`).
 struct Choice {
   std::string word;  // "f32", or the parameter's name: "input_dtype", "types.input"
   bool is_parameter = false;
@@ -65,35 +66,35 @@ struct Operand {
   Choice dtype;
   Choice storage;                // default buffer
   std::optional<Choice> layout;  // default: strided in a buffer, any in a texture
-  // Of one that is written: those that are read in whose bytes it may lie, where dtype, shape and layout are the same.
+  // For an output: the inputs whose bytes it may use, if dtype, shape and layout are the same.
   std::vector<Located<std::string>> in_place;
 
-  // What only callers know of it: signature.h.
+  // The part for callers: signature.h.
   std::vector<ShapePattern> shapes;  // one of them
   bool is_weight = false;
   bool has_view = false;
   std::optional<Located<std::string>> row_sums_of;  // the weight that it is made from
-  std::optional<Located<std::string>> like;         // the input where it lies unless the caller says
+  std::optional<Located<std::string>> like;         // by default, the input whose representation the output has
   std::string help;
 };
 
 inline bool may_lie_in(const Operand& output, const Operand& input) {
   return std::ranges::find(output.in_place, input.name.value, &Located<std::string>::value) != output.in_place.end();
 }
-// Whether a kernel may have to do with two of its operands in the same bytes, of which this is one.
+// Whether the operand may share its bytes with another operand of a kernel.
 inline bool may_share_bytes(const Operand& operand, const std::vector<Operand>& all) {
   return !operand.in_place.empty() ||
          std::ranges::any_of(all, [&](const Operand& output) { return may_lie_in(output, operand); });
 }
 
-// What a number may be: `[0, 2^119]`, `i8`, `positive`.
+// The possible values of a number: `[0, 2^119]`, `i8`, `positive`.
 struct Range {
   double least = 0, greatest = 0;
   std::string text;  // for people: "0 to 2^119"
-  std::string spec;  // as a spec says it
+  std::string spec;  // as written in a spec
 };
 
-// What a caller says beside tensors.
+// An argument of a caller that is no tensor.
 struct Attribute {
   Located<std::string> name;
   AttributeInfo::Kind kind = AttributeInfo::Kind::integer;
@@ -101,17 +102,17 @@ struct Attribute {
   std::vector<Located<std::string>> words;      // of words
   std::optional<Located<std::string>> operand;  // of a dtype or layout: whose it is
   std::optional<Range> range;
-  std::optional<Located<std::string>> otherwise;  // nullopt: it must be given; in parentheses: what happens then
+  std::optional<Located<std::string>> otherwise;  // nullopt: it is required; in parentheses: the effect without it
   std::string help;
   std::string unit;
 
   bool is_word() const { return kind == AttributeInfo::Kind::word; }
 };
 
-// What a public operator says of an operand that its spec leaves open.
+// Properties of an operand that the spec leaves open and a public operator fixes.
 struct Narrowing {
   Located<std::string> operand;
-  std::vector<Located<std::string>> dtypes;  // empty: those of the operand
+  std::vector<Located<std::string>> dtypes;  // empty: the operand's dtypes
   std::optional<bool> is_optional;
   std::optional<std::string> help;
 };
@@ -121,7 +122,7 @@ struct Alias {
   std::string part;
 };
 
-// A name that callers use, for all or a part of what the spec's kernels do.
+// A public name for all or a part of the function of the spec's kernels.
 struct PublicOperator {
   Located<std::string> name;
   std::string summary;
@@ -141,7 +142,7 @@ struct ProblemField {
   uint32_t count = 1;                             // 1: a scalar
   std::string word_set;                           // of words: the name of their enum
   std::vector<Located<std::string>> words;        // of words
-  std::optional<Located<std::string>> otherwise;  // what a step passes that says nothing of it
+  std::optional<Located<std::string>> otherwise;  // the argument of a step that names none
 
   bool is_word() const { return !words.empty(); }
 };
@@ -150,12 +151,12 @@ struct ProblemField {
 struct FitConstant {
   Located<std::string> name;
   double value = 0;
-  std::string label;       // who says it, and as what: "half_product_times.step_us"
-  std::string unit, help;  // what it stands for; both may be unsaid
+  std::string label;       // who gives it, and its type: "half_product_times.step_us"
+  std::string unit, help;  // its value; both may be missing
 };
 
 // A specialization constant that the problem decides: `constants: {with_table: has_table != 0}`. Kernels read it by its
-// name, and each value that it takes is a pipeline of its own.
+// name, and each of its values is a separate pipeline.
 struct PipelineConstant {
   Located<std::string> name;
   std::optional<expression::Expression> value;  // a boolean or an integer, over the problem; absent only while read
@@ -177,7 +178,7 @@ struct Verify {
   Located<std::string> reference;
   Tolerance tolerance;                     // of every output
   std::optional<Tolerance> tolerance_f16;  // instead, of outputs of f16
-  std::string computed;  // what the reference allows beside it, computed from the data; empty: nothing
+  std::string computed;                    // the reference's allowance in addition, computed from the data; empty: none
   std::string why;
 };
 
@@ -187,7 +188,7 @@ struct Scratch {
   expression::Expression elements;
 };
 
-// What a step passes as a problem field.
+// The argument of a step for a problem field.
 struct Passed {
   std::string text;  // canonical
   expression::Expression expression;
@@ -195,12 +196,12 @@ struct Passed {
 
 struct Step {
   Located<std::string> kernel;  // the operator or kernel family
-  // Its operand <- ours, scratch, or 'none'; what is not said, source_of() tells.
+  // Its operand <- ours, scratch, or 'none'; source_of() gives the rest.
   std::vector<std::pair<Located<std::string>, Located<std::string>>> operands;
-  // Its field <- an expression over our names; what is not said, expression_of() tells.
+  // Its field <- an expression over our names; expression_of() gives the rest.
   std::vector<std::pair<Located<std::string>, Passed>> problem;
   std::vector<std::pair<Located<std::string>, Located<expression::Value>>> with;  // parameters this step fixes
-  // Its operand <- a layout that the memory is taken for; what is not said, layout_seen() tells.
+  // Its operand <- the layout in which it sees the memory; layout_seen() gives the rest.
   std::vector<std::pair<Located<std::string>, Located<std::string>>> seen_as;
 };
 
@@ -230,9 +231,10 @@ struct Spec {
   std::vector<ProblemField> problem;
   std::vector<Axis> parameters;
   std::vector<Axis> specialization;
-  std::vector<PipelineConstant> constants;              // their ids follow those of specialization
-  std::vector<FitConstant> fit;                         // what the cost alone may read
-  std::vector<Located<std::string>> definitions;        // names; the expressions below hold what these stand for
+  std::vector<PipelineConstant> constants;  // their ids follow the specialization's ids
+  std::vector<FitConstant> fit;             // names that only the cost may read
+  // names; in the expressions below, their definitions are inserted
+  std::vector<Located<std::string>> definitions;
   std::set<std::string, std::less<>> hidden;            // definitions that only the fragment reads that says them
   std::vector<Condition> require;                       // names parameters only
   std::vector<Condition> applies_when;                  // parameters, specialization, problem, device
@@ -251,7 +253,7 @@ struct Spec {
   expression::Scope scope;
 };
 
-// What a step says of an operand, field or parameter of its family, by name; null: nothing.
+// The argument of a step for an operand, field or parameter of its family, by name; null: none.
 template <typename Pairs>
 auto said_of(const Pairs& pairs, std::string_view name) -> const typename Pairs::value_type* {
   const auto said =
@@ -259,15 +261,15 @@ auto said_of(const Pairs& pairs, std::string_view name) -> const typename Pairs:
   return said == pairs.end() ? nullptr : &*said;
 }
 
-// What a step binds to an operand of its family: ours or scratch as it says, else as its recipe says, else that of the
-// same name. Empty: nothing, since it says 'none', or nothing bears the name.
+// The operand that a step binds for one of its family: ours or scratch by the step, or else by its recipe, or else the
+// one of the same name. Empty: nothing, since it says 'none', or nothing bears the name.
 std::string_view source_of(const Spec& spec, const Recipe& recipe, const Step& step, std::string_view operand);
 
-// The layout that a step takes the operand of its family for, as it says, or its recipe. Empty: that which it lies in.
+// The layout that a step takes the operand of its family for, as it says, or its recipe. Empty: its own layout.
 std::string_view layout_seen(const Recipe& recipe, const Step& step, std::string_view operand);
 
-// The expression that a step passes as a problem field of its family, over our names: what it says, or our field or
-// definition of the same name, or the field's default. Empty: there is none.
+// The expression that a step passes for a problem field of its family, over our names. It is the step's expression, or
+// our field or definition of the same name, or the field's default. Empty: there is none.
 std::string_view expression_of(const Spec& spec, const Step& step, const ProblemField& field);
 
 }  // namespace qgen::spec

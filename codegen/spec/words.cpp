@@ -17,7 +17,7 @@ namespace {
 
 std::vector<std::string> texts_of(std::span<const std::string_view> names) { return {names.begin(), names.end()}; }
 
-// The reserved words: those of expressions, the two scopes with separate names, and the words that YAML reads as null.
+// The reserved words: words of expressions, the two scopes with separate names, and YAML's words for null.
 constexpr std::string_view kOurs[] = {"and", "in", "not", "or", "device", "problem", "null", "Null", "NULL"};
 constexpr std::string_view kCpp[] = {
     "alignas",   "alignof",   "asm",      "auto",     "bitand",       "bitor",     "bool",      "break",
@@ -32,7 +32,7 @@ constexpr std::string_view kCpp[] = {
     "and_eq",    "char8_t",   "char16_t", "char32_t", "const_cast",   "co_await",  "co_return", "co_yield",
     "not_eq",    "or_eq",     "wchar_t",  "xor_eq",   "static_assert"};
 
-// What GLSL 4.60 reserves beside its numbered types (vec4, image3D: see is_glsl_type) and what C++ reserves too.
+// The reserved words of GLSL 4.60 except its numbered types (vec4, image3D: see is_glsl_type), and those of C++.
 constexpr std::string_view kGlsl[] = {
     "input",      "output",   "inout",   "out",      "buffer",        "shared",   "uniform",  "varying",   "attribute",
     "layout",     "centroid", "flat",    "smooth",   "noperspective", "patch",    "sample",   "invariant", "precise",
@@ -107,7 +107,7 @@ constexpr std::string_view kMacros[] = {"alloca",
                                         "sigev_notify_function",
                                         "sigev_notify_attributes"};
 
-// What generated code says without its namespace, beside types, which all begin with a capital.
+// Names that generated code uses without a namespace. Types are listed separately; they all begin with a capital.
 constexpr std::string_view kOfGeneratedCode[] = {
     "argument_of", "bit",      "bytes",    "ceil_div", "checked",  "choose",      "desc_of",
     "graph",       "in_order", "int32_t",  "int64_t",  "library",  "make_call",   "make_problem",
@@ -128,8 +128,8 @@ constexpr std::string_view kGeneratedTypes[] = {
 // clang-format on
 constexpr std::string_view kGeneratedHeaders[] = {"modules", "operators", "registry", "words"};
 
-// Headers of C, POSIX, glibc and gcc: generated headers lie in one folder, which a build puts before those of the
-// system.
+// Headers of C, POSIX, glibc and gcc: generated headers are in one folder, which a build searches ahead of the system's
+// folders.
 constexpr std::string_view kSystemHeaders[] = {
     "aio",       "alias",    "alloca",   "ar",       "argp",     "argz",      "assert",    "byteswap", "complex",
     "cpio",      "cpuid",    "crypt",    "ctype",    "dirent",   "dlfcn",     "elf",       "endian",   "envz",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Built from yaml-cpp's events rather than its nodes: events have no aliases to expand, come in the file's order, and
-// say whether a collection is written in flow or block style. yaml-cpp throws; nothing leaves read_yaml().
+// Built from yaml-cpp's events rather than its nodes. Events have no aliases to expand, come in the file's order, and
+// know whether a collection is written in flow or block style. yaml-cpp throws; nothing leaves read_yaml().
 #include "codegen/spec/yaml_tree.h"
 
 #include <fmt/format.h>
@@ -195,7 +195,7 @@ class TreeBuilder : public YAML::EventHandler {
     previous.where.length = previous.text_where.length = static_cast<uint32_t>(previous.text.size());
   }
 
-  // Columns inside the text are those of the file if it stands there letter by letter, on one line, quoted or not.
+  // Columns inside the text equal those of the file if it is there letter by letter, on one line, quoted or not.
   void place_text(YamlNode& node, size_t at) {
     const std::string_view rest = text_.substr(std::min(at, text_.size()));
     const bool is_quoted = !node.is_plain && !rest.empty() && (rest[0] == '\'' || rest[0] == '"');
@@ -229,7 +229,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Open> open_;
 };
 
-// What yaml-cpp could not read, with the commonest cause named.
+// yaml-cpp's error, with the commonest cause named.
 Diagnostic broken(std::string_view text, SourceLocation where, const std::string& message) {
   std::string_view rest = text;
   for (uint32_t line = 1; line < where.line && rest.find('\n') != std::string_view::npos; ++line)

@@ -27,7 +27,7 @@ struct YamlNode {
   std::string text;                // of a scalar
   bool is_plain = false;           // of a scalar: neither quoted nor a block
   size_t part = 0;                 // of a spec that was put together: Fragments::Merged::parts
-  SourceLocation text_where;       // where `text` begins; without a column if it does not stand in the file as it is
+  SourceLocation text_where;       // where `text` begins; without a column if the file has it in another form
   size_t text_offset = 0;          // of that place, in bytes from the start of the file
   std::vector<YamlNode> items;     // of a list
   std::vector<YamlEntry> entries;  // of a map, in the file's order
@@ -40,14 +40,13 @@ struct YamlEntry {
   YamlNode value;
 };
 
-// A text without the line end that YAML leaves behind a block.
+// A text without the final line end of a YAML block.
 inline std::string_view without_line_end(std::string_view text) {
   return text.substr(0, text.find_last_not_of('\n') + 1);
 }
 
-// The root is a map. Errors: what yaml-cpp refuses, a quote that is never closed, more than one document, an empty
-// file, what is no text (common/text.h), more than 1 MiB, nesting deeper than 32, keys that are not names or are given
-// twice.
+// The root is a map. Errors: YAML that yaml-cpp refuses, a quote that is never closed, more than one document, an empty
+// file, invalid text (common/text.h), more than 1 MiB, nesting deeper than 32, keys that are no names or appear twice.
 Result<YamlNode> read_yaml(std::string_view text, const std::string& file);
 
 }  // namespace qgen::spec

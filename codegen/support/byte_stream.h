@@ -136,7 +136,7 @@ std::string to_bytes(const T& value) {
   return std::move(writer).take();
 }
 
-// nullopt: not what to_bytes() made of a T.
+// nullopt: not made by to_bytes() from a T.
 template <typename T>
 std::optional<T> from_bytes(std::string_view bytes) {
   ByteReader reader(bytes);

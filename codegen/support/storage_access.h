@@ -13,7 +13,7 @@ inline constexpr std::string_view kStorageAccess = "storage_access";
 inline constexpr std::string_view kNativeAccess = "native";  // no part of an id
 inline constexpr std::string_view kWordAccess = "by_words";
 
-// With which ${extensions()} tells the compiler so.
+// The word by which ${extensions()} tells the compiler.
 inline constexpr std::string_view kWordAccessPragma = "#pragma qgen storage_access(by_words)";
 
 }  // namespace qgen

@@ -46,8 +46,8 @@ class TextWriter {
     text_ += '\n';
   }
   void blank() { text_ += '\n'; }
-  // A line of C++. One that is too long is broken before operators and behind commas, the outermost and loosest first,
-  // and goes on four columns further in. A string that is too long becomes two, one behind the other.
+  // A line of C++. A line that is too long is broken before operators and after commas, at the outermost and loosest
+  // first. The rest is indented by four more columns. A string that is too long becomes two adjacent ones.
   void code(std::string line) {
     for (size_t indent = 2 * depth_;; indent = 2 * depth_ + 4) {
       const size_t room = kWidth - indent;
@@ -87,7 +87,7 @@ class TextWriter {
  private:
   static constexpr size_t kWidth = 120;
 
-  // How well a line of C++ is broken before the word that follows: the less, the better. Behind a comma nothing binds.
+  // How well a line of C++ is broken before the word that follows: the less, the better. A comma binds loosest.
   static std::optional<int> binding_at(std::string_view line, size_t blank) {
     if (line[blank - 1] == ',') return 0;
     const size_t end = line.find(' ', blank + 1);
@@ -99,8 +99,8 @@ class TextWriter {
     return std::nullopt;
   }
 
-  // The blank at which a line is broken: of those that `room` reaches the outermost, where least binds, and of these
-  // the last; the line's end, if there is none.
+  // The blank at which a line is broken: of those within `room` the outermost, where least binds, and of these the
+  // last. The line's end, if there is none.
   static size_t break_of(std::string_view line, size_t room) {
     size_t best = line.size();
     std::pair<int, int> best_rank;
@@ -120,7 +120,7 @@ class TextWriter {
     return best;
   }
 
-  // The last blank in a string that `room` reaches, if the string goes on behind it; npos: there is none.
+  // The last blank within `room` in a string that goes on after it; npos: there is none.
   static size_t blank_in_string(std::string_view line, size_t room) {
     size_t blank = line.npos;
     bool is_quoted = false;

@@ -17,7 +17,7 @@
 namespace qgen {
 
 struct ThreadPool::State {
-  size_t helpers = 0;  // beside the calling thread
+  size_t helpers = 0;  // in addition to the calling thread
   std::vector<std::thread> threads;
 
   std::mutex mutex;

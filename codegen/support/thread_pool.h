@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A fixed set of threads that do the same work on each element of a sequence. Results land by index, so what a run
-// makes does not depend on how many threads made it.
+// A fixed set of threads that do the same work on each element of a sequence. Results are stored by index, so they do
+// not depend on the number of threads.
 //
 //   ThreadPool pool(options.threads);
 //   pool.for_each_index(variants.size(), [&](size_t i) { modules[i] = compile(variants[i]); });

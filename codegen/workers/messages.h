@@ -17,7 +17,7 @@
 
 namespace qgen::workers {
 
-// What a worker may use.
+// The limits of a worker.
 struct Allowance {
   uint32_t cpu_seconds = 0;
   uint32_t memory_mib = 0;
@@ -47,7 +47,7 @@ struct Head {
 bool send_all(int socket, const void* bytes, size_t size);
 bool receive_all(int socket, void* bytes, size_t size);
 
-// Serves orders until the pool closes its end, then waits for the workers. In a process of its own. No allowance orders
+// Serves orders until the pool closes its end, then waits for the workers. In a separate process. No allowance orders
 // more stack than `stack_mib`.
 [[noreturn]] void run_zygote(int orders, const ProcessPool::Function& function, uint32_t stack_mib);
 

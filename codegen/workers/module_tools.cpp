@@ -82,7 +82,7 @@ void fields(Stream& s, Request& r) {
   s(r.tool, r.glsl, r.optimization, r.target, r.spirv, r.rows, r.language);
 }
 
-// What any tool gave; exactly one of them is there.
+// The result of any tool; exactly one is there.
 struct Answer {
   std::vector<Spirv> spirv;
   std::vector<Reflected> reflected;
@@ -120,7 +120,7 @@ std::string work(std::string_view bytes) {
 
 // ---- kinds of requests ----------------------------------------------------------------------------------------------
 
-// "450": the number behind #version, for which glslang makes its tables; the first of a text.
+// "450": the number after #version, for which glslang makes its tables; the first of a text.
 std::string kind_of(std::string_view glsl) {
   constexpr std::string_view kDirective = "#version ";
   const size_t at = glsl.find(kDirective);
@@ -176,7 +176,7 @@ Refusal refused(const CutOff& cut_off, const Limits& limits) {
   return {{fault_of(cut_off, limits)}, true, cut_off.real_seconds};
 }
 
-// The part of the answer that was asked for, or the refusal.
+// The requested part of the answer, or the refusal.
 template <typename T>
 Outcome<T, Refusal> ask(ProcessPool& pool, const Request& request, std::vector<T> Answer::*part) {
   const auto bytes = pool.call(to_bytes(request), kind_of(request.glsl));

@@ -38,7 +38,7 @@ struct Refusal {
 struct Reflected {
   reflect::Interface interface;
   std::vector<reflect::Resources> resources;  // of each row
-  compile::Spirv stripped;                    // what is stored
+  compile::Spirv stripped;                    // the stored module
 };
 
 struct ModuleTools {
@@ -53,7 +53,7 @@ ModuleTools in_this_process();
 
 // The pool that in_workers() calls; made before other threads are.
 std::unique_ptr<ProcessPool> make_pool(size_t most_workers, const Limits& limits);
-// The pool must outlive what is returned.
+// The pool must outlive the returned object.
 ModuleTools in_workers(ProcessPool& pool);
 
 }  // namespace qgen::workers

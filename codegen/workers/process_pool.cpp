@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The pool's side: who has which worker. A thread that calls leases an idle worker, or orders one while there are fewer
-// than the most; one that ended is forgotten, and the next call orders another.
+// The pool's side: who has which worker. A calling thread leases an idle worker. If there is none, it orders one, up to
+// the maximum. A worker that ended is forgotten, and the next call orders another.
 //
-// Memory of all workers together is bounded: each has an equal share of Limits::shared_mib, and one at a time may be
-// tried again with the whole of Limits::memory_mib.
+// The memory of all workers together is bounded. Each has an equal share of Limits::shared_mib, and one at a time may
+// try again with all of Limits::memory_mib.
 #include "codegen/workers/process_pool.h"
 
 #include <fcntl.h>
@@ -93,7 +93,7 @@ class ProcessPool::State {
   State(Function function, size_t most_workers, const Limits& limits)
       : most_workers_(std::max<size_t>(most_workers, 1)),
         whole_{limits.cpu_seconds, limits.memory_mib, std::min(limits.stack_mib, limits.memory_mib)} {
-    idle_.reserve(most_workers_);  // so that a lease ends without asking for memory
+    idle_.reserve(most_workers_);  // so that a lease ends without allocating memory
     share_ = whole_;
     share_.memory_mib = std::min(whole_.memory_mib, static_cast<uint32_t>(limits.shared_mib / most_workers_));
     share_.stack_mib = std::min(whole_.stack_mib, share_.memory_mib);

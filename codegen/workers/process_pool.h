@@ -2,15 +2,15 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Calls a function from bytes to bytes in separate processes, each call under limits. A fault that would crash or stop
-// this process ends only a worker. The pool replaces the worker, and tells the caller the cause.
+// this process ends only a worker. The pool replaces the worker and returns the cause.
 //
 //   ProcessPool pool({.work = compile_text, .prepare = load_tables}, workers, {});  // while there is one thread
 //   auto answer = pool.call(text, "450");                                           // from any thread
 //   if (!answer) complain(answer.error().cause);
 //
 // The result does not depend on the number of workers, or on their earlier work. If a call fails in a worker that is
-// not fresh, or that shares its memory limit with others, it is repeated in a fresh worker with all that Limits allow.
-// Only failures by time are final at once, because the time is that of the process.
+// not fresh, or that shares its memory limit, it is repeated in a fresh worker with all of Limits. Only a failure by
+// time is final at once, because the limit is on the process's time.
 //
 // Workers end with this process, in whatever way it ends.
 #pragma once
@@ -28,7 +28,7 @@ namespace qgen::workers {
 // Of one call.
 struct Limits {
   uint32_t cpu_seconds = 2;       // of the process, so that a busy machine refuses nothing
-  uint32_t memory_mib = 768;      // beyond what a worker begins with; ignored under sanitizers, which reserve terabytes
+  uint32_t memory_mib = 768;      // beyond a worker's initial memory; ignored under sanitizers, which reserve terabytes
   uint32_t stack_mib = 64;        // of that memory
   uint32_t shared_mib = 3 * 512;  // of all workers together
 };
@@ -53,7 +53,7 @@ class ProcessPool {
   struct Function {
     // Its exceptions, but std::bad_alloc, count as crashes.
     std::string (*work)(std::string_view request);
-    // What calls of a kind have in common, done once in the process that workers are copies of.
+    // The preparation for all calls of a kind, done once in the process from which workers are copied.
     void (*prepare)(std::string_view kind);
   };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The zygote is a process with one thread that prepares what all calls need (glslang's built-ins: 70 ms) and forks
-// workers from that state, so a worker costs a millisecond, the tenth as much as the first.
+// The zygote is a process with one thread. It prepares the data that all calls need (glslang's built-ins: 70 ms) and
+// forks workers from that state. So a worker starts in a millisecond, and takes a tenth of the memory of the first.
 //
-// A worker tells itself why it ends: limits are signals of its own timers, or memory that malloc() does not get, and
-// their handlers write one message to the pool and leave. Where not even that succeeds, the pool sees its socket close.
+// A worker reports why it ends. Its limits are signals of its own timers, or a failed malloc(). Their handlers write
+// one message to the pool and exit. Where not even that succeeds, the pool sees its socket close.
 //
 // All this runs on a stack of our own, because how far the main thread's may grow is up to whoever started the program.
 // It is the stack of a thread; a process that such a thread forks has no other.
@@ -48,11 +48,11 @@ constexpr size_t kMebibyte = size_t{1} << 20;
 constexpr time_t kRealPerCpuSecond = 100;
 constexpr size_t kGuardBytes = 16 * kMebibyte;  // one frame may reach this far past the end of the stack
 
-// What this process has; the handlers of signals get no argument of ours.
+// The state of this process; signal handlers get no argument of ours.
 struct {
   int orders = -1;             // of the zygote
   int socket = -1;             // of a worker
-  char* stack = nullptr;       // its lowest byte; a guard lies below
+  char* stack = nullptr;       // its lowest byte; a guard is below
   size_t stack_bytes = 0;      // down to there
   size_t forbidden_bytes = 0;  // of them, from the lowest on
 } own;
@@ -85,7 +85,7 @@ void on_signal(int signal, siginfo_t* info, void*) {
   leave(CutOff::Cause::crash, signal);
 }
 
-// What is thrown where nobody catches it. A length that no container can have is memory that no machine has.
+// For exceptions that nobody catches. A length that no container can have is memory that no machine has.
 [[noreturn]] void leave_by_exception() {
   try {
     if (std::current_exception()) throw;
@@ -123,7 +123,7 @@ void install_handlers() {
 void set_limit(decltype(RLIMIT_AS) resource, rlim_t value) {
   rlimit limit{};
   if (::getrlimit(resource, &limit) != 0) return;
-  limit.rlim_cur = std::min(value, limit.rlim_max);  // what the user set is not passed
+  limit.rlim_cur = std::min(value, limit.rlim_max);  // the user's settings are not passed on
   ::setrlimit(resource, &limit);
 }
 
@@ -183,7 +183,7 @@ void die_with_parent(pid_t parent) {
 
 // ---- the zygote -----------------------------------------------------------------------------------------------------
 
-// Compilers free and ask for the same megabytes again and again: keep them.
+// Compilers free the same megabytes and allocate them again: keep them.
 void tune_malloc() {
 #ifdef __GLIBC__
   ::mallopt(M_ARENA_MAX, 1);  // of the main thread, though another works
@@ -193,7 +193,7 @@ void tune_malloc() {
 #endif
 }
 
-// What the libraries print before they give up is not for the user; a sanitizer's report is.
+// The libraries' last messages before they abort are not for the user; a sanitizer's report is.
 void be_silent() {
   const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nowhere < 0) return;

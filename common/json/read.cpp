@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The parser calls back for each key and value, at which moment it has read just past it: so a value began at the first
-// character after the last one that is neither blank nor punctuation. That gives places to a library that has none.
+// The parser calls back for each key and value just after reading it. So a value began at the first character after the
+// previous token that is neither blank nor punctuation. That gives places to a library that has none.
 #include "common/json/read.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMaxDepth = 64;
 constexpr size_t kMaxQuoted = 60;  // bytes of a value that a sentence repeats
 
-// Counts what the parser has taken; it copies its iterators, so the count is outside.
+// Counts the characters that the parser consumed. The parser copies its iterators, so the count is outside.
 class Cursor {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -49,7 +49,7 @@ class Cursor {
   size_t* taken_;
 };
 
-// Line and column of places that are asked for in the order of the text, so that a long text is walked once.
+// Line and column of locations that are requested in the order of the text. So a long text is scanned once.
 class Marks {
  public:
   explicit Marks(std::string_view text) : text_(text) {}
@@ -70,7 +70,7 @@ class Marks {
 };
 
 // "[json.exception.parse_error.101] parse error at line 1, column 3: syntax error while parsing value - unexpected ']';
-// expected ...; last read: '...'" without its place, and without what was read last, which may be long.
+// expected ...; last read: '...'" without its location, and without the last token, which may be long.
 std::string syntax_error(std::string_view what) {
   if (const size_t place = what.find("column "); place != std::string_view::npos) {
     what.remove_prefix(std::min(what.size(), what.find(": ", place) + 2));

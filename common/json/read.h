@@ -11,7 +11,7 @@
 //   const auto factor = root->need("factor");        // scale.json:1:1: there is no 'factor'
 //   ... json::wrong(*document, **factor, "must be positive")      scale.json:2:14: 'factor' is -1, and must be positive
 //
-// The library behind it (nlohmann-json) is seen by read.cpp alone.
+// Only read.cpp sees the library that it uses (nlohmann-json).
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ using Members = std::vector<Member>;
 
 struct Value {
   Mark mark;
-  std::string name;  // of a member its key; of an item the list's, and so down: what a sentence calls it
+  std::string name;  // the name in sentences: a member's key; an item's list's name, and so on down
   std::variant<std::monostate, bool, int64_t, double, std::string, List, Members> data;
 
   template <typename T>
@@ -58,7 +58,7 @@ struct Document {
   Value root;
 };
 
-// Errors: what is no JSON, a key that is given twice, an integer past 64 bits, values nested deeper than 64.
+// Errors: invalid JSON, a key that appears twice, an integer past 64 bits, values nested deeper than 64.
 Expected<Document> read(std::string file, std::string_view text);
 
 // "FILE:3:14: message".
@@ -71,7 +71,7 @@ std::string to_text(const Value& value);
 // "did you mean 'factor'?", or "it has factor, mode".
 std::string hint_of(std::string_view written, const std::vector<std::string_view>& known);
 
-// The members of an object, none of which is unknown.
+// The members of an object; unknown ones are errors.
 class Object {
  public:
   static Expected<Object> of(const Document& document, const Value& value,

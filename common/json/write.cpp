@@ -22,7 +22,7 @@ bool needs_lines(const Json& value) {
   return value.is_object() && std::any_of(value.begin(), value.end(), needs_lines);
 }
 
-// Its parts on lines of their own, each in one if it can be.
+// Its parts on separate lines, each on one line if possible.
 std::string in_lines(const Json& value, const std::string& indent) {
   const std::string inner = indent + "  ";
   std::vector<std::string> lines;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// JSON as the programs write it: one member of the document on a line, and of a list of objects one object on a line,
-// so that people can read it and diff it. An object that itself has a list of objects is laid out as the document is.
+// JSON as the programs write it. A member of the document has one line, and so has each object in a list. People can
+// read it and diff it. An object that itself has a list of objects is laid out as the document is.
 //
 //   {
 //     "device": "llvmpipe",
@@ -18,7 +18,7 @@
 
 namespace qgen::json {
 
-// What is no UTF-8 (a driver's name may be anything) is replaced; numbers that are not finite are null. Ends without a
+// Invalid UTF-8 (possible in a driver's name) is replaced; numbers that are not finite become null. Ends without a
 // newline. `document` is an object.
 std::string to_text(const nlohmann::ordered_json& document);
 // All of a value in one line, with a space after each comma and colon.

@@ -166,7 +166,7 @@ bool is_plain(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_ordinary) && std::ranges::find(kNulls, text) == std::end(kNulls);
 }
 
-// With what JSON and YAML want escaped.
+// With the escapes that JSON and YAML require.
 std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {

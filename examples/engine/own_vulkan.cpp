@@ -108,7 +108,8 @@ void Base::make_instance() {
   check(listen(instance, &listener, nullptr, &messenger_), "listening to the validation layer");
 }
 
-// The first device, and its first queue that computes. Enables timeline semaphores, and what qgen recommends.
+// The first device, and its first queue that computes. Enables timeline semaphores, and the features that qgen
+// recommends.
 void Base::make_device() {
   uint32_t count = 1;
   vkEnumeratePhysicalDevices(instance, &count, &gpu);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// picture FOLDER [DEVICE]: quantizes and dequantizes a picture on the device, with 8 and with 4 bits, with one scale
-// for the picture and with one per block of 8 x 8 pixels. Prints which kernel ran each step and why, and the error of
-// each method. Writes the original, the results and the errors as PNG files, and original.npy, which a network reads.
+// picture FOLDER [DEVICE]: quantizes and dequantizes a picture on the device. It uses 8 and 4 bits, with one scale for
+// the picture and with one per block of 8 x 8 pixels. Prints which kernel ran each step and why, and the error of each
+// method. Writes the original, the results and the errors as PNG files, and original.npy, which a network reads.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// recognised FOLDER: shows what scenes.onnx recognises in the picture of scripts/demo. Reads FOLDER/answers.npy, the
-// network's output for FOLDER/original.npy. Draws FOLDER/recognised.png, and prints the share of correct labels.
+// recognised FOLDER: shows the classes that scenes.onnx recognises in the picture of scripts/demo. Reads
+// FOLDER/answers.npy, the network's output for FOLDER/original.npy. Draws FOLDER/recognised.png, and prints the share
+// of correct labels.
 #include <fmt/format.h>
 
 #include <algorithm>

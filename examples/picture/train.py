@@ -179,7 +179,7 @@ class Trained(Network):
         super().__init__(0, is_unsigned=False)
         self.parameters = parameters
         self.values["input"] = images
-        self.scales["input"] = np.float32(1 / 255), -128  # bytes are what they were
+        self.scales["input"] = np.float32(1 / 255), -128  # bytes are unchanged
 
     def layer(self, name, x, _, axis, compute, op, **attributes):
         bias = self.parameters[f"{name}.bias"]

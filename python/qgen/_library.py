@@ -43,7 +43,7 @@ class Call(ctypes.Structure):
 
 
 _SIZES = [c_size_t, POINTER(c_int64)]
-# What functions take before `qgen_error** error`, of those that can fail.
+# The arguments ahead of `qgen_error** error`, for functions that can fail.
 _CAN_FAIL = {
     "list_devices": [POINTER(c_void_p)],
     "device_open": [c_char_p, POINTER(c_void_p)],
@@ -65,7 +65,7 @@ _CAN_FAIL = {
     "model_profile": [c_void_p, POINTER(Argument), c_size_t, POINTER(c_void_p)],
     "model_save": [c_void_p, c_char_p],
 }
-# What the others take and give.
+# Arguments and results of the others.
 _PLAIN: dict[str, tuple[Any, list[Any]]] = {
     "version": (c_char_p, []),
     "operators_json": (c_char_p, []),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The objects behind the handles of qgen.h. A function of qgen.h converts its arguments, calls the C++ interface, and
-// converts the error to a code and a sentence: guarded() below. No exception leaves the library.
+// The objects that the handles of qgen.h point to. A function of qgen.h converts its arguments, calls the C++
+// interface, and converts the error to a code and a sentence: guarded() below. No exception leaves the library.
 #pragma once
 
 #include <memory>
@@ -104,7 +104,7 @@ qgen_code guarded(qgen_error** error, const Body& body) {
   }
 }
 
-// Moves what there is into *into, a new object.
+// Moves the value into *into, a new object.
 template <typename T>
 Done give(T** into, T value) {
   *into = new T(std::move(value));

@@ -10,7 +10,7 @@
 //   weights    some invocations share a row: its greatest score, and exp(s - m) in place of s
 //   outputs    an invocation has some columns of all rows, and adds up the block's values
 //
-// Keys that no row of the tile sees are not loaded, so what memory has behind key_lengths does not matter.
+// Keys that no row of the tile uses are not loaded, so the memory after key_lengths may have any content.
 //
 //   wide   keys are whole vectors of 16 bytes
 #version 450

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // y = (x * cos - other * sin, other * cos + x * sin) for each pair (x, other) of a row, in f32: docs/attention.md. An
-// invocation has a pair, and neighbours have neighbouring ones. Elements behind the rotated ones are moved as they are,
-// two at a time. Positions are data, so each is compared with the table: outside of it, cos and sin are 0.
+// invocation has a pair, and neighbours have neighbouring ones. Elements after the rotated ones are copied, two at a
+// time. Positions are data, so each is compared with the table: outside of it, cos and sin are 0.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
@@ -28,8 +28,8 @@ float load_sin(uint index) { return uintBitsToFloat(sin_bits[index]); }
 void store(uint index, float value) { output_bits[index] = floatBitsToUint(value); }
 $end
 
-// problem.start: how a row finds its row of cos and sin. 0: positions from 0 in each batch; from one that is given; given
-// for each row; no positions, but a row of cos for each row; given for the last row of each batch.
+// problem.start: how a row finds its row of cos and sin. 0: positions count from 0 in each batch; then: from a given
+// one; given for each row; no positions, but a row of cos for each row; given for the last row of each batch.
 const uint kStartAtOne = 1u, kStartOfRows = 2u, kStartOfTables = 3u, kStartOfLast = 4u;
 
 // The row of cos and sin.

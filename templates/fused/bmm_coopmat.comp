@@ -7,10 +7,10 @@
 // n. So squares of 4 x 4 bytes are transposed on their way into shared memory, where both operands run along k.
 // Elements past the ends count as zero.
 //
-// Zero points are corrected afterwards, as in lib/bmm_finish.glsl. The sums of rows and columns which that takes come
-// from what each invocation puts down. An int32 holds the corrected sum if both zero points are in the range of bytes
-// and k is at most 33,025 (255 * 255 * k < 2^31): 32-bit arithmetic is exact then, since it is so modulo 2^32. Else
-// the tile is finished in 64 bits.
+// Zero points are corrected afterwards, as in lib/bmm_finish.glsl. The sums of rows and columns that this needs come
+// from the invocations' notes. An int32 holds the corrected sum if both zero points are in int8's range and k is at
+// most 33,025 (255 * 255 * k < 2^31): 32-bit arithmetic is exact then, since it is so modulo 2^32. Else the tile is
+// finished in 64 bits.
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require

@@ -5,8 +5,8 @@
 // zero points. docs/fused.md is the definition.
 //
 // An invocation makes four neighbouring outputs at a time, `items` times, a workgroup apart. Elements are read and
-// written in quads, whole words of any dtype. Where all operands are dense, of one shape and of one parameter each,
-// those are looked up once; otherwise an output's coordinate, in up to eight dimensions, gives each operand's element
+// written in quads, whole words of any dtype. If all operands are dense, of one shape and with one parameter each, the
+// parameters are read once. Otherwise an output's coordinate, in up to eight dimensions, gives each operand's element
 // and parameter.
 //
 //   modules own    made for their dtypes
@@ -110,8 +110,8 @@ vec4 operate_tame(vec4 x, vec4 y) {
   return problem.operation == kFusedOperationAdd ? sum : product;
 }
 
-// Of operands with one parameter each. Those of bytes are all loaded first, the first again where `end`
-// comes early.
+// Of operands with one parameter each. Quantized operands are all loaded first; if `end` comes early, the first is
+// loaded again.
 void make_simple_quads(uint first, uint end, Source source, Source other, Block block) {
 $if modules == own and bytes(input_dtype) == 1 and bytes(other_dtype) == 1 and bytes(output_dtype) == 1
   if (is_tame(source) && is_tame(other) && is_tame(problem.alpha) && block.is_short) {

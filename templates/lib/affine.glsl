@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Affine quantization of one value. docs/affine.md is the definition; runtime/workshop/reference/affine.cpp says it in C++.
+// Affine quantization of one value. docs/affine.md is the definition, and runtime/workshop/reference/affine.cpp the
+// same in C++.
 //
 //   quantize:    t = round_half_even(x * RN(1 / scale));  q = clamp(t + zero_point, quant_min, quant_max)
 //   dequantize:  x = RN(RN(q - zero_point) * scale), the difference saturating

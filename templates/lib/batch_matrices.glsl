@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The offsets at which the matrices of one batch begin: the element of `input`, and that of `other`.
+// The offsets at which the matrices of one batch begin: the element of `input`, and the element of `other`.
 uvec2 matrices_of(uint batch) {
   uvec2 first = uvec2(0u);
   const uint rank = problem.batch_rank;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Stores a float as an element of the output: as it is, or as an integer of the block with this parameter.
+// Stores a float as an element of the output: unchanged, or quantized with this parameter of its block.
 $if is_float(output_dtype)
 $if output_dtype == f32
 ${declare(output)}

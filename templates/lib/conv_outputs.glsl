@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The epilogue of a convolution's tile, whose columns are the output channels of all groups: outputs, or where
-// output_dtype is i32 the sums of a slice of k, stored for conv_finish.comp.
+// The epilogue of a convolution's tile, whose columns are the output channels of all groups. It stores outputs, or if
+// output_dtype is i32 the sums of a slice of k for conv_finish.comp.
 uint columns_end() { return (part.group + 1u) * problem.n; }
 bool is_output(uint row, uint column) { return row < part.rows && column < columns_end(); }
 
@@ -38,7 +38,7 @@ void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
 }
 $else
 $include "lib/conv_store.glsl"
-#define ROWS_ARE_NEIGHBOURS  // in lib/plain_strips.glsl: reals lie in planes, pixel after pixel
+#define ROWS_ARE_NEIGHBOURS  // in lib/plain_strips.glsl: floating-point images are planes, pixel after pixel
 
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
   const uvec3 pixel = pixel_of(row);

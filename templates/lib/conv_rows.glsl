@@ -10,9 +10,9 @@
 //   row_unit(i, is_read)      a unit of fetch i's row, as kUnitWords words; any where it is not to be read
 //   next_step()               goes on to the unit of the next step
 //
-// A file included before this one defines what a unit is and how it is read: lib/conv_rows_vectors.glsl,
-// conv_rows_words.glsl or conv_rows_halves.glsl. A tap has at least one unit. lib/conv_part.glsl or conv_pixels.glsl
-// defines which pixels there are. The including kernel or lib/conv_weight.glsl defines
+// A file included before this one defines a unit and its loads: lib/conv_rows_vectors.glsl, conv_rows_words.glsl or
+// conv_rows_halves.glsl. A tap has at least one unit. lib/conv_part.glsl or conv_pixels.glsl defines which pixels there
+// are. The including kernel or lib/conv_weight.glsl defines
 //
 //   put_row(row, place), row_at(row)      of each row of the tile, shared: lib/matrix_tile.glsl or tile_of_rows.glsl
 //   begin_tap(unit)           the tap of this invocation's first unit, where the workgroup's first is `unit`

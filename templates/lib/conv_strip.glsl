@@ -8,7 +8,7 @@
 //
 //   known    taps along both sides and stride along kAlong, known to the compiler; 0: any, read tap by tap
 //
-// The includer defines kAlong, and what is multiplied:
+// The includer defines kAlong, and the factors:
 //
 //   SUM                            the type of a sum, and of its factors
 //   Source                         which image and channels
@@ -16,7 +16,7 @@
 //   weight_at(source, tap)         of the tap of that number
 SUM sums[${strip}];
 
-// Further along the strip; the other coordinate is left as it is, so that it is checked only once whether it is inside.
+// Further along the strip; the other coordinate is unchanged, so that its bounds are checked only once.
 ivec2 along_strip(ivec2 from, uint i) {
   return kAlong == 0u ? ivec2(from.x + int(i), from.y) : ivec2(from.x, from.y + int(i));
 }
@@ -35,7 +35,7 @@ uint tap_of_line(uint line, uint tap) {
 }
 $end
 
-// Of the line of which `from` is the first that is read.
+// Of the line that is read from `from` on.
 void add_line(Source source, ivec2 from, uint line) {
 $if known.taps == 0
   for (uint tap = 0u; tap < problem.taps[kAlong]; ++tap) {

@@ -8,6 +8,6 @@ struct Tap {
 };
 Tap tap;
 
-// Of the rows that this invocation fetches, where each reads its first tap, as (width, height), and what row_base()
-// says.
+// Of the rows that this invocation fetches: the position of each one's first tap, as (width, height), and the result of
+// row_base().
 ivec4 fetched_rows[kFetches];

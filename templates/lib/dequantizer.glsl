@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Dequantizes four integers, with fewer instructions if the result is bit-exact with lib/affine.glsl: integers of 8 and
-// 16 bits less a zero point of up to 2^21 are exact floats, made by writing them into the low bits of 1.5 * 2^23.
+// Dequantizes four integers, with fewer instructions if the result is bit-exact with lib/affine.glsl. Integers of 8 and
+// 16 bits minus a zero point of up to 2^21 are exact floats, made by writing them into the low bits of 1.5 * 2^23.
 //
 // Halves are rounded by an addition to their bits and are then exact for the device's own conversion, whose rounding is
-// anyone's. That serves blocks none of whose products is subnormal or too large as a half.
+// anyone's. That is right for blocks in which no product is subnormal or too large for f16.
 $include "lib/affine.glsl"
 $include "lib/short_reach.glsl"
 

@@ -4,8 +4,9 @@
 // exp(x) for x from -87 to 88, by sums and products that are each rounded once, so that every device gives the same
 // bits: docs/fused.md has the steps. It is within 2^-23.5 of the exact result, in relation to it: all x were tried.
 //
-// x = k * ln 2 + r, with ln 2 in two parts of which the first has 10 bits, so that its product with k is exact. Then
-// exp(r) by a polynomial (Cephes' expf), times 2^k. What may be subnormal on the way, r * r, is then added to r or 1.
+// x = k * ln 2 + r, with ln 2 in two parts. The first has 10 bits, so that its product with k is exact. Then exp(r) by
+// a polynomial (Cephes' expf), times 2^k. The only subnormal value on the path may be r * r, which is then added to r
+// or 1.
 $include "lib/rounding_shift.glsl"
 
 float exponential(float x) {

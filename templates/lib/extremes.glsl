@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The range of a set of floats, extended to include zero, as two integers: x the magnitude of the largest positive, y
-// the magnitude of the most negative, each as the bits of the real with 0 for none. Bits of positive floats order as
-// the floats do, so the range of a union is max() of the ranges: exact, in any order, with NaN (whose bits are above
-// infinity's) winning.
+// The range of a set of floats, extended to include zero, as two integers. x is the magnitude of the largest positive,
+// y the magnitude of the most negative, each as the float's bits, with 0 for none. Bits of positive floats have the
+// order of the floats, so the range of a union is max() of the ranges. That is exact, in any order, and NaN wins, whose
+// bits are above infinity's.
 
 ivec2 extremes_of(int bits, int sign_mask) { return max(ivec2(bits, bits ^ sign_mask), ivec2(0)); }
 

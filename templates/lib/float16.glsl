@@ -16,7 +16,8 @@ float f16_to_f32(uint half_bits) {
   return uintBitsToFloat(floatBitsToUint(value) | sign);
 }
 
-// Rounded half to even; 65520 and more become infinity. All three ways are taken: a branch for each would cost more.
+// Rounded half to even; 65520 and more become infinity. All three cases are computed: a branch for each would cost
+// more.
 uint f32_to_f16(float x) {
   const uint sign = (floatBitsToUint(x) >> 16) & 0x8000u;
   const uint magnitude = floatBitsToUint(x) & 0x7fffffffu;

@@ -3,9 +3,10 @@
 //
 // f32 arithmetic that gives the same bits on every device.
 //
-// Vulkan rounds +, - and * correctly, but leaves division 2.5 ulp, lets subnormals be flushed or kept, and lets a
-// device without signed-zero-inf-nan-preserve fold a comparison with NaN. So here division is exact, a subnormal counts
-// as zero, and NaN is found by its bits. A caller marks products `precise`, so that no compiler fuses them into a sum.
+// Vulkan rounds +, - and * correctly, but allows 2.5 ulp for division. It lets subnormals be flushed or kept, and lets
+// a device without signed-zero-inf-nan-preserve fold a comparison with NaN. So here division is exact, a subnormal
+// counts as zero, and NaN is found by its bits. A caller marks products `precise`, so that no compiler fuses them into
+// a sum.
 //
 // Of the operations only a product can be below 2^-126 and round up to it: docs/affine.md says why, and which do.
 $include "lib/rounding_shift.glsl"
@@ -20,7 +21,7 @@ const int kSmallestInt = -0x7fffffff - 1;
 bool is_finite(float x) { return (floatBitsToUint(x) & kMagnitude) < kInfinity; }
 bool is_nan(float x) { return (floatBitsToUint(x) & kMagnitude) > kInfinity; }
 
-// Of what is read, and of sums. mix() of a boolean selects, where ?: may branch.
+// For loaded values, and for sums. mix() of a boolean selects, where ?: may branch.
 float flush_subnormal(float x) {
   const uint bits = floatBitsToUint(x);
   return uintBitsToFloat(mix(bits, bits & ~kMagnitude, (bits & kInfinity) == 0u));
@@ -31,8 +32,8 @@ vec4 flush_subnormal(vec4 x) {
   return uintBitsToFloat(mix(bits, bits & ~kMagnitude, equal(bits & kInfinity, uvec4(0u))));
 }
 
-// Of a product of two reals. What is just below 2^-126 becomes 2^-126 where a device rounds before it asks what is
-// subnormal, or keeps subnormals, and zero elsewhere: so 2^-126 counts as zero too.
+// For a product of two floats. A product just below 2^-126 becomes 2^-126 on a device that rounds before it detects
+// subnormals, or keeps them, and zero elsewhere. So 2^-126 counts as zero too.
 float flush_product(float x) {
   const uint bits = floatBitsToUint(x);
   return uintBitsToFloat(mix(bits, bits & ~kMagnitude, (bits & kMagnitude) <= kSmallestNormal));
@@ -49,8 +50,8 @@ float divide_special(uint a, uint b, uint sign) {
 // a / b rounded half to even; subnormal operands and quotients count as zero.
 //
 // The significands are integers n, d in [2^23, 2^24), n doubled where it is the smaller. q = floor(n * 2^24 / d) has 25
-// bits: 24 to keep and one to round by, with the remainder to say whether that one is exactly a half. The device's own
-// quotient is within 6 of q, so the remainder n * 2^24 - q * d is below 2^28 in magnitude and its low 32 bits are all
+// bits: 24 to keep and one to round by. The remainder decides whether that one is exactly a half. The device's own
+// quotient is within 6 of q. So the remainder n * 2^24 - q * d is below 2^28 in magnitude, and its low 32 bits are all
 // of it: no wide product is needed, and one correction makes q exact.
 //
 // No quotient rounds up to a power of two: it is at most 2 - 2 / d < 2 - 2^-23, the last float before 2. So flushing a
@@ -88,9 +89,9 @@ float divide(float numerator, float denominator) {
   return uintBitsToFloat(sign | ((uint(exponent) << 23) + (kept - 0x00800000u) + (rounds_up ? 1u : 0u)));
 }
 
-// divide(x, 6.0), in a quarter of the steps: the product with 1 / 6 and what it leaves of x, of which each difference
-// is exact, since its terms are within a factor of two of each other. Adding a sixth of that rounds to the nearest: it
-// was compared with x / 6 for every x. Below 2^-90, of 2^96 times x, so that no step meets a subnormal.
+// divide(x, 6.0), in a quarter of the steps: the product with 1 / 6, and its remainder from x. Each difference is
+// exact, since its terms are within a factor of two of each other. Adding a sixth of that rounds to the nearest: it was
+// compared with x / 6 for every x. Below 2^-90, of 2^96 times x, so that no step meets a subnormal.
 float divide_by_six(float x) {
   const float kSixth = 1.0 / 6.0;
   const uint magnitude = floatBitsToUint(x) & kMagnitude;
@@ -105,10 +106,10 @@ float divide_by_six(float x) {
   return uintBitsToFloat((floatBitsToUint(x) & ~kMagnitude) | bits);
 }
 
-// 1 / x, as divide(1.0, x), in a third of the steps and without a branch, so that several may be made at once: k, the
-// quotient of 2^47 by the significand d, has 24 bits, so only the nearest integer is wanted, and a tie would need d to
-// be a power of two. The device's own quotient of 1 by a number in [1, 2), which may be 4 ulp off here, has k in its
-// low bits but for that error: 2^47 - k * d is below 2^27 in magnitude, and its low 32 bits are all of it.
+// 1 / x, as divide(1.0, x), in a third of the steps and without a branch, so that several may be made at once. k, the
+// quotient of 2^47 by the significand d, has 24 bits, so only the nearest integer is needed, and a tie would need d to
+// be a power of two. The device's own quotient of 1 by a number in [1, 2), with an error of up to 4 ulp, has k in its
+// low bits except for that error. 2^47 - k * d is below 2^27 in magnitude, and its low 32 bits are all of it.
 float reciprocal(float x) {
   const uint magnitude = floatBitsToUint(x) & kMagnitude;
   const uint fraction = magnitude & 0x007fffffu;

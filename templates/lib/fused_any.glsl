@@ -37,7 +37,7 @@ Source ${operand}_source(uint parameter) {
 
 $end
 Block output_block(uint parameter) {
-  if (is_real(problem.output_kind)) return make_block(1.0, 0);  // of reals, which no block changes
+  if (is_real(problem.output_kind)) return make_block(1.0, 0);  // floating-point, independent of blocks
   const int zero_point = zero_point_of(output_zero_point_data, problem.output_zero_points, parameter);
   return make_block(output_scale_data[parameter], zero_point);
 }

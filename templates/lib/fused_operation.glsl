@@ -4,8 +4,8 @@
 // The operation on floats that problem.operation selects: docs/fused.md is the definition. Each step is rounded once,
 // and a subnormal result counts as zero.
 //
-// Hardswish's product is never near 2^-126: where x is small it is three times x, and the other factor is 0 or at least
-// an ulp of 3.
+// Hardswish's product is never near 2^-126: for small x it is three times x, and the other factor is 0 or at least an
+// ulp of 3.
 $include "lib/exponential.glsl"
 
 float relu(float x) { return is_nan(x) || x > 0.0 ? x : 0.0; }

@@ -6,7 +6,7 @@ $include "lib/zero_point.glsl"
 
 Block output_block(uint parameter) {
 $if is_float(output_dtype)
-  return make_block(1.0, 0);  // of reals, which no block changes
+  return make_block(1.0, 0);  // floating-point, independent of blocks
 $else
   const int zero_point = zero_point_of(output_zero_point_data, problem.output_zero_points, parameter);
   return make_block(output_scale_data[parameter], zero_point);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The linear index of this workgroup. The dispatcher folds a one-dimensional grid that passes the device's limit into y
-// and z, so there may be more workgroups than requested: every kernel checks its bounds.
+// The linear index of this workgroup. The dispatcher folds a one-dimensional grid that exceeds the device's limit into
+// y and z. There may be more workgroups than requested, so every kernel checks its bounds.
 uint workgroup_index() {
   return gl_WorkGroupID.x + gl_NumWorkGroups.x * (gl_WorkGroupID.y + gl_NumWorkGroups.y * gl_WorkGroupID.z);
 }

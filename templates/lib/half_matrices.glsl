@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // f16 products on cooperative matrices, from the tile in shared memory (lib/matrix_tile.glsl), one k step at a time.
-// The including kernel defines the sums, and how a matrix of w is loaded: the k-th of the step, at word
-// `word` of its rows, from column `column` of the tile on.
+// The including kernel defines the sums, and the load of a matrix of w: the k-th of the step, at word `word` of its
+// rows, from column `column` of the tile on.
 //
 //   #define SUMS sums
 //   #define LOAD_COLUMNS(w, k, word, column) coopMatLoad(w, ...)

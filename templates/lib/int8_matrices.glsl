@@ -5,7 +5,7 @@
 // spans of kSpan elements, which the includer defines.
 coopmat<int, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> sums[${blocks.m}][${blocks.n}];
 
-// Adds what the matrices' width of bytes from `word` of a row on gives.
+// Adds the products of one matrix width of bytes, from `word` of a row on.
 void multiply_at(uvec2 corner, uint word) {
   coopmat<int8_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA> x[${blocks.m}];
   [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
@@ -20,9 +20,9 @@ void multiply_at(uvec2 corner, uint word) {
   }
 }
 
-// Adds what span `span` of the step gives. `corner`: of this subgroup's outputs in the tile. An unrolled loop loads
-// matrices of all its rounds before it multiplies the first: long ones gain by it with up to eight sums (4096 x 4096 x
-// 4096 by 4 x 2 matrices a subgroup: 294 -> 271 us on an H200), short ones take registers for nothing.
+// Adds the products of span `span` of the step. `corner`: of this subgroup's outputs in the tile. An unrolled loop
+// loads matrices of all its rounds before it multiplies the first. Long loops gain by it with up to eight sums (4096 x
+// 4096 x 4096 by 4 x 2 matrices a subgroup: 294 -> 271 us on an H200); short ones waste registers.
 void multiply(uvec2 corner, uint span) {
   const uint kDepth = ${matrix.k / min(16, matrix.k)}u;  // of a matrix, in words
   const uint first = span * (kSpan / 16u * kWords);

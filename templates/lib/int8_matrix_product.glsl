@@ -51,9 +51,9 @@ $end
 
 // Vectors begin to end of the rows and columns from `tile` on; rows of outputs are stored `row_offset` further on.
 //
-// Outputs wait for what columns have in common, and some for a residual. A residual is fetched in a branch of the last
-// round: behind the loop the compiler moves its loads past the products (64 -> 256 channels of 128 images: 166 us, and
-// 176 there, on an H200). Without one the last products stand behind the loop, and columns are fetched with them, into
+// Outputs wait for the parameters of columns, and some for a residual. A residual is loaded in a branch of the last
+// round: after the loop the compiler moves its loads past the products (64 -> 256 channels of 128 images: 166 us, and
+// 176 there, on an H200). Without one the last products come after the loop, and columns are loaded with them, into
 // registers that held the next step (256 -> 256, 3x3: 72 -> 66 us).
 void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
   const uvec2 corner = subgroup_corner();
@@ -75,7 +75,7 @@ void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
     barrier();
     at += kVectors;
     if (!kFetchesInLastRound && at >= end) break;
-    next_step();  // before the loads: a loop behind them would wait for what they bring, and only then multiply
+    next_step();  // before the loads: a loop after them would wait for their data before it multiplies
     if (at < end) {
       fetch(tile, at, end);
     } else {

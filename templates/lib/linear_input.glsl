@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Reads rows of the int8 operand `input`, sixteen or four bytes at a time. A row may begin at any byte. Bytes past k
-// may have any value: weights are zero there. Rows are those of all matrices of a batch, one after the other.
+// may have any value: weights are zero there. Rows are the rows of all matrices of a batch, one after the other.
 ${declare_words(input, 4)}
 
 $if input_layout == packed_4h4w

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The epilogue of int8 sums up to the results before the lookup table and residual, four neighbouring columns at a
-// time: reals, or the integers that they are rounded to. docs/linear.md is the definition; each line below is one of
-// its roundings. The includer defines
+// time: as floats, or as the integers to which they are rounded. docs/linear.md is the definition; each line below is
+// one of its roundings. The includer defines
 //
 //   weight_sum(n)          the sum of the weights of column n
 //   last_column()          of the output
@@ -27,7 +27,7 @@ $if output_dtype == i8
 const uint kShortReciprocal = 0x7e000000u;  // 2^125
 
 // Whether short_outputs() serves: sums fit an int, no real output is NaN, and a subnormal one comes to less than a
-// half, flushed or not. It takes both, what the layer says and what a column says.
+// half, flushed or not. It needs the layer's parameters and the column's.
 bool layer_is_short() {
   return ${sums_are_ints} && !${with_hardswish} && problem.rounded_inverse_scale > 0.0 &&
          floatBitsToUint(problem.rounded_inverse_scale) <= kShortReciprocal;
@@ -63,13 +63,13 @@ $end
   return columns;
 }
 
-// Four columns, from memory; lib/tile_columns.glsl has those of a tile.
+// Four columns, from memory; lib/tile_columns.glsl has a tile's columns.
 Columns columns_at(uint column) {
   return joined(column_at(column), column_at(column + 1u), column_at(column + 2u), column_at(column + 3u));
 }
 
-// a - b rounded once, although it may not fit an int. The differences of the halves become floats by their bits, the
-// low ones still with the shift in them, which the high ones are rid of in advance: only the last sum rounds.
+// a - b rounded once, although it may not fit an int. The differences of the halves become floats by their bits. The
+// low ones still contain the shift, which was removed from the high ones in advance: only the last sum rounds.
 vec4 exact_difference(ivec4 a, ivec4 b) {
   const vec4 high = intBitsToFloat((a >> 16) - (b >> 16) + kRoundingShiftBits);
   const vec4 low = intBitsToFloat((a & 0xffff) - (b & 0xffff) + kRoundingShiftBits);
@@ -125,8 +125,8 @@ int quantized_output(float y) {
   return int(clamp(rounded, -128.0 - offset, 127.0 - offset)) + problem.rounded_zero_point;
 }
 
-// Integers less their zero point, and plus kRoundingShift. An activation that is monotonous is a bound of what is
-// rounded, since rounding keeps order.
+// Integers less their zero point, and plus kRoundingShift. A monotonic activation is a bound on the rounded value,
+// since rounding keeps order.
 vec4 short_shifted(vec4 sum, Columns columns) {
   const vec4 y = real_outputs(sum, columns);
   precise const vec4 scaled = y * problem.rounded_inverse_scale;

@@ -15,7 +15,7 @@
 //   begin_outputs(corner, row_offset)   before the last products: fetches what outputs wait for
 //   store_sums(corner, row_offset)      the outputs from `corner` on, this subgroup's first; rows `row_offset` further
 //
-// Each subgroup has its own part of the shared memory, and puts its strips there in turn: those of a pair of columns of
+// Each subgroup has a separate part of the shared memory for its strips in turn: the strips of a pair of columns of
 // matrices follow one another. `strip` is which row of matrices, and which pair.
 const uint kPairs = ${blocks.n} / 2u;
 

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The tile of outputs that a workgroup computes on cooperative matrices, and its shared memory. Each subgroup computes
-// `blocks.m` x `blocks.n` matrices of the tile. The loop over K goes in steps: all invocations fetch the step's rows of
-// x and w from global memory into registers while the matrices of the step before are multiplied, and then put them
+// `blocks.m` x `blocks.n` matrices of the tile. The loop over K goes in steps. All invocations load the step's rows of
+// x and w from global memory into registers while the matrices of the previous step are multiplied, and then put them
 // here.
 //
 //   kVectors     of 16 bytes, in a row of a step: defined by the includer
@@ -29,7 +29,7 @@ const uint kStripPitch = (kStripVectors + 2u) * kWords;  // rows begin in differ
 const uint kStripWords = ${matrix.m}u * kStripPitch;
 const uint kStripsWords = kSubgroups * kStripWords;
 
-// Where four sums of a strip lie in it.
+// The index of four sums in a strip.
 uint strip_word(uint row, uint vector) { return row * kStripPitch + vector * kWords; }
 
 shared ${glsl_type(u32, min(16, matrix.k) / 4)} tile_words[kTileWords > kStripsWords ? kTileWords : kStripsWords];
@@ -54,11 +54,11 @@ $end
 void put_row(uint row, ivec4 place) { put_vector(row * kWords, uvec4(place)); }
 ivec4 row_at(uint row) { return ivec4(tile_vector(row * kWords)); }
 
-// Where a vector of a row lies, and the place-th vector of rows.
+// The index of a row's vector, and of the place-th vector of rows.
 uint word_at(uvec2 place) { return place.x * kPitch + place.y * kWords; }
 uint word_of(uint place) { return word_at(uvec2(place / kVectors, place % kVectors)); }
 
-// What an invocation fetches of a step's rows of x: vectors a workgroup apart.
+// The vectors that an invocation loads from a step's rows of x, a workgroup apart.
 const uint kInputFetches = (kRows * kVectors + kInvocations - 1u) / kInvocations;
 uvec4 next_input[kInputFetches];
 
@@ -77,7 +77,7 @@ void put_down_input() {
   }
 }
 
-// The first row and column in the tile of what this subgroup makes.
+// The first row and column of this subgroup's part of the tile.
 uvec2 subgroup_corner() {
   return uvec2(gl_SubgroupID / ${subgroups.n} * ${blocks.m} * ${matrix.m}u,
                gl_SubgroupID % ${subgroups.n} * ${blocks.n} * ${matrix.n}u);

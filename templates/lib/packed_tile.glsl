@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Tiles of a layout conversion: what one invocation reads and writes when a tensor goes from `input_layout` to
-// `output_layout`. Four elements along the dimension that the output packs, four rows across, and four layers where a
-// block of either layout is deep.
+// Tiles of a layout conversion: the elements that one invocation reads and writes when a tensor goes from
+// `input_layout` to `output_layout`. Four elements along the dimension that the output packs, four rows across, and
+// four layers where a block of either layout is deep.
 //
-// Sixty-four invocations work on a box of neighbouring tiles, whose sides the host chose: long enough along what is
-// fastest in the output's memory and along what is fastest in the input's that both sides move in whole sectors.
+// Sixty-four invocations work on a box of neighbouring tiles, whose sides the host chose. They are long enough along
+// the fastest axis of the output's memory, and along that of the input's, that both sides move in whole sectors.
 $include "lib/grid.glsl"
 $include "lib/divide.glsl"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Stores a tile to `output`, int8 in any layout: words along kLanes, side by side along kRows. What lies past the
-// tensor's sides becomes `padding`, and is stored only where the output's blocks have a place for it.
+// Stores a tile to `output`, int8 in any layout: words along kLanes, side by side along kRows. Elements past the
+// tensor's sizes become `padding`, and are stored only inside the output's blocks.
 $include "lib/packed_tile.glsl"
 
 // Lanes and rows that hold no element hold the padding.

@@ -4,10 +4,11 @@
 // The index of an element's scale and zero point, from its linear (row-major) index, and its offset in the strided
 // operand.
 //
-// The problem describes the tensor by up to eight dimensions, innermost first, of a side, a block, a stride of the
-// parameters and a stride in memory each. The host merges dimensions where it can (runtime/engine/operators/affine/shape.h),
-// so most tensors arrive with one or two. Where the parameters repeat regularly, every `run` elements the next of
-// `parameters`, two quotients by numbers that the host knows do; one parameter for all is a run of everything.
+// The problem describes the tensor by up to eight dimensions, innermost first. Each has a size, a block, a stride of
+// the parameters and a stride in memory. The host merges dimensions where it can
+// (runtime/engine/operators/affine/shape.h), so most tensors arrive with one or two. If the parameters repeat
+// regularly, the next of `parameters` after every `run` elements, two quotients by numbers that the host knows are
+// enough; one parameter for all is one run.
 $include "lib/quotient.glsl"
 
 uint irregular_parameter_of(uint element) {

@@ -67,6 +67,6 @@ uvec4 operate(uint operation, uvec4 a, uvec4 b, uvec4 c) {
       case kPointwiseStepShiftRight: return mix(a >> (b & 31u), uvec4(0u), greaterThan(b, uvec4(31u)));
     }
   }
-  if (${has_exponentials} || ${has_rare}) return a;   // of chains of reals only
+  if (${has_exponentials} || ${has_rare}) return a;   // floating-point chains only
   return a;
 }

@@ -5,7 +5,7 @@
 // constants has_divisions, has_exponentials, has_logarithms, has_rare and has_bits, truths() and lib/float32.glsl.
 //
 // The polynomials are Cephes' (Moshier), and N. Juffa's of the error function. Every function was compared with double
-// arithmetic at millions of places: 2^-22 in relation to the result, and sine and cosine by 2^-23 up to 8192.
+// arithmetic at millions of values: 2^-22 relative to the result, and 2^-23 for sine and cosine up to 8192.
 
 bvec4 are_nan(vec4 x) { return greaterThan(floatBitsToUint(x) & kMagnitude, uvec4(kInfinity)); }
 vec4 with_sign_of(vec4 magnitude, vec4 x) {
@@ -121,13 +121,13 @@ vec4 logarithms(vec4 x) {
   const uvec4 bits = floatBitsToUint(x);
   const bvec4 are_finite = bvec4(uvec4(greaterThanEqual(bits, uvec4(kSmallestNormal))) & uvec4(lessThan(bits, uvec4(kInfinity))));
   const bvec4 are_zero = lessThan(bits & kMagnitude, uvec4(kSmallestNormal));
-  // Infinity and NaN stay, and so does what is below zero: as NaN.
+  // Infinity and NaN stay, and values below zero become NaN.
   uvec4 special = mix(uvec4(kNan), bits, equal(bits, uvec4(kInfinity)));
   special = mix(special, uvec4(0xff800000u), are_zero);
   return uintBitsToFloat(mix(special, floatBitsToUint(finite_logarithms(mix(vec4(1.0), x, are_finite))), are_finite));
 }
 
-// log(1 + x), of what 1 + x lost of x too.
+// log(1 + x), including the part of x that 1 + x rounds away.
 vec4 logarithms_plus_1(vec4 x) {
   precise const vec4 sum = 1.0 + x;
   precise const vec4 lost = x - (sum - 1.0);
@@ -160,15 +160,15 @@ vec4 powers(vec4 x, vec4 y) {
   return uintBitsToFloat(mix(bits, uvec4(0x3f800000u), are_one));
 }
 
-// Sine where `quarter` is 0, cosine where it is 1: x less a multiple of pi / 2, of three parts that each product with a
-// small integer has exactly.
+// Sine if `quarter` is 0, cosine if it is 1: x minus a multiple of pi / 2, which has three parts, so that each product
+// with a small integer is exact.
 vec4 waves(vec4 x, int quarter) {
   const vec4 a = abs(x);
   ivec4 j = ivec4(min(a, vec4(1e9)) * 1.27323954473516);
   j += j & 1;
   const vec4 y = vec4(j);
   precise const vec4 rest = ((a - y * 0.78515625) - y * 2.4187564849853515625e-4) - y * 3.77489497744594108e-8;
-  const vec4 r = clamp(rest, -0.79, 0.79);   // of large x, of which nothing is left, some number of the range
+  const vec4 r = clamp(rest, -0.79, 0.79);   // for large x, where no bit remains: some number of the range
   precise const vec4 z = r * r;
   vec4 p = polynomial(vec4(-1.9515295891e-4), z, 8.3321608736e-3);
   p = polynomial(p, z, -1.6666654611e-1);

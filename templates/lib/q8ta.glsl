@@ -10,7 +10,7 @@
 //   scale <= 2^119              so 255 quanta are finite, and 1 / scale is normal
 $include "lib/rounding_shift.glsl"
 
-// The bytes of a word become floats by their bits: with the sign bit flipped a byte is q + 128, and stands in the low
+// The bytes of a word become floats by their bits. With the sign bit flipped a byte is q + 128. It is put into the low
 // bits of a float, or eight bits higher, where it counts 256 times as much. All of it is exact up to the one product.
 vec4 dequantized(uint word, float scale, int zero_point) {
   const uint high = word >> 16;

@@ -9,8 +9,8 @@
 //   symmetric_no_clipping_err   scale = min / quant_min where that is the larger, else max / quant_max
 //   both symmetric              zero_point = (quant_max + quant_min + 1) / 2, toward zero
 //
-// with scale raised to eps. The caller of the operator computes what depends on no data: the divisors and the symmetric
-// zero point. NaN in a block makes its scale NaN; a NaN or undefined min / scale counts as 0.
+// with scale raised to eps. The caller of the operator computes the values that depend on no data: the divisors and the
+// symmetric zero point. NaN in a block makes its scale NaN; a NaN or undefined min / scale counts as 0.
 
 float scale_of(ivec2 extremes) {
   const float lowest = -uintBitsToFloat(uint(extremes.y));
@@ -27,8 +27,8 @@ float scale_of(ivec2 extremes) {
   return !is_nan(by_lowest) && !is_nan(by_highest) && by_lowest > by_highest ? by_lowest : by_highest;
 }
 
-// `lowest` is not above zero, so the steps from it to zero are what quant_min is raised by, and fit 32 bits where they
-// do not reach quant_max: nothing saturates that the formula does not clamp.
+// `lowest` is not above zero, so the steps from it to zero are the amount that is added to quant_min. They fit 32 bits
+// if they do not reach quant_max: nothing saturates that the formula does not clamp.
 int asymmetric_zero_point(float lowest, float scale) {
   const uint steps_below_zero = round_to_uint(divide(-lowest, scale));
   const uint steps = uint(problem.quant_max) - uint(problem.quant_min);

@@ -4,7 +4,7 @@
 // The fast and the exact path that all quantizers share, for four values of a Block. A quantizer that includes this
 // file has defined scaled(), quantize() of one value, and next_lane().
 
-// NaN if one of four is; infinities of both signs are taken for one too.
+// NaN if one of four is; infinities of both signs together also count as one.
 float nan_of(vec4 x) {
   precise const float sum = (x.x + x.y) + (x.z + x.w);
   return sum;

@@ -5,9 +5,9 @@
 //
 //   adding 1.5 * 2^23 to a float of magnitude up to 2^22 rounds it half to even, and leaves the integer in the low bits
 //
-// and leaves any other float beyond those, so a product that is no NaN is shifted, clamped to what the bounds leave of
-// t, and its bits are the integer: 5 instructions an element, where the exact path takes 25 and would keep a GPU busier
-// than its memory does. It serves blocks
+// and leaves any other float beyond those. So a product that is no NaN is shifted, clamped to the remaining bounds of
+// t, and its bits are the integer. That takes 5 instructions an element; the exact path takes 25, and would keep a GPU
+// busier than its memory does. It serves blocks
 //
 //   with zero point and bounds that fit      2^21 each, so that t's bounds are within 2^22
 //   whose scale lets no subnormal x count    1 / scale up to 2^125, so that x below 2^-126 (f16: 2^13 and 2^-14) comes

@@ -6,6 +6,6 @@ $include "lib/rounding_shift.glsl"
 
 const int kShortReach = 1 << 21;
 
-// No abs(): that of the least integer is negative.
+// No abs(): it would be negative for the least integer.
 bool is_in_short_reach(int x) { return -kShortReach <= x && x <= kShortReach; }
 bool is_in_short_reach(ivec4 x) { return clamp(x, -kShortReach, kShortReach) == x; }

@@ -4,7 +4,7 @@
 // The elements of a vector of 16 bytes as f32. The file that includes this one defines kPerVector, how many there are.
 #extension GL_EXT_control_flow_attributes : require
 $if input_dtype == f16
-// A bit for each half that is subnormal: above 0 and below 0x400 but for its sign. No sum carries into the other half.
+// A bit for each half that is subnormal: above 0 and below 0x400, without its sign. No sum carries into the other half.
 uint subnormal_halves(uint halves) {
   const uint magnitudes = halves & 0x7fff7fffu;
   return (magnitudes + 0x7fff7fffu) & ~(magnitudes + 0x7c007c00u) & 0x80008000u;

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Converts weights of lib/weight_q4_rows.glsl to f16 for lib/matrix_weight.glsl, which is exact. An integer u below
-// 1024 in the mantissa of 1024 is the half 1024 + u. Two neighbours lie in the low nibbles of two bytes, and those four
-// further in the high ones, as sixteen times their value. So two bytes, moved sixteen bits apart, give four halves by
-// two masks.
+// 1024 in the mantissa of 1024 is the half 1024 + u. Two neighbours are in the low nibbles of two bytes, and their
+// neighbours four further in the high ones, as sixteen times their value. So two bytes, moved sixteen bits apart, give
+// four halves by two masks.
 uint low_halves(uint bytes) {
   return packFloat2x16(unpackFloat2x16(bytes & 0x000f000fu | float_bits(0x64006400u)) - float16_t(1032.0));
 }

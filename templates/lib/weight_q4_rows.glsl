@@ -3,7 +3,7 @@
 //
 // Reads a weight in the form weight_q4_rows: rows of 16-byte loads, eight integers plus 8 in a word. Byte j of a word
 // holds weight j in its low nibble and weight j + 4 in its high one, so that either half of all nibbles is a packed
-// vector of four neighbours. The names are those of lib/weight_q8_rows.glsl, which says how fields become floats.
+// vector of four neighbours. The names are those of lib/weight_q8_rows.glsl, which explains how fields become floats.
 $include "lib/field_of_float.glsl"
 
 const uint kPerWord = 8u;

@@ -12,8 +12,8 @@
 //   weight_bytes(word, i)  four neighbouring weights from i * 4 on, for dot products, each divided by kByteFactor
 //
 // Bytes become f32 without a conversion, which GPUs do at a quarter of their rate or less: an integer u below 2^23 in
-// the mantissa of 2^23 is the float 2^23 + u. A field of bits is left where it is, which multiplies it by a power of
-// two; the activation is multiplied by kQuadScale instead, once for all the weights that it meets.
+// the mantissa of 2^23 is the float 2^23 + u. A field of bits stays in place, which multiplies it by a power of two.
+// The activation is multiplied by kQuadScale instead, once for all its weights.
 $include "lib/field_of_float.glsl"
 
 const uint kPerWord = 4u;

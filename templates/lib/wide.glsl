@@ -20,8 +20,8 @@ uvec2 wide_multiply(uvec2 a, uvec2 b) {
   return uvec2(low, high + a.x * b.y + a.y * b.x);
 }
 
-// As f32, rounded half to even. Of a magnitude past 32 bits the upper 32 are kept, and a last bit that says whether
-// others were lost: it is below the rounding bit, so it only breaks ties.
+// As f32, rounded half to even. For a magnitude past 32 bits, the upper 32 are kept, and a last bit that is 1 if any
+// other was lost: it is below the rounding bit, so it only breaks ties.
 float wide_to_float(uvec2 x) {
   const bool is_negative = (x.y & 0x80000000u) != 0u;
   const uvec2 magnitude = is_negative ? wide_subtract(uvec2(0u), x) : x;

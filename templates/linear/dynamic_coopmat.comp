@@ -4,15 +4,15 @@
 // The sum of linear/dynamic_plain.comp for an int4 weight, on int8 cooperative matrices. linear/dynamic_quantize.comp
 // has quantized the activations.
 //
-// A workgroup makes a tile of outputs: lib/matrix_tile.glsl says how it walks along k. Weights become bytes, sixteen
+// A workgroup computes a tile of outputs: lib/matrix_tile.glsl describes its loop over k. Weights become bytes, sixteen
 // times as large, on their way into shared memory. Codes past the end of k are zero; rows past the last repeat it, and
-// what they give is not stored.
+// their results are not stored.
 //
 // Sums are int32 along a run, as in linear/dynamic_tiled.comp: a group, or 65,536 neighbours of a row without groups.
-// It is whole spans of `step.span`, some of which may lie in one step. A run begins at what the zero points take from
-// it, -z * sum w, so that its end is the one rounding of (sum a * w - z * sum w) to a float, which is scaled and added
-// to the total. Vulkan does not define which invocation holds which element of a matrix. So values of a row or a column
-// are loaded as a matrix too, with a stride of 0: its columns or rows are equal.
+// It is whole spans of `step.span`; one step may have several. A run begins with the zero points' share, -z * sum w. So
+// its end is the one rounding of (sum a * w - z * sum w) to a float, which is scaled and added to the total. Vulkan
+// does not define which invocation holds which element of a matrix. So values of a row or a column are loaded as a
+// matrix too, with a stride of 0: its columns or rows are equal.
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require
@@ -54,11 +54,11 @@ uvec4 load_vector(uvec4 load, uint i) {
 $include "lib/matrix_weight.glsl"
 
 // Whether each span is a run. Then the loop over k has no branches: 512 x 14336 x 4096 takes 211 us on an H100, and 260
-// where each span asks whether its run begins or ends.
+// if each span checks whether its run begins or ends.
 const bool kSpansAreRuns = ${whole_steps} && ${short_run} == kSpan;
 uint run_of(uint k) { return kSpansAreRuns ? k / kSpan : k / problem.run_k; }
 
-// What the columns have of the run of each span.
+// The columns' parameters for the run of each span.
 const uint kSpans = ${step.k} / kSpan;
 const uint kColumnFetches = (kColumns * kSpans + kInvocations - 1u) / kInvocations;
 float next_scale[kColumnFetches];
@@ -88,7 +88,7 @@ void fetch(uvec2 tile, uint k) {
   }
 }
 
-// Without a branch: what is fetched past the last column is put into padding.
+// Without a branch: loads past the last column go into padding.
 void put_down_columns() {
   [[unroll]] for (uint i = 0u; i < kColumnFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;

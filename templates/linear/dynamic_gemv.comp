@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/dynamic_plain.comp for few rows of activations. Its time is that of reading the weight once.
+// The sum of linear/dynamic_plain.comp for few rows of activations. Its time is the time of reading the weight once.
 // linear/dynamic_quantize.comp has quantized the activations.
 //
-// What a load gives becomes integers, then one float: sum (a - z) * w = sum a * w - z * sum w, both sums by dot
-// products of four bytes.
+// The loaded values become integers, then one float: sum (a - z) * w = sum a * w - z * sum w, both sums by dot products
+// of four bytes.
 //
 //   reduce  subgroup: sums are joined by subgroups first; shared: through shared memory alone
 //   dot     packed: integer dot products of the device; scalar: multiplications

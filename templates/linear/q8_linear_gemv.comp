@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// An int8 linear layer of few rows. Its time is that of reading w once. A team of invocations computes four columns of
-// every row. Each invocation goes through k in vectors of sixteen bytes, a team apart, and multiplies a vector of w
+// An int8 linear layer of few rows. Its time is the time of reading w once. A team of invocations computes four columns
+// of every row. Each invocation goes through k in vectors of sixteen bytes, a team apart, and multiplies a vector of w
 // with that of every row of x. It fetches `unroll` steps before it uses the first, so that enough loads are in flight.
 //
 //   reduce  subgroup: sums are joined by subgroups first; shared: through shared memory alone

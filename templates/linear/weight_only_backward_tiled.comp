@@ -3,11 +3,11 @@
 //
 // The sum of linear/weight_only_backward_plain.comp, by tiles. A tile has 16 x 16 invocations and 16 * side rows and
 // columns; each invocation computes `side` of each. Sixteen n at a time, a workgroup stages the rows and the
-// dequantized weights in shared memory as f32. A 32-bit word of the weight is eight neighbours along k, so along a
+// dequantized weights in shared memory as f32. A 32-bit word of the weight is eight neighbours along k, and so along a
 // staged row: it is read once per tile, and becomes two vec4s.
 //
-// A workgroup makes the sum over one slice of n, output[slice, m, k]. Where there are few tiles, several slices are
-// what fills the device; sum_slices.comp adds them up.
+// A workgroup makes the sum over one slice of n, output[slice, m, k]. If there are few tiles, several slices fill the
+// device; sum_slices.comp adds them.
 $require side % 4 == 0
 #version 450
 #extension GL_EXT_control_flow_attributes : require

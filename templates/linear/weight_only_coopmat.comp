@@ -4,9 +4,9 @@
 // The sum of linear/weight_only_plain.comp on f16 cooperative matrices with f32 sums. Integer weights of eight bits are
 // exact in f16.
 //
-// A workgroup makes a tile of outputs: lib/matrix_tile.glsl says how it walks along k. Weights become halves on their
-// way into shared memory. What lies past the end of k counts as zero; rows past the last repeat it, and what they give
-// is not stored.
+// A workgroup computes a tile of outputs: lib/matrix_tile.glsl describes its loop over k. Weights become halves on
+// their way into shared memory. Elements past the end of k count as zero; rows past the last repeat it, and their
+// results are not stored.
 //
 //   form    weight_q8_rows: a column's scale is applied to its sum
 //           weight_q4_rows: sums of a chunk of k are scaled before they are added up. A chunk is one step or two, and
@@ -61,8 +61,8 @@ $end
 $include "lib/matrix_weight.glsl"
 
 $if form == weight_q4_rows
-// Chunks of two steps, in a loop without branches: 512 x 14336 x 4096 takes 302 us on an H100, and 384 where each step
-// asks whether its group begins or ends.
+// Chunks of two steps, in a loop without branches: 512 x 14336 x 4096 takes 302 us on an H100, and 384 if each step
+// checks whether its group begins or ends.
 const uint kChunkSteps = ${whole_chunks} ? 2u : 1u;
 
 const uint kScaleFetches = (kColumns + kInvocations - 1u) / kInvocations;

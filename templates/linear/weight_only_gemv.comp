@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/weight_only_plain.comp for few rows of activations: the time is that of reading the weight once.
-// The activations are read with each load of weights; all teams find them in a cache.
+// The sum of linear/weight_only_plain.comp for few rows of activations: its time is the time of reading the weight
+// once. The activations are read with each load of weights; all teams find them in a cache.
 //
 //   reduce  subgroup: sums are joined by subgroups first; shared: through shared memory alone
 //   halves  native: the device converts activations of f16, and keeps what is subnormal; bits: lib/float16.glsl does

@@ -3,9 +3,9 @@
 //
 // The sum of matmul/matmul_plain.comp on f16 cooperative matrices with f32 sums.
 //
-// A workgroup makes a tile of outputs: lib/matrix_tile.glsl says how it walks along k. What lies past the end of k
-// counts as zero in both matrices, since it may be infinite; rows and columns past the last repeat it, and what they
-// give is not stored.
+// A workgroup computes a tile of outputs: lib/matrix_tile.glsl describes its loop over k. Elements past the end of k
+// count as zero in both matrices, since they may be infinite. Rows and columns past the last repeat it, and their
+// results are not stored.
 //
 //   stage       whole: the tile's sum is finished and stored
 //               slice: a workgroup stores the sum over one slice of k as output[slice, b, m, n]: sum_slices.comp
@@ -48,7 +48,7 @@ const uint kOtherCount = kColumns * kVectors;
 const uint kOtherFetches = (kOtherCount + kInvocations - 1u) / kInvocations;
 uvec4 next_other[kOtherFetches];
 
-// Vector `vector` of row `row` of what the tile has of other.
+// Vector `vector` of row `row` of the tile's part of other.
 uvec4 load_other(uint first, uint first_n, uint k, uint end, uint row, uint vector) {
   if (kIsTransposed) {
     const uint n = min(first_n + row, N_SIZE - 1u);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of matmul/matmul_plain.comp for few rows of `input`. Its time is that of reading `other` once. With each load
-// of `other`, an invocation reads the inputs to multiply it with; all teams find them in a cache.
+// The sum of matmul/matmul_plain.comp for few rows of `input`. Its time is the time of reading `other` once. With each
+// load of `other`, an invocation reads the inputs to multiply it with; all teams find them in a cache.
 //
 //   transposed  1: other is [b, n, k]: a load of a team is 16 bytes of each of its columns, along k
 //               0: other is [b, k, n]: it is what a row has of the team's columns, which lie side by side
@@ -57,7 +57,7 @@ uvec4 input_vector(uint m, uint vector) {
   return input_words[first_vectors.x + min(m, problem.m - 1u) % problem.matrix_rows * row_vectors() + vector];
 }
 
-// A vector of each of the team's columns, against those of `input` that it meets.
+// A vector of each of the team's columns, times the vectors of `input`.
 void accumulate_vectors(uint first_m, uint column, uint vector) {
   uvec4 weights[${columns}];
   [[unroll]] for (uint c = 0u; c < ${columns}; ++c) {
@@ -74,7 +74,7 @@ void accumulate_vectors(uint first_m, uint column, uint vector) {
   }
 }
 
-// What row k has of the team's columns, against an element of each row of `input`.
+// Row k's elements in the team's columns, times an element of each row of `input`.
 void accumulate_row(uint first_m, uint column, uint k) {
   const uint vectors = problem.n / kPerLoad;
   vec4 weights[${columns} / 4u];

@@ -36,14 +36,14 @@ $include "lib/tile_order.glsl"
 
 float next_other[kInputs];
 
-// The term and the column of what this invocation stages: neighbours fetch neighbours, along k of [n, k], else along n.
+// The term and the column that this invocation stages: neighbours load neighbours, along k for [n, k], else along n.
 uvec2 other_place(uint i) {
   const uint place = gl_LocalInvocationIndex + i * kInvocations;
   return problem.transpose_other != 0u ? uvec2(place % kStep, place / kStep) : uvec2(place / kTile, place % kTile);
 }
 
-// Columns past the end repeat the last; their results are not stored. Terms from `end` on are 0 in both matrices: what
-// lies there may be infinite.
+// Columns past the end repeat the last; their results are not stored. Terms from `end` on are 0 in both matrices: the
+// memory there may hold infinities.
 void fetch(uvec2 first, uint first_m, uint first_n, uint k, uint end) {
   fetch_rows(first.x, first_m, k, end, problem.k);
   [[unroll]] for (uint i = 0u; i < kInputs; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// sum = input + skip + sum_bias, and (sum - mean) / sqrt(mean of its square + epsilon) * weight + bias, where the mean
-// is 0 unless `centred`; in f32 (lib/normalized_rows.glsl). The normalization reads the sum before it is rounded to the
+// sum = input + skip + sum_bias, and (sum - mean) / sqrt(mean of its square + epsilon) * weight + bias, with a mean of
+// 0 unless `centred`; in f32 (lib/normalized_rows.glsl). The normalization reads the sum before it is rounded to the
 // output's dtype.
 #version 450
 ${extensions()}

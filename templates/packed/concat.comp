@@ -18,7 +18,7 @@ ${declare_blocks(output, across(output_layout, input_layout))}
 $include "lib/q8ta.glsl"
 $include "lib/packed_tile_store.glsl"
 
-// Which period `at` lies in, and where in it. Only an axis of the batch has more than one.
+// The period that contains `at`, and the position in it. Only an axis of the batch has more than one.
 uvec2 along_axis(uvec4 at) { return problem.axis == 3u ? divided(at.w, 3u) : uvec2(0u, at[problem.axis]); }
 
 bool is_of_input(uvec2 along, uint input_index) {

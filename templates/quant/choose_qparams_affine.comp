@@ -4,8 +4,8 @@
 // The scale and zero point of each block, from its least and greatest element: lib/qparams.glsl has the formulas.
 //
 // A team of `team` invocations owns a block: 1 for tiny blocks, the whole workgroup for long ones. Its members stride
-// over the block and then reduce. They are neighbours, but where no two elements of a block lie together: there
-// neighbours are of neighbouring blocks, as a row of a matrix is of its columns.
+// over the block and then reduce. They are neighbours, unless no two elements of a block are adjacent. Then neighbours
+// belong to neighbouring blocks, as the elements of a matrix row belong to its columns.
 //
 //   vec     4: blocks are consecutive runs of a dense input, read in words; 1: any strides and blocks, and images
 //   reduce  shared: any team, every device; subgroup: the team is the workgroup, and subgroups do most of the work

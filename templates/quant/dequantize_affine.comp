@@ -49,8 +49,8 @@ void dequantize_the_long_way(uint first, uint words, Block block) {
   }
 }
 
-// The items from word `first` on, but for those past the last. Every load is under way before the first is waited for,
-// and what the problem says is not read again behind a store.
+// The items from word `first` on, without those past the last. Every load starts before the first wait, and the
+// problem's fields are not read again after a store.
 void dequantize_words(uint first, uint words) {
   const uint distance = problem.distance, first_written = problem.first / 4u;
   ${glsl_type(u32, bytes(input_dtype))} loaded[${items}];

@@ -29,7 +29,7 @@ Names operators_of(const std::vector<Row>& rows) {
   return names;
 }
 
-// Those of which a row has a rival.
+// Those with a row that has a rival.
 Names with_rivals(const std::vector<Row>& rows) {
   Names names;
   for (const Row& row : rows) {

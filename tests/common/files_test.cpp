@@ -95,7 +95,7 @@ std::vector<std::string> entries(const std::string& folder) {
   return names;
 }
 
-// What a process of its own does, and how it ends: the exit code, or minus the signal.
+// The end of a process that this test forks: the exit code, or minus the signal.
 int in_a_process(const std::function<void()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -166,7 +166,7 @@ TEST_F(Files, ALimitOnTheSizeOfFilesKeepsTheOldFile) {
   EXPECT_EQ(*read_file(at("a")), "old");
 }
 
-// Killed with everything written and nothing in place: the worst moment there is, but for the renames.
+// Killed with everything written and nothing in place: the worst moment, except for the renames.
 TEST_F(Files, AKillLeavesTheOldFileAndNothingElse) {
   ASSERT_TRUE(write_file(at("a"), "old"));
   const int code = in_a_process([&] {

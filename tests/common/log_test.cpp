@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A log that nobody takes: what the writer does, and the bar that writes through it.
+// A log without a reader: its writer, and the bar that writes through it.
 #include "common/log.h"
 
 #include <fcntl.h>
@@ -86,7 +86,7 @@ TEST(Log, ReachesItsReader) {
   EXPECT_THAT(text, ::testing::EndsWith("\r\033[K"));
 }
 
-// The default answer to a pipe without a reader is death, and what throws in a destructor ends in abort().
+// The default effect of a pipe without a reader is death, and an exception in a destructor ends in abort().
 TEST(Log, IsLostWithoutHarm) {
   const Pipe broken = make_pipe();
   ::close(broken.reader);
@@ -106,7 +106,7 @@ TEST(Log, IsLostWithoutHarm) {
   ::close(broken.writer);
 }
 
-// What writes to standard error in another way throws or dies there again.
+// Code that writes to standard error in another way throws or dies there again.
 TEST(Log, IsTheOnlyWriter) {
   namespace fs = std::filesystem;
   for (const char* room : {"common", "vocabulary", "codegen", "runtime", "bench"}) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Any bytes as a blob: as they are, and with a header that fits them, since no mutation meets a checksum by chance.
-// What opens gives modules with their digest, or says which are damaged.
+// Any bytes as a blob: as they are, and with a header that fits them, since no mutation meets a checksum by chance. A
+// blob that opens gives modules with their digest, or names the damaged ones.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Any bytes as a compiled model: as they are, and with a checksum that fits them, since no mutation meets one by
-// chance. What is read is written as it was, and its graph, weights, decision and own kernels are taken as a program
-// takes them, up to the device.
+// chance. A model that is read is written back unchanged. Its graph, weights, decision and own kernels are used as a
+// program uses them, up to the device.
 #include <cstdlib>
 #include <cstring>
 

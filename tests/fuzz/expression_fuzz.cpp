@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Any bytes as an expression: no crash, and what is accepted is printed in a form that reads back as itself, has a
-// value of its own type, and has a C++ form.
+// Any bytes as an expression: no crash. An accepted text is printed in a form that reads back as itself, has a value of
+// its own type, and has a C++ form.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

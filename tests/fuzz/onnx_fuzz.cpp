@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Any bytes as an ONNX model: refused in words, or a graph whose nodes read what is written before them.
+// Any bytes as an ONNX model: refused with a message, or a graph whose nodes read only earlier values.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Any bytes as a spec: no crash, every refusal has a place in the file, and what is accepted is printed in a form that
-// reads back as itself. Accepted specs are expanded too.
+// Any bytes as a spec: no crash, every refusal has a location in the file, and an accepted spec is printed in a form
+// that reads back as itself. Accepted specs are expanded too.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Any bytes as a spec with its template and up to two files that it includes, through every room, the compiler in
-// workers under limits: no crash, every refusal has a sentence and a place in one of the files, and what is made twice
-// is the same twice.
+// Any bytes as a spec with its template and up to two files that it includes, through every room, with the compiler in
+// workers under limits. No crash; every refusal has a sentence and a location in one of the files; and a second run
+// gives the same result.
 //
 //   the text of specs/sample.yaml
 //   @@
@@ -25,7 +25,7 @@ namespace {
 
 using namespace qgen;
 
-// Small, so that a fuzzer meets them: it looks for crashes of ours, not for what a compiler can do in two seconds.
+// Small, so that a fuzzer reaches them: it looks for crashes of ours, not for a compiler's limits within two seconds.
 constexpr workers::Limits kLimits{.cpu_seconds = 1, .memory_mib = 256};
 constexpr size_t kMaxVariants = 2;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Any bytes as a template, with up to two files that it may include: no crash, every refusal has a place in a file,
-// every rendered line knows its origin, and taking comments out twice is taking them out once.
+// Any bytes as a template, with up to two files that it may include: no crash, every refusal has a location in a file,
+// every rendered line knows its origin, and removing comments twice equals removing them once.
 //
 //   $include "lib/a.glsl"
 //   @@

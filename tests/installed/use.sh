@@ -18,12 +18,12 @@ project() {
     { cat "$work/log"; exit 1; }
 }
 expect_line() { grep -qE -- "$1" "$work/log" || { printf 'expected "%s" in\n' "$1"; cat "$work/log"; exit 1; }; }
-# expect_build FOLDER STEPS: what the next build does. CMake tells of the globs that it looks at in every build.
+# expect_build FOLDER STEPS: checks the steps of the next build. CMake reports the globs that it checks in every build.
 expect_build() {
   local did; did=$(cmake --build "$work/$1/build" | grep -E '^\[[1-9]|no work' | sed 's/^\[[^]]*\] //')
   [ "$did" = "$2" ] || fail "expected \"$2\" to happen, got:"$'\n'"$did"
 }
-# A second operator, which no program uses: CMake finds its spec by itself.
+# A second operator, which no program uses: CMake finds its spec automatically.
 add_a_spec() {
   sed 's/^operator: axpy/operator: axpby/' "$work/$1/specs/axpy.yaml" >"$work/$1/specs/axpby.yaml"
 }
@@ -46,7 +46,7 @@ rebuild() {
   expect_build axpy 'qgen: kernels of axpy_kernels'
   expect_build axpy 'ninja: no work to do.'
 
-  # make knows too when there is nothing to do, and asks qgen once for what several files are made from.
+  # make also knows when there is nothing to do, and calls qgen once for several files.
   cmake -G 'Unix Makefiles' -S "$work/axpy" -B "$work/axpy/make" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
   expect_runs() {
     local runs; runs=$(cmake --build "$work/axpy/make" -j4 | grep -cE 'qgen: kernels of|Building' || true)
@@ -65,7 +65,7 @@ rebuild() {
   expect_line 'specs/axpy.yaml:7:.*error'
 }
 
-# Again after the first time: what CMake has in its cache by then is no reason to leave the blob out.
+# Again after the first time: CMake's cache is then no reason to leave the blob out.
 configure_twice() {
   local languages generator
   for languages in CXX 'CXX ASM'; do
@@ -117,8 +117,7 @@ TEXT
   cmake --build "$work/folders/build"
   "$work/folders/build/folders"
 
-  # Where ASM cannot be enabled, that is said when CMake runs, not when the program is linked. CMake breaks lines where
-  # it likes.
+  # If ASM cannot be enabled, CMake reports it at its run, not at linking. CMake breaks lines where it likes.
   mkdir "$work/no_asm"
   cat >"$work/no_asm/CMakeLists.txt" <<TEXT
 cmake_minimum_required(VERSION 3.25)
@@ -155,7 +154,7 @@ warnings() {
 
 # ---- as a part of another project -----------------------------------------------------------------------------------
 
-# The whole project by FetchContent. What makes the kernels is the qgen that is built already.
+# The whole project by FetchContent. The qgen that is already built makes the kernels.
 subproject() {
   local languages generator
   cp -r "$source/examples/external" "$work/count"
@@ -272,7 +271,7 @@ TEXT
   expect_refused_runner "$work/reduction/specs" 'a runner needs a NAMESPACE'
 }
 
-# The public headers: few, each complete by itself under every warning, and none of a room.
+# The public headers: few, each complete alone under every warning, and none of a room.
 headers() {
   local header count
   count=$(find "$prefix/include" -type f | wc -l)
@@ -304,7 +303,7 @@ symbols() {
   [ "$foreign" = 0 ]
 }
 
-# A shared library with qgen in it exports what it says itself, and nothing of qgen's archives or of those behind them.
+# A shared library that contains qgen exports its own symbols, and none of qgen's archives or of their dependencies.
 shared_library() {
   mkdir "$work/shared"
   cat >"$work/shared/CMakeLists.txt" <<'TEXT'
@@ -329,8 +328,8 @@ TEXT
   [ "$(cat "$work/log")" = can_run ] || fail 'expected the library to export one function'
 }
 
-# Programs that link libvulkan, or have a volk of their own, each with an allocator of its own: everything that qgen's
-# rooms of the device define is linked too, and both parts make their instances and memory.
+# Programs that link libvulkan, or have their own volk, each with its own allocator. Everything that qgen's rooms of the
+# device define is linked too, and both parts create their instances and memory.
 beside_vulkan() {
   cp -r "$here/beside_vulkan" "$work/beside_vulkan"
   project beside_vulkan "-DHOST_INCLUDES=${HOST_INCLUDES//:/;}" "-DEXAMPLE=$source/examples/external"
@@ -344,7 +343,7 @@ beside_vulkan() {
   done
 }
 
-# An engine with a device, memory and command buffers of its own, which lends them to qgen; destroyed in either order.
+# An engine with its own device, memory and command buffers, which lends them to qgen; destroyed in either order.
 engine() {
   cp -r "$source/examples/engine" "$work/engine"
   project engine "-DVULKAN_INCLUDES=${HOST_INCLUDES//:/;}"
@@ -366,7 +365,7 @@ c_api() {
   expect_line '^model: kinds'
 }
 
-# Components that are asked for are whole, ONNX among them; others are refused by name.
+# Requested components are complete, ONNX among them; others are refused by name.
 components() {
   mkdir "$work/components"
   cat >"$work/components/CMakeLists.txt" <<'TEXT'

@@ -4,8 +4,8 @@
 // quantize_affine, quantize_linear, dequantize_affine and choose_qparams_affine, each on every kernel, against
 // docs/affine.md's references.
 //
-// Drivers take a third of a second to compile a pipeline: every specialization from and to every storage is tried by
-// the conformance cases, and by the tests below only where sizes could matter to them.
+// Drivers take a third of a second to compile a pipeline. So the conformance cases try every specialization from and to
+// every storage, and the tests below only those where sizes could matter.
 #include "runtime/workshop/reference/affine.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct Blocks {
   Shape shape, block;
 };
 
-// Reals that reach beyond the integers' range with scales about 0.05, and every parameter different.
+// Floating-point values beyond the integers' range with scales about 0.05, and every parameter different.
 Request quantize_request(const Blocks& blocks, DType output_dtype, std::optional<IntegerRange> range, uint32_t seed) {
   Random random(seed);
   const Shape counts = *params_shape(blocks.shape, blocks.block);
@@ -325,7 +325,7 @@ TEST_F(AffineTest, DequantizesEverySpecialScale) {
   }
 }
 
-// All halves there are: what comes in is widened exactly.
+// All f16 values: the input is widened exactly.
 TEST_F(AffineTest, EveryHalf) {
   HostTensor input = zeros(DType::f16, {256, 256});
   for (size_t i = 0; i < 65536; ++i) input.as<uint16_t>()[i] = static_cast<uint16_t>(i);
@@ -383,7 +383,7 @@ TEST_F(AffineTest, ZeroPointMayBeSharedOrAbsent) {
 
 constexpr const char* kMappings[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};
 
-// The least integer has no magnitude of its own type: no shortcut may take it for a small one.
+// The least integer has no magnitude in its type: no shortcut may treat it as a small one.
 TEST_F(AffineTest, ZeroPointsAndBoundsAtTheEndsOfInt32) {
   const double least = -2147483648.0, most = 2147483647.0;
   for (const double zero_point : {least, most, 0.0}) {
@@ -482,7 +482,7 @@ TEST_F(AffineTest, QuotientsNextToTheSmallestNormal) {
   }
 }
 
-// A block of no elements has the parameters of zeros; a side without elements has no blocks of other sizes.
+// A block without elements has the parameters of zeros; a dimension without elements has no blocks in others.
 TEST_F(AffineTest, ParametersOfNoElements) {
   struct Row {
     std::optional<Shape> block;
@@ -532,7 +532,7 @@ TEST_F(AffineTest, LongBlocks) {
 
 // ---- defects, by their numbers in the register of the system that qgen replaces ------------------------------------
 
-// A bound that was left out was taken for given when the other was; mappings and eps were read and forgotten.
+// A missing bound counted as given when the other was; mappings and eps were read and forgotten.
 TEST_F(AffineTest, A8_EachBoundMappingAndEpsCounts) {
   Request request = choose_request({{6, 40}, {1, 40}}, "asymmetric", 15);
   for (const std::string_view mapping : {"asymmetric", "symmetric", "symmetric_no_clipping_err"}) {
@@ -563,7 +563,7 @@ TEST_F(AffineTest, A8_EachBoundMappingAndEpsCounts) {
   }
 }
 
-// A row's parameters were for K a multiple of four, in two dimensions, and not for what came after a resize.
+// A row's parameters were right for K a multiple of four, in two dimensions, and wrong after a resize.
 TEST_F(AffineTest, A3_RowsOfAnyLengthAndRankOneAfterTheOther) {
   for (const Shape& shape : {Shape{5, 7}, Shape{2, 3, 13}, Shape{1, 1}, Shape{4, 64}, Shape{5, 7}}) {
     Shape block(shape.size(), 1);
@@ -666,7 +666,7 @@ TEST_P(AffineViewTest, Chooses) {
   expect_outputs(prepared, {{"scale", std::move(scale)}, {"zero_point", std::move(zero_point)}});
 }
 
-// Into a view; what lies between its elements keeps its value.
+// Into a view; the memory between its elements keeps its value.
 TEST_P(AffineViewTest, Dequantizes) {
   const auto& [label, base_shape, view, block] = GetParam();
   Context on_device = context();

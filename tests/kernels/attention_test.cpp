@@ -75,7 +75,7 @@ TEST_F(AttentionTest, RotaryEmbedding) {
   }
 }
 
-// What is not rotated is moved as it is.
+// Elements that are not rotated are copied.
 TEST_F(AttentionTest, RotaryEmbeddingOfSpecialValues) {
   constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
   const HostTensor input =
@@ -216,7 +216,7 @@ TEST_F(AttentionTest, OfNothing) {
   expect_reference("attention", request, kEverythingAsAsked);
 }
 
-// Masks of -infinity, also of all keys of a row and of all keys of a block; scores far from each other, the greatest
+// Masks of -infinity, also for all keys of a row and for all keys of a block. Scores far from each other, the greatest
 // first, last and in the middle; NaN and infinities.
 TEST_F(AttentionTest, OfSpecialScores) {
   constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
@@ -243,7 +243,7 @@ TEST_F(AttentionTest, OfSpecialScores) {
   }
 }
 
-// What memory has behind the keys of a batch does not matter.
+// The memory after the keys of a batch may have any content.
 TEST_F(AttentionTest, KeysBehindTheLastAreNotRead) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   Request request = request_of({.batches = 2, .heads = 2, .queries = 3, .keys = 150, .lengths = {100, 7}}, DType::f32);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// bmm and fused_bmm on every kernel, to the bit.
+// bmm and fused_bmm on every kernel, bit-exact.
 #include <algorithm>
 #include <limits>
 
@@ -36,7 +36,7 @@ void add_operand(Request& request, const std::string& name, const Operand& opera
   request.inputs[name + "_zero_point"] = random.integers(DType::i32, operand.params, -128, 127);
 }
 
-// Without a dtype of its own the output is i8.
+// Without its own dtype the output is i8.
 Request request_of(const Operand& input, const Operand& other, const Operand& output) {
   Random random(41);
   Request request;
@@ -77,7 +77,7 @@ TEST_F(BmmTest, EveryMixture) {
       }
     }
   }
-  // Reals of bytes, which need parameters that change along K.
+  // Dequantized int8, which needs parameters that change along K.
   for (const DType c : kDTypes) {
     for (const DType bytes : {DType::i8, DType::u8}) {
       expect_product("fused_bmm", {{3, 18}, {3, 2}, bytes}, {{18, 6}, {}, DType::i8}, {{}, {}, c});
@@ -86,7 +86,7 @@ TEST_F(BmmTest, EveryMixture) {
   }
 }
 
-// Around what tiles and words hold; odd sides, sides of one and of none; K past a stage.
+// Around the sizes of tiles and words; odd dimensions, and dimensions of one and of zero; K past a stage.
 TEST_F(BmmTest, Shapes) {
   struct Row {
     int64_t m, n, k;
@@ -123,7 +123,7 @@ TEST_F(BmmTest, Batches) {
   }
 }
 
-// Per tensor, row, column and block on each operand; along K they change what is summed.
+// Per tensor, row, column and block on each operand; along K they change the terms of the sum.
 TEST_F(BmmTest, EveryGranularity) {
   const Shape kInput[] = {{}, {1, 1}, {6, 1}, {2, 1}, {1, 2}, {6, 8}, {3, 4}};
   const Shape kOther[] = {{}, {1, 10}, {1, 5}, {2, 1}, {8, 10}};
@@ -150,7 +150,7 @@ TEST_F(BmmTest, SumsPastThirtyTwoBits) {
   }
 }
 
-// Sums that lie halfway between two floats, beside and beyond them; and zero points that no byte has.
+// Sums halfway between two floats, next to them and beyond them; and zero points outside int8.
 TEST_F(BmmTest, SumsRoundToEvenOnce) {
   Request request;
   request.inputs["input"] = tensor_of(DType::i8, {4, 1}, {1, 3, -1, -127});
@@ -187,7 +187,8 @@ TEST_F(BmmTest, ExtremeNumbers) {
   expect_reference("bmm", bytes, kEveryVariantAsAsked);
 }
 
-// docs/affine.md: a product that comes to 2^-126 counts as zero. Of reals that is each term of a sum.
+// docs/affine.md: a product that comes to 2^-126 counts as zero. For floating-point operands that is each term of a
+// sum.
 TEST_F(BmmTest, TermsNextToTheSmallestNormal) {
   const auto [x, y] = testing::factors_of_the_smallest_normal(testing::floats_below_one());
   const int64_t count = std::ssize(x);
@@ -227,7 +228,7 @@ TEST_F(BmmTest, ScalesNextToTheSmallestNormal) {
     request.inputs["output_scale"] = tensor_of(DType::f32, {}, {testing::kSmallestNormal});
     expect_reference("bmm", request, kEveryVariantAsAsked);
   }
-  // Integers of 16 bits have no sum of their own: each is a real, and is multiplied as one.
+  // 16-bit integers have no integer sum: each is dequantized, and multiplied as a float.
   request.inputs["input"] = tensor_of(DType::i16, {count, 1, 2}, {1, -1, 2});
   request.inputs["other"] = tensor_of(DType::i8, {count, 2, 1}, {1, 3});
   expect_reference("fused_bmm", request, kEveryVariantAsAsked);

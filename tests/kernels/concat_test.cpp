@@ -74,7 +74,7 @@ TEST_F(ConcatTest, AlongEveryAxisInEveryLayout) {
   }
 }
 
-// Every byte, with scales and zero points at their ends; and what has the output's parameters does not change.
+// Every byte, with scales and zero points at their ends; an input with the output's parameters does not change.
 TEST_F(ConcatTest, OfEveryInteger) {
   std::vector<double> all(256);
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<double>(i) - 128;

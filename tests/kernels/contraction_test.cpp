@@ -56,7 +56,7 @@ class ContractionTest : public testing::KernelTest {
 
 // ---- sums of a layer, times a scale, and a bias ---------------------------------------------------------------------
 
-// A linear layer or a convolution without its bias, and its exact sums in the shape of its output, in which the channel
+// A linear layer or a convolution without its bias, and its exact sums in the shape of its output. There, the channel
 // of an element changes every `run` elements.
 struct Layer {
   std::string_view op;
@@ -149,7 +149,7 @@ struct ScaleAndBias {
   double weight_scale, bias;
 };
 
-// Those that bring a sum next to a half, of 76 to 120 quanta, where no activation does more than round, to the side
+// Inputs that bring a sum next to a half, of 76 to 120 quantization steps, where activations only round, on the side
 // that contraction changes.
 ScaleAndBias telling_numbers(const Request& request, float sum, Random& random) {
   constexpr int kTries = 10000;
@@ -192,7 +192,7 @@ HostTensor outputs_of(const Layer& layer, MultiplyAdd multiply_add) {
 
 // ---- sums of two products -------------------------------------------------------------------------------------------
 
-// Either of which may be the one that is not rounded.
+// Either of them may be the unrounded one.
 enum class Unrounded { first, second };
 
 // Bytes with one scale and zero point.
@@ -219,11 +219,11 @@ HostTensor sums_of(const Bytes& a, const Bytes& b, const Request& request, Unrou
   return outputs;
 }
 
-// Of terms that nearly cancel, with scales of `scale` and two floats above: what the larger products lose by rounding
-// is up to ten quanta.
+// For terms that nearly cancel, with scales of `scale` and two floats above: the larger products lose up to ten
+// quantization steps by rounding.
 double scale_of_rests(double scale) { return std::ldexp(scale, -21); }
 
-// A residual that leaves rests of what the layer gives.
+// A residual that leaves the small parts of the layer's result.
 void add_cancelling_residual(Layer& layer) {
   const HostTensor results = reference_of(layer.op, layer.request);
   Attributes& attributes = layer.request.attributes;
@@ -269,8 +269,8 @@ class LayerContractionTest : public ContractionTest {
     expect_reference(layer.op, request, options);
   }
 
-  // Without the last rounding, in f16: the bias takes away all but the last bit of a product, so that what rounding it
-  // takes away is not too small for a half.
+  // Without the last rounding, in f16: the bias cancels all but the last bit of a product, so that the rounding error
+  // is not too small for f16.
   void expect_right_in_halves(Layer layer, const std::string& op, const measure::VerifyOptions& options) {
     layer.request.attributes["output_dtype"] = std::string("f16");
     layer.request.inputs["weight_scales"] = Random(5).reals(DType::f32, {layer.channels()}, 1, 4);
@@ -294,7 +294,7 @@ class LayerContractionTest : public ContractionTest {
   }
 };
 
-// A few rows and many, columns in fours, sixteens and neither, and sums that are floats at once, fit an int, and are
+// Few rows and many; columns in fours, sixteens and neither; sums that are exact floats, that fit an int, and that are
 // joined from slices.
 TEST_F(LayerContractionTest, Linear) {
   expect_right(linear_layer({1, 36}, 21), kEveryVariant);
@@ -417,8 +417,8 @@ TEST_F(ContractionTest, FusedSumsOfIntegers) {
 // A product and the sum that rounds it (templates/lib/rounding_shift.glsl).
 class RoundingContractionTest : public ContractionTest {
  protected:
-  // Values from memory, or the reals that integers stand for, in the order of the outputs, again from the first where
-  // there are fewer.
+  // Values from memory, or dequantized integers, in the order of the outputs; if there are fewer, they repeat from the
+  // first.
   void expect_rounded_twice(std::string_view op, const Request& request, std::span<const double> values,
                             float output_scale, const measure::VerifyOptions& options) {
     const HostTensor expected = reference_of(op, request);
@@ -478,7 +478,7 @@ TEST_F(RoundingContractionTest, OfHalves) {
                        kEverything);
 }
 
-// Integers of a scale to those of twice that: odd ones come next to halves, from both sides.
+// Integers of a scale to integers of twice that: odd ones end next to halves, on both sides.
 class RequantizingContractionTest : public RoundingContractionTest {
  protected:
   static constexpr float kInputScale = 0.07f, kScale = 0.14f;
@@ -515,7 +515,7 @@ TEST_F(RequantizingContractionTest, Concat) {
   expect_rounded_twice("q8ta_concat", request, reals_, kScale, kEveryVariant);
 }
 
-// Sums over k of which one term is not 0, a column for each integer.
+// Sums over k with a single term other than 0, a column for each integer.
 TEST_F(RequantizingContractionTest, Bmm) {
   const int64_t columns = std::ssize(integers_);
   HostTensor other = zeros(DType::i8, {36, columns});
@@ -527,7 +527,7 @@ TEST_F(RequantizingContractionTest, Bmm) {
                              {"other_scale", one_of(1)},
                              {"output_scale", one_of(kScale)}}};
   for (const char* op : {"bmm", "fused_bmm"}) expect_rounded_twice(op, request, reals_, kScale, kEverythingAsAsked);
-  // Sums of reals are the same, being of one term.
+  // Floating-point sums are the same, with one term.
   request.inputs.erase("input_scale");
   request.inputs["input"] = tensor_of(DType::f32, {5, 36}, {1});
   request.inputs["other_scale"] = one_of(kInputScale);

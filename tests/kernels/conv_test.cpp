@@ -72,7 +72,7 @@ Request left_real(Request request) {
   return request;
 }
 
-// And of reals, as convolutions take them that compute in int8, and that have a weight of int8 alone.
+// And in floating point, for convolutions that compute in int8, and for those with only the weight in int8.
 Request of_reals(const ConvCase& c) {
   Request request = left_real(forward(c));
   request.inputs["input"] = Random(static_cast<uint32_t>(element_count(c.input))).reals(DType::f32, c.input, -3, 3);
@@ -84,7 +84,7 @@ Request of_real_sums(const ConvCase& c) {
   return request;
 }
 
-// And with a weight of reals, forward or transposed.
+// And with a floating-point weight, forward or transposed.
 Request with_real_weight(Request request, DType dtype = DType::f32) {
   for (const char* name : {"input_scale", "input_zero_point", "output_scale", "output_zero_point"})
     request.attributes.erase(name);
@@ -113,7 +113,7 @@ class ConvTest : public testing::KernelTest {
     expect_reference("conv2d_q8csw", of_real_sums(c), options);
     expect_reference("conv2d", with_real_weight(forward(c)), options);
   }
-  // By hand what the reference gives, and by the reference what every kernel gives in every layout.
+  // The reference is compared with results by hand, and every kernel in every layout with the reference.
   void expect_by_hand(std::string_view op, const Request& request, const HostTensor& expected) {
     EXPECT_EQ(reference::find(op)(*complete(*find_operator(op), request)).at("output").data, expected.data);
     expect_reference(op, request, kEveryVariant);
@@ -224,8 +224,8 @@ TEST_F(ConvTest, LooksResultsUpAndAddsAResidual) {
   }
 }
 
-// Outputs in sixteens and no table: matrices have a way of their own for them, also with sums that are no float at once
-// (k past 514), and for groups.
+// Outputs in sixteens and no table: matrices have a special path for them, also with sums that are no exact float (k
+// past 514), and for groups.
 TEST_F(ConvTest, AddsAResidualToSixteensOfChannels) {
   const ConvCase cases[] = {{{1, 16, 5, 6}, {32, 16, 1, 1}},
                             {{2, 64, 3, 3}, {16, 64, 3, 3}, {1}, {1}},
@@ -285,7 +285,8 @@ TEST_F(ConvTest, OfRealsTakesNanAndInfinity) {
     const bool is_int8 = request.attributes.contains("input_scale");
     set_element(request.inputs["input"], 0, std::numeric_limits<double>::quiet_NaN());
     set_element(request.inputs["input"], 143, std::numeric_limits<double>::infinity());
-    request.inputs["weight"] = Random(1).integers(DType::i8, c.weight, 1, 7);  // infinity times 0 is nothing to ask for
+    // infinity times 0 has no defined result here
+    request.inputs["weight"] = Random(1).integers(DType::i8, c.weight, 1, 7);
     expect_reference(is_int8 ? "conv2d_q8ta_q8csw" : "conv2d_q8csw", request, kEveryVariantAsAsked);
   }
   for (const DType dtype : {DType::f32, DType::f16}) {
@@ -330,8 +331,8 @@ struct Side {
   int64_t pixels, taps, stride, before, after, dilation, output_padding = 0;
 };
 
-// All that have a place: one to four pixels, one to three taps, strides of 1 to 3, 0 to 2 pixels of padding at each
-// end, dilations of 1 and 2.
+// All that have an output position: one to four pixels, one to three taps, strides of 1 to 3, 0 to 2 pixels of padding
+// at each end, dilations of 1 and 2.
 std::vector<Side> forward_sides() {
   std::vector<Side> sides;
   for (int64_t i = 0; i < 4 * 3 * 3 * 3 * 3 * 2; ++i) {
@@ -389,9 +390,9 @@ Request asked(std::string_view op, const ConvCase& c, size_t index) {
   return request;
 }
 
-// Each side of the list stands once for the height and once for the width of a problem with each kind of channels; the
-// pairs of layouts take turns. So 2295 problems are convolved and 3780 transposed, which takes nine and eleven seconds
-// of one core on llvmpipe. `kStep` shares no divisor with the length of a list.
+// Each size of the list is once the height and once the width of a problem with each kind of channels; the pairs of
+// layouts take turns. So 2295 problems are convolved and 3780 transposed, which takes nine and eleven seconds of one
+// core on llvmpipe. `kStep` shares no divisor with the length of a list.
 class EverySmallProblem : public testing::KernelTest {
  protected:
   void expect_right(std::string_view op, const std::vector<Side>& sides, std::span<const Channels> kinds = kChannels) {
@@ -537,8 +538,7 @@ TEST_F(RandomConvTest, OfReals) {
 
 // ---- slices of k ----------------------------------------------------------------------------------------------------
 
-// Of vectors and of words, of groups, and by phases, of which some have fewer taps than others or none. Layouts take
-// turns.
+// Of vectors and of words, of groups, and by phases, some with fewer taps than others or none. Layouts take turns.
 class Slices : public testing::KernelTest {
  protected:
   void expect_joined(std::string_view op, const std::vector<ConvCase>& cases) {
@@ -603,14 +603,14 @@ TEST_F(ConvTest, SumsExactlyUpToTheLongestK) {
 
 // ---- defects, by their numbers in the register of the system that qgen replaces -------------------------------------
 
-// A weight too large for an image had no kernel. Here it lies in a buffer, whatever its sides.
+// A weight too large for an image had no kernel. Here it is in a buffer, for any size.
 TEST_F(ConvTest, A2_WeightsOfAnySides) {
   expect_right({{1, 8, 1, 2}, {16400, 8, 1, 1}}, kEveryVariantAsAsked);
   expect_right({{1, 4100, 2, 2}, {3, 4100, 2, 2}}, kEveryVariantAsAsked);
   expect_transposed_right({{1, 4100, 1, 1}, {4100, 3, 2, 2}}, kEveryVariantAsAsked);
 }
 
-// Sides stayed those of the first call. Here each call says its own, and shares the weight.
+// Sizes stayed those of the first call. Here each call says its own, and shares the weight.
 TEST_F(ConvTest, A3_SidesMayChangeFromCallToCall) {
   Context on_device = context();
   Executor& executor = on_device.executor;
@@ -656,8 +656,8 @@ Request in_units(Request request) {
   return request;
 }
 
-// A row of the weight in the order of [KH, KW, C] was read as one of [C, KH, KW]. Here output o reads the o-th element
-// of [C, KH, KW] alone, so that the image comes out as it lies.
+// A row of the weight in the order of [KH, KW, C] was read as one of [C, KH, KW]. Here output o reads only the o-th
+// element of [C, KH, KW], so that the image is copied.
 TEST_F(ConvTest, A16_WeightsKeepTheirOrder) {
   for (const int64_t channels : {3, 16}) {
     const int64_t count = channels * 2 * 3;
@@ -737,7 +737,7 @@ TEST(ConvRefusals, OfAWeightOfReals) {
               "the output would have -1 pixels along a dimension: 1 input pixels make 1, and padding removes 2");
 }
 
-// A zero point of the weight was fetched and never looked at. Here there is none to give.
+// A zero point of the weight was loaded and never used. Here there is none to give.
 TEST(ConvRefusals, A7_WeightsHaveNoZeroPoint) {
   Request request = forward({{1, 4, 5, 5}, {4, 4, 3, 3}});
   request.inputs["weight_zero_point"] = zeros(DType::i32, {4});

@@ -302,7 +302,7 @@ TEST_F(ElementwiseTest, PixelShuffleBetweenAllLayouts) {
 
 // ---- padding --------------------------------------------------------------------------------------------------------
 
-// That of operands may be anything and reaches no element; that of the output is its zero point.
+// Operands' padding may be anything and reaches no element; the output's is its zero point.
 TEST_F(ElementwiseTest, WritesEveryByteOfItsLayout) {
   Context on_device = context();
   constexpr Params kFrom{0.04, -3}, kTo{0.03, 5};

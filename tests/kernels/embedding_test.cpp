@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// embedding_q4gsw on every kernel, to the bit.
+// embedding_q4gsw on every kernel, bit-exact.
 #include <limits>
 
 #include "operators.h"
@@ -47,7 +47,7 @@ TEST_F(EmbeddingTest, Shapes) {
   }
 }
 
-// What is no row is NaN, and nothing outside the weight is read.
+// An index without a row gives NaN, and nothing outside the weight is read.
 TEST_F(EmbeddingTest, IndicesOutOfRange) {
   constexpr double kLeast = std::numeric_limits<int32_t>::min(), kGreatest = std::numeric_limits<int32_t>::max();
   for (const DType dtype : {DType::f32, DType::f16}) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// requantize, fused_relu, fused_hardswish, fused_sigmoid, fused_clip, fused_add and fused_mul on every kernel, to the
-// bit.
+// requantize, fused_relu, fused_hardswish, fused_sigmoid, fused_clip, fused_add and fused_mul on every kernel,
+// bit-exact.
 #include <cmath>
 #include <limits>
 
@@ -266,7 +266,7 @@ TEST_F(FusedTest, SigmoidOfManyReals) {
 // docs/affine.md: a product that comes to 2^-126 counts as zero.
 class FusedNextToTheSmallestNormalTest : public FusedTest {
  protected:
-  // To reals, and to integers that show whether there was a 2^-126.
+  // To floating point, and to integers that show whether there was a 2^-126.
   void expect_products(Request request) {
     expect_reference("fused_mul", request, kEveryVariantAsAsked);
     request.attributes["output_dtype"] = std::string("int8");
@@ -275,7 +275,7 @@ class FusedNextToTheSmallestNormalTest : public FusedTest {
       expect_reference("fused_mul", request, kEveryVariantAsAsked);
     }
   }
-  // An operand of integers, one scale each; what they stand for is their product.
+  // A quantized operand, one scale each; the dequantized value is their product.
   static void add_integers(Request& request, const std::string& name, DType dtype, double integer,
                            const std::vector<double>& scales) {
     const Shape shape{std::ssize(scales)};
@@ -370,8 +370,8 @@ TEST_F(FusedTest, SubnormalAlphaCountsAsZero) {
   }
 }
 
-// On either side of what lib/fused_bytes.glsl calls tame: 2^-40 and 2^40, numbers that are none, zero points out of
-// reach. 37 elements end within a quad.
+// On either side of the limits of lib/fused_bytes.glsl: 2^-40 and 2^40, values that are no numbers, zero points out of
+// range. 37 elements end within a quad.
 TEST_F(FusedTest, BytesOfExtremeScales) {
   const double tame[] = {0x1p-40, 0x1p40, -0.04, 1.0};
   const double wild[] = {0x1.fffffep-41, 0x1.000002p40, 1e-38, 1e-45, 0.0, kInf, kNan, 3e38};

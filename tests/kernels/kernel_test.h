@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The fixture of tests of shipped kernels: a request goes to EVERY kernel that applies, with every specialization and
+// The fixture of tests of shipped kernels. A request goes to EVERY kernel that applies, with every specialization and
 // every kernel of a recipe's steps, from and to every storage, and must give the reference's bits.
 //
 //   class AffineTest : public qgen::testing::KernelTest {};
@@ -9,9 +9,9 @@
 //     expect_reference("quantize_affine", {.inputs = {{"input", x}, {"scale", s}}, .attributes = {{"quant_min", -8}}});
 //   }
 //
-// Each run has guard words behind what it writes, writes over poison, and is repeated over another
-// (runtime/workshop/measure/trial.h). A failure names the kernel and the way in which it failed, and leaves the inputs as a
-// conformance case, with the line that runs it again:
+// Each run has guard words after its outputs, writes over poison, and is repeated over another one
+// (runtime/workshop/measure/trial.h). A failure names the kernel and the kind of failure, and leaves the inputs as a
+// conformance case, with the command that runs it again:
 //
 //   quantize_affine.f32.i8.buffer.buffer.vec4/workgroup64.items1 (plain buffers): output: element [3] is 4, expected 5
 //   again: qgen-run --cases /tmp/qgen-failures/AffineTest.Ties --all-kernels --kernel '...'
@@ -26,8 +26,8 @@
 // Sanitizers look at the code that runs the kernels, which is the same for all of a recipe. With them a request goes to
 // the best kernel, and with a share of 1 to the best of each variant and of each recipe.
 //
-// expect_outputs() is for calls that no request can say, such as views with strides: it takes the call and what it
-// should give. New operators join by a row in runtime/workshop/reference/references.cpp.
+// expect_outputs() is for calls that no request can express, such as views with strides: it gets the call and its
+// expected outputs. New operators join by a row in runtime/workshop/reference/references.cpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -50,8 +50,8 @@
 
 namespace qgen::testing {
 
-// The sample that the environment asks for. A value that it cannot read ends the program, since another sample would
-// pass for the one that was asked for.
+// The sample that the environment selects. An unreadable value ends the program, since otherwise a different sample
+// would pass for the requested one.
 inline measure::SampleOptions sample_options() {
   const auto text_of = [](const char* name, const char* otherwise) {
     const char* value = std::getenv(name);
@@ -77,7 +77,7 @@ inline measure::SampleOptions sample_options() {
   return options;
 }
 
-// What of a test's kernels the sample took, and the sample. It is drawn for the whole program.
+// The sampled part of a test's kernels, and the sample. It is drawn for the whole program.
 struct SampledRuns {
   measure::KernelSample sample{sample_options()};
   size_t taken = 0, left_out = 0;  // of the test that runs
@@ -96,7 +96,7 @@ inline SampledRuns& sampled_runs() {
   return runs;
 }
 
-// One Executor for each test: what llvmpipe compiled for a test is freed when it ends, or a run of all would take
+// One Executor for each test: llvmpipe's compiled code is freed at the test's end, or a run of all would take
 // gigabytes. Mesa's cache on disk has it for the next test.
 class SharedExecutor : public ::testing::Environment {
  public:
@@ -114,8 +114,8 @@ class SharedExecutor : public ::testing::Environment {
 
  private:
   static constexpr uint32_t kGuardBytes = 256;
-  // Without the matrices of int8 that llvmpipe puts together of its own, of 8 x 8 x 8: it takes seconds to compile a
-  // kernel of those, and each layer makes its own pipelines. conformance/ runs all of them on its cases.
+  // Without llvmpipe's emulated int8 matrices of 8 x 8 x 8: a kernel with them takes seconds to compile, and each layer
+  // makes its own pipelines. conformance/ runs all of them on its cases.
   static DeviceProfile profile_of(const Device& device) {
     DeviceProfile profile = device.profile();
     if (profile.numbers.is_cpu)
@@ -138,8 +138,8 @@ inline SharedExecutor& shared_executor_environment =
 
 class KernelTest : public DeviceTest {
  protected:
-  // Every kernel that applies: with all its specializations or with the one that costs least, and in all storages,
-  // layouts and real types that its operands may have or as the request asks.
+  // Every kernel that applies: with all its specializations or with the cheapest one, and in all storages, layouts and
+  // floating-point types that its operands may have or that the request sets.
   static inline const measure::VerifyOptions kEverything{.all_kernels = true};
   static inline const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
   static inline const measure::VerifyOptions kEverythingAsAsked{.all_kernels = true, .in_all_ways = false};
@@ -167,8 +167,8 @@ class KernelTest : public DeviceTest {
             .executor = shared_executor_environment.executor()};
   }
 
-  // What every kernel should give is the reference's answer to the request as it comes to the kernel: complete, and on
-  // halves where it runs on halves.
+  // The expected result of every kernel is the reference's answer to the request in the kernel's form: complete, and in
+  // f16 if it runs in f16.
   void expect_reference(std::string_view op, const Request& request,
                         const measure::VerifyOptions& options = kEverything) {
     const OperatorEntry* entry = find_operator(op);

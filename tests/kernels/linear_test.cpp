@@ -119,8 +119,7 @@ TEST_F(LinearTest, LooksResultsUpAndAddsAResidual) {
   }
 }
 
-// Columns in sixteens and no table: matrices have a way of their own for them, also with sums that are no float at
-// once.
+// Columns in sixteens and no table: matrices have a special path for them, also with sums that are no exact float.
 TEST_F(LinearTest, AddsAResidualToSixteensOfColumns) {
   for (const ShapeCase& c : {ShapeCase{{5, 36}, 32}, {{2, 3, 20}, 16}, {{6, 1040}, 48}}) {
     Shape output = c.input;
@@ -202,7 +201,7 @@ TEST_F(LinearTest, TakesAnyOutputScale) {
   }
 }
 
-// docs/affine.md: a product that comes to 2^-126 counts as zero, which that of the two scales may.
+// docs/affine.md: a product of 2^-126 counts as zero, and the product of the two scales may be one.
 TEST_F(LinearTest, ScalesNextToTheSmallestNormal) {
   for (const double input_scale : testing::floats_below_one()) {
     const auto [x, y] = testing::factors_of_the_smallest_normal({input_scale});
@@ -248,7 +247,7 @@ TEST_F(LinearTest, SumsExactlyUpToTheLongestK) {
 
 // ---- defects, by their numbers in the register of the system that qgen replaces ------------------------------------
 
-// All matrices of a batch but the first were ignored, and the last columns read past the weight where N had an odd
+// All matrices of a batch except the first were ignored, and the last columns read past the weight if N had an odd
 // number of fours.
 TEST_F(LinearTest, A20_BatchesAndOddFours) {
   for (const ShapeCase& c : {ShapeCase{{3, 5, 12}, 12}, {{2, 1, 3, 20}, 4}, {{4, 2, 8}, 20}}) {
@@ -256,7 +255,7 @@ TEST_F(LinearTest, A20_BatchesAndOddFours) {
   }
 }
 
-// A weight too large for an image had no kernel. Here it lies in a buffer, whatever its sides.
+// A weight too large for an image had no kernel. Here it is in a buffer, for any size.
 TEST_F(LinearTest, A2_WeightsOfAnySides) {
   expect_right(q8ta_request({1, 8}, 16400), kEveryVariantAsAsked);
   expect_right(q8ta_request({1, 16400}, 3), kEveryVariantAsAsked);
@@ -391,7 +390,7 @@ TEST_F(LinearTest, RefusesWhatDoesNotFitBehindTheResult) {
   EXPECT_TEXT(said({}, residual, added), "output_scale is 1e+37, and can be 2^-125 to 2^119 with a residual");
 }
 
-// A layout that no recipe's kernel takes is told with those that they do.
+// A layout that no recipe's kernel accepts is reported together with the accepted ones.
 TEST_F(LinearTest, SaysWhichLayoutsThereAre) {
   const TensorDesc weight{DType::i8, {4, 12}, Storage::buffer, Layout::weight_q8_rows};
   const auto call_of = [&](Layout layout) {
@@ -404,7 +403,7 @@ TEST_F(LinearTest, SaysWhichLayoutsThereAre) {
   ASSERT_FALSE(refused);
   EXPECT_TEXT(to_text(refused.error()), "input is packed_4c in a buffer, and can be strided, packed_4w, packed_4h4w");
 
-  // The selector says the same of a Problem that somebody made without asking.
+  // The selector reports the same for a Problem that somebody made without a check.
   auto call = call_of(Layout::strided);
   ASSERT_TRUE(call) << to_text(call.error());
   call->problem.operands[static_cast<size_t>(generated::q8ta_linear::Operand::input)].layout = Layout::packed_4c;

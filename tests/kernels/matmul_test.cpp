@@ -60,7 +60,7 @@ TEST_F(MatmulTest, EverySpecialization) {
 
 TEST_F(MatmulTest, Shapes) {
   const Product kProducts[] = {
-      // Rows and columns around what tiles and teams hold; K around what they stage, and of no whole vector.
+      // Rows and columns around the sizes of tiles and teams; K around the staged sizes, and without a whole vector.
       {{1, 64}, {64, 64}},
       {{2, 8}, {8, 8}},
       {{4, 64}, {64, 32}},
@@ -113,14 +113,15 @@ TEST_F(MatmulTest, EveryActivation) {
 
 TEST_F(MatmulTest, LongRows) { expect_both_ways({{2, 131072}, {131072, 8}}, kEveryVariantAsAsked); }
 
-// What is not finite spoils its own row or column and no other, wherever K, rows and columns end within a tile.
+// Values that are not finite spoil their own row or column and no other, wherever K, rows and columns end within a
+// tile.
 TEST_F(MatmulTest, ExtremeNumbers) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   for (const DType dtype : {DType::f32, DType::f16}) {
     for (const bool is_transposed : {false, true}) {
       for (const int64_t k : {24, 520, 521}) {
         Request request = request_of({{6, k}, {k, 40}}, is_transposed, dtype);
-        // Of ones where it meets infinity: infinity times 0 is nothing to ask for.
+        // With ones where it meets infinity: infinity times 0 has no defined result here.
         HostTensor& input = request.inputs["input"];
         input = tensor_of(dtype, input.shape, {1});
         HostTensor& other = request.inputs["other"];

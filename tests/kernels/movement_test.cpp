@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// permute, slice, expand, pad, gather and gather_elements on every kernel, to the bit.
+// permute, slice, expand, pad, gather and gather_elements on every kernel, bit-exact.
 #include "operators.h"
 #include "strided_copy.h"
 #include "tests/kernels/kernel_test.h"
@@ -98,7 +98,7 @@ TEST_F(MovementTest, OfBits) {
   EXPECT_TRUE(std::ranges::equal(got.as<uint32_t>(), expected));
 }
 
-// A view is what is moved.
+// The moved tensor is a view.
 TEST_F(MovementTest, ReadsViews) {
   Context on_device = context();
   const HostTensor all = numbers_of(DType::f16, {6, 12});

@@ -70,7 +70,7 @@ TEST_F(NormalizationTest, LayerNormOfEveryShape) {
   }
 }
 
-// Rows whose variance is next to nothing beside their mean, or beside epsilon; and large ones.
+// Rows whose variance is tiny compared with their mean, or with epsilon; and large ones.
 TEST_F(NormalizationTest, LayerNormOfSpecialRows) {
   for (const auto& [least, greatest] : {std::pair{1000.0, 1000.001}, {5.0, 5.0}, {-1e-6, 1e-6}, {-1e15, 1e15}}) {
     for (const double epsilon : {1e-12, 1e-5}) {
@@ -96,7 +96,7 @@ TEST_F(NormalizationTest, RmsNormOfEveryShape) {
   }
 }
 
-// Rows of zeros, whose result is 0; of squares next to nothing beside epsilon; and large ones.
+// Rows of zeros, whose result is 0; rows whose squares are tiny compared with epsilon; and large ones.
 TEST_F(NormalizationTest, RmsNormOfSpecialRows) {
   for (const auto& [least, greatest] : {std::pair{0.0, 0.0}, {1000.0, 1000.001}, {-1e-6, 1e-6}, {-1e15, 1e15}}) {
     for (const double epsilon : {1e-12, 1e-5}) {

@@ -29,7 +29,7 @@ HostTensor bytes_of(DType dtype, const Shape& shape, uint32_t seed) {
   return Random(seed).integers(dtype, shape, dtype == DType::i8 ? -128 : 0, dtype == DType::i8 ? 127 : 255);
 }
 
-// Those that ExecuTorch tests with, then what they lack: no side of 1, sides about a tile and a box, primes.
+// The shapes of ExecuTorch's tests, then missing cases: no dimension of 1, sizes about a tile and a box, primes.
 // clang-format off
 const Shape kShapes[] = {
     {144}, {90}, {1, 144}, {1, 90}, {1, 4}, {3, 32}, {1, 16, 32}, {1, 3, 64}, {1, 3, 16, 16}, {1, 8, 32, 32},
@@ -40,7 +40,7 @@ const Shape kShapes[] = {
 };
 // clang-format on
 
-// Of kShapes what quantizing can tell apart, once cloning has been through all of them.
+// The part of kShapes that matters for quantizing, since cloning has tested all.
 // clang-format off
 const Shape kFewShapes[] = {
     {}, {1}, {90}, {3, 32}, {1, 3, 64}, {1, 13, 31, 31}, {2, 5, 3, 7}, {2, 33, 5, 31}, {1, 1, 1, 257}, {1, 257, 1, 1},
@@ -83,7 +83,7 @@ TEST_F(PackedTest, CloneOfEmptyTensors) {
   }
 }
 
-// What a kernel writes is what the host would have packed, padding and all, even from padding that is not zero.
+// A kernel writes exactly the host's packed bytes, padding included, even from padding that is not zero.
 TEST_F(PackedTest, CloneWritesEveryByteOfItsLayout) {
   Context on_device = context();
   for (const Shape& shape : {Shape{2, 5, 3, 7}, Shape{1, 6, 3, 5}, Shape{8, 8, 8}}) {
@@ -156,7 +156,7 @@ TEST_F(PackedTest, QuantizeOfSpecialValues) {
   }
 }
 
-// Four neighbours of which none, one or all are next to a half.
+// Four neighbours, of which none, one or all are next to a half.
 TEST_F(PackedTest, QuotientsAreNoProducts) {
   for (const float scale : {5.0f / 255, 0.037f, 1.7f}) {
     std::vector<double> reals = testing::quotients_apart(scale);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Chains of element-wise steps on every kernel, within the bounds of docs/pointwise.md: each step by itself, chains,
+// Chains of element-wise steps on every kernel, within the bounds of docs/pointwise.md: each step alone, chains,
 // broadcast operands and special values.
 #include <limits>
 
@@ -225,7 +225,7 @@ TEST(PointwiseCalls, SayWhatTheyCannotDo) {
 }
 
 TEST(Chains, AreTheirFormulas) {
-  Formula formula;  // (x + 1) * sigmoid(x + 1), of which x + 1 is kept
+  Formula formula;  // (x + 1) * sigmoid(x + 1), where x + 1 is kept
   const auto shifted = formula.step(Step::add, formula.input(0), formula.real(1));
   formula.step(Step::multiply, shifted, formula.step(Step::sigmoid, shifted));
   const auto chain = chains::encoded(formula);

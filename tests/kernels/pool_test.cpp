@@ -28,7 +28,7 @@ constexpr Layout kLayouts[] = {Layout::strided,     Layout::packed_4w,   Layout:
 
 HostTensor bytes_of(const Shape& shape) { return Random(1).integers(DType::i8, shape, -128, 127); }
 
-// What is left out is not said.
+// Omitted parts have their defaults.
 struct Lists {
   List kernel_size, stride, padding, dilation;
   bool ceil_mode = false;
@@ -94,7 +94,7 @@ bool is_accepted(const Side& side, bool ceil_mode) {
                                                  .ceil_mode = ceil_mode}));
 }
 
-// Whether every place has an element: what is accepted.
+// Whether every output position has an element: such windows are accepted.
 bool has_elements(const Side& side, bool ceil_mode) {
   const int64_t reach = side.dilation * (side.taps - 1) + 1, padded = side.side + side.before + side.after;
   if (reach > padded) return false;
@@ -124,8 +124,8 @@ std::vector<Side> small_sides(int64_t dilation, bool ceil_mode) {
   return all;
 }
 
-// Width and height each take every side up to 5 with every window up to 3, beside three of the other's, and the layouts
-// take turns.
+// Width and height each have every length up to 5 with every window up to 3, combined with three of the other's, and
+// the layouts take turns.
 TEST_F(PoolTest, EverySmallWindow) {
   size_t turn = 0;
   for (const auto& [dilation, ceil_mode] : {std::pair{1, false}, {1, true}, {2, false}, {3, true}}) {
@@ -145,7 +145,7 @@ TEST_F(PoolTest, EverySmallWindow) {
   }
 }
 
-// The same windows over reals, of which the layouts are plain; some that are special among them.
+// The same windows in floating point, in plain layouts; some values are special ones.
 TEST_F(PoolTest, OfReals) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -250,7 +250,7 @@ TEST_F(PoolTest, OfAWholeLargeImage) {
   }
 }
 
-// Nearly as many taps as there can be, each of which adds 255.
+// Nearly the most taps possible, each of which adds 255.
 TEST_F(PoolTest, OfTheLargestWindow) {
   HostTensor input = zeros(DType::i8, {1, 1, 1200, 6990});
   std::ranges::fill(input.data, std::byte{0x7f});
@@ -343,7 +343,7 @@ TEST_F(PoolTest, A22_MeansThatAreTiesGoToEven) {
 
 // ---- padding --------------------------------------------------------------------------------------------------------
 
-// That of the input may be anything and reaches no element; that of the output is defined.
+// The input's padding may be anything and reaches no element; the output's is defined.
 TEST_F(PoolTest, WritesEveryByteOfItsLayout) {
   Context on_device = context();
   const HostTensor host = bytes_of({2, 6, 5, 7});

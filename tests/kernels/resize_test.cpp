@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// resize2d and q8ta_resize2d on every kernel, to the bit.
+// resize2d and q8ta_resize2d on every kernel, bit-exact.
 #include <limits>
 
 #include "operators.h"

@@ -44,7 +44,7 @@ TEST_F(WeightBackwardTest, Shapes) {
     int64_t n, k, group_size;  // 0: a scale a row
   };
   const Row kRows[] = {
-      // Rows, columns and terms around what tiles and their stages hold.
+      // Rows, columns and terms around the sizes of tiles and their stages.
       {{1}, 16, 64, 32},
       {{4}, 17, 64, 64},
       {{63}, 15, 128, 32},
@@ -76,12 +76,13 @@ TEST_F(WeightBackwardTest, Shapes) {
   }
 }
 
-// NaN and infinity spoil their own row and no other, and a scale that is one its own group; where sums end within a
-// stage, neither reaches past them.
+// NaN and infinity spoil their own row and no other, and as a scale their own group. If sums end within a stage,
+// neither reaches past them.
 TEST_F(WeightBackwardTest, ExtremeReals) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   Request request = request_of({5}, 21, 48, 8);
-  request.inputs["weight"] = Random(32).integers(DType::i8, {21, 48}, 1, 7);  // infinity times 0 is nothing to ask for
+  // infinity times 0 has no defined result here
+  request.inputs["weight"] = Random(32).integers(DType::i8, {21, 48}, 1, 7);
   set_element(request.inputs["d_output"], 20, nan);
   set_element(request.inputs["d_output"], 21 + 3, inf);
   set_element(request.inputs["d_output"], 2 * 21 + 3, 60000.0);

@@ -70,7 +70,7 @@ TEST_F(WeightLinearTest, EverySpecialization) {
 
 TEST_F(WeightLinearTest, Shapes) {
   const Layer kLayers[] = {
-      // Rows around what tiles and teams hold.
+      // Rows around the sizes of tiles and teams.
       {{1}, 64, 64, 32},
       {{2}, 64, 64, 32},
       {{4}, 32, 64, 16},
@@ -84,7 +84,7 @@ TEST_F(WeightLinearTest, Shapes) {
       {{2}, 9, 13},
       {{3}, 10, 1},
       {{5}, 3, 34, 17},
-      // K past what a workgroup stages at once.
+      // K past the size that a workgroup stages at once.
       {{2}, 3, 4128, 32},
       {{1}, 2, 16448, 64},
       // Vectors, batches, sides of one and of none.
@@ -183,7 +183,7 @@ TEST_F(WeightLinearTest, ExtremeActivations) {
     Request request = request_of(op, {{7}, 18, 64, 32}, 10);
     request.inputs["input"] = input;
     request.inputs["weight"] =
-        Random(11).integers(DType::i8, {18, 64}, 1, 7);  // infinity times 0 is nothing to ask for
+        Random(11).integers(DType::i8, {18, 64}, 1, 7);  // infinity times 0 has no defined result here
     expect_reference(op, request, kEveryVariantAsAsked);
   }
 }
@@ -222,13 +222,13 @@ TEST_F(WeightLinearTest, A5_RowsThatAreFourPastAMultipleOfEight) {
   }
 }
 
-// A source row was read by words of eight, though only a multiple of four was asked for.
+// A source row was read by words of eight, though only a multiple of four was required.
 TEST_F(WeightLinearTest, A9_RowsThatEndInsideAWord) {
   for (const int64_t k : {4, 12, 20, 36}) expect_all_four({{3}, 10, k, 4}, kEveryVariantAsAsked);
 }
 
 // One row of activations was not quantized: it gave other numbers alone than among others. Here it gives the same
-// integers, so what is left is the order of a few additions.
+// integers, so the only difference is the order of a few additions.
 TEST_F(WeightLinearTest, A23_OneRowIsQuantizedAsManyAre) {
   const Request many = request_of("linear_dq8ca_q4gsw", {{6}, 24, 256, 64}, 14);
   Request one = many;
@@ -243,8 +243,8 @@ TEST_F(WeightLinearTest, A23_OneRowIsQuantizedAsManyAre) {
   expect_reference("linear_dq8ca_q4gsw", one, kEveryVariantAsAsked);
 }
 
-// Weights of four bits were used without the offset of 8 that they are stored with, and bytes without their sign; there
-// were no kernels for halves.
+// Weights of four bits were used without their stored offset of 8, and bytes without their sign; there were no kernels
+// for f16.
 TEST_F(WeightLinearTest, A15_WeightsHaveTheirSignOnHalvesToo) {
   for (const std::string_view op : kOperators) {
     Request request = request_of(op, {{3}, 10, 64, 32}, 15);
@@ -254,7 +254,7 @@ TEST_F(WeightLinearTest, A15_WeightsHaveTheirSignOnHalvesToo) {
   }
 }
 
-// A zero point of the weight was fetched and never looked at. Here there is none to give.
+// A zero point of the weight was loaded and never used. Here there is none to give.
 TEST_F(WeightLinearTest, A7_WeightsHaveNoZeroPoint) {
   for (const std::string_view op : kOperators) {
     Request request = request_of(op, {{3}, 10, 64, 32}, 16);
@@ -265,7 +265,7 @@ TEST_F(WeightLinearTest, A7_WeightsHaveNoZeroPoint) {
   }
 }
 
-// What was chosen for the first shape stayed when shapes changed. Here each call chooses, and shares the weight.
+// The choice for the first shape stayed when shapes changed. Here each call chooses, and shares the weight.
 TEST_F(WeightLinearTest, A3_RowsMayChangeFromCallToCall) {
   Context on_device = context();
   Executor& executor = on_device.executor;
@@ -288,7 +288,7 @@ TEST_F(WeightLinearTest, A3_RowsMayChangeFromCallToCall) {
 
 // ---- refusals -------------------------------------------------------------------------------------------------------
 
-// Every fault is told with what was given and what is possible.
+// Every fault is reported with the given and the possible values.
 TEST_F(WeightLinearTest, Refusals) {
   const TensorDesc x{DType::f32, {3, 64}}, scales{DType::f32, {8, 2}}, rows{DType::f32, {8}};
   const TensorDesc weight{DType::i8, {8, 64}, Storage::buffer, Layout::weight_q4_rows};

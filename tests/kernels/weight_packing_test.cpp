@@ -50,7 +50,7 @@ TEST_F(WeightPackingTest, GivesTheBytesOfTheHost) {
   }
 }
 
-// Nobody has looked at what is on the device: what four bits cannot hold becomes what they hold next to it.
+// Nobody has checked the values on the device: values outside four bits become the nearest ones inside.
 TEST_F(WeightPackingTest, ClampsToFourBits) {
   Request request{.inputs = {{"source", testing::tensor_of(DType::i8, {2, 3}, {-128, -9, -8, 7, 8, 127})}}};
   request.attributes["form"] = std::string("weight_q4_rows");
@@ -88,7 +88,7 @@ TEST_F(WeightPackingTest, GivesTheGoldenBlocks) {
   }
 }
 
-// Packed on the device or loaded from a file: the kernels find what the host would have made.
+// Packed on the device or loaded from a file: the kernels find the host's bytes.
 TEST_F(WeightPackingTest, MakesFormsThatWeightsKeep) {
   Context on_device = context();
   Executor& executor = on_device.executor;
@@ -188,8 +188,8 @@ TEST_F(WeightPackingTest, QuantizesToTheBytesOfTheHost) {
   }
 }
 
-// Ties go to the even integer, what exceeds four bits to their ends, NaN to 0; and so does what a scale of zero
-// divides.
+// Ties go to the even integer, values outside four bits to their ends, NaN to 0; and so do values divided by a scale of
+// zero.
 TEST_F(WeightPackingTest, QuantizesCorners) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<double> reals = {0.25, 0.75, -0.25, -0.75, 3.5, 3.75, -4.25, 100,
@@ -212,7 +212,7 @@ TEST_F(WeightPackingTest, QuantizesCorners) {
   expect_reference(kQuantize, request);
 }
 
-// A layer reads what was made on the device; and what else is asked of such a weight comes from there.
+// A layer reads the device's form; and other forms of such a weight are made from it.
 TEST_F(WeightPackingTest, QuantizedWeightsServeLayers) {
   Context on_device = context();
   Executor& executor = on_device.executor;

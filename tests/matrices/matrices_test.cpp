@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A template of cooperative matrices through all rooms, from YAML to the device, with its axis of shapes under
-// `parameters` (matrix_product) and under `specialization` (late_matrix_product): the shape becomes what kernels need,
-// and a device that has not the shape is told so. Kernels run where the device has their shape.
+// A template of cooperative matrices through all rooms, from YAML to the device. Its axis of shapes is under
+// `parameters` (matrix_product) and under `specialization` (late_matrix_product). The shape becomes a need of the
+// kernels, and a device without the shape gets a refusal. Kernels run where the device has their shape.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

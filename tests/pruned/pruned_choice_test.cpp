@@ -18,7 +18,7 @@
 #include "tests/support/tensors.h"
 #include "vocabulary/layouts.h"
 
-// Of its own registry.h: the shipped kernels have one of that name too.
+// From its own registry.h: the shipped kernels have one of that name too.
 namespace pruned {
 const qgen::LibraryInfo& library();
 }
@@ -28,7 +28,7 @@ namespace {
 
 std::vector<DeviceProfile> devices() {
   std::vector<DeviceProfile> devices = tests::shipped_devices();
-  // One that has what Vulkan asks for, and int8 in memory.
+  // A device with Vulkan's required features, and int8 in memory.
   DeviceProfile least;
   least.name = "least";
   least.max_storage_buffers_per_stage = 16;
@@ -90,7 +90,7 @@ class Maker {
     for (const FieldInfo& field : signature.op->fields) fill(field, problem.fields);
     for (size_t i = 0; i < signature.op->operands.size(); ++i) problem.operands.push_back({});
     for (const TensorInfo& tensor : signature.tensors) problem.operands[tensor.operand] = operand_of(tensor);
-    // An output has the dtype of the input where no caller says another, and a residual lies as the output.
+    // By default, an output has the dtype of the input, and a residual the output's representation.
     const bool says_dtype = std::ranges::any_of(
         signature.attributes, [](const AttributeInfo& info) { return info.kind == AttributeInfo::Kind::dtype; });
     const DType of_input = problem.operands[signature.tensors.front().operand].dtype;
@@ -107,8 +107,8 @@ class Maker {
  private:
   size_t below(size_t count) { return static_cast<size_t>(random_.integer(0, static_cast<int64_t>(count) - 1)); }
 
-  // Most are small, some are round; one of a problem may be beyond what loops of a CPU do, and then the others are so
-  // small that no three of them are more than a buffer holds.
+  // Most are small, some are round. One number of a problem may exceed a CPU's loops; then the others are so small that
+  // no three of them exceed a buffer.
   uint32_t size(bool is_large) {
     static constexpr uint32_t kSizes[] = {0,  1,  1,  1,  2,   3,   4,   5,   8,    12,  16,
                                           17, 31, 32, 64, 100, 128, 256, 512, 1000, 1024};

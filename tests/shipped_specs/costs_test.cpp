@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The costs of the shipped specs can be read: fitted constants are not in the specs, and say what they stand for. So
+// The costs of the shipped specs are readable: fitted constants are named outside the expressions, with a comment. So
 // can the C++ that qgen makes of them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

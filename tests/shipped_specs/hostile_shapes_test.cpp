@@ -39,7 +39,7 @@ constexpr int64_t kIntegers[] = {0,
                                  std::numeric_limits<int64_t>::min(),
                                  std::numeric_limits<int64_t>::max()};
 
-// Makes calls of an operator up. Some are sane but for one side or number, so that some are not refused.
+// Makes calls of an operator up. Some are sane except for one dimension or number, so that some are not refused.
 class Imagined {
  public:
   Imagined(const OperatorEntry& of, uint32_t seed) : entry(of), random(seed) {}

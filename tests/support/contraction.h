@@ -3,7 +3,7 @@
 //
 // Finds data for which fusing a product and a sum changes the rounded integer. Without fusing, both are rounded; a
 // compiler that fuses them (fma) rounds once. With any data the last bit of a float differs, but an integer rounded
-// from it hardly ever does: one of 25 million on the GPU where it was seen. So these data are searched for.
+// from it hardly ever does: one in 25 million on the GPU where it was observed. So these data are searched for.
 #pragma once
 
 #include <cmath>

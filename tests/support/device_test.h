@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The fixture of tests that need a device: one device for the whole program, and no test passes on which the validation
-// layer had something to say.
+// The fixture of tests that need a device: one device for the whole program, and no test passes if the validation layer
+// reported anything.
 //
 //   class ExecutorTest : public qgen::testing::DeviceTest {};
 //   TEST_F(ExecutorTest, CopiesBack) { auto executor = Executor::create(device(), library, {}); ... }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The examples of a Markdown page, so that a test can run what the page shows.
+// The examples of a Markdown page, so that a test can run them.
 //
 //   <!-- specs/scale.yaml -->      the name of the block that follows; readers of the page do not see it
 //   ```yaml

@@ -6,9 +6,9 @@
 //   EXPECT_TEXT(refused.error().message, "rank 9 is above 8");
 //
 // passes if both are equal. With QGEN_UPDATE_EXPECTED=1 in the environment, a text that differs is written into the
-// test's source instead, in place of the string literal that has the expected text. The literal may also be a row of a
-// table above. Of several equal literals the one nearest to the EXPECT_TEXT is replaced. Afterwards run scripts/format,
-// read the diff, and build again.
+// test's source. It replaces the string literal with the expected text. The literal may also be a row of a table above.
+// Of several equal literals the one nearest to the EXPECT_TEXT is replaced. Afterwards run scripts/format, read the
+// diff, and build again.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -72,7 +72,7 @@ class EngineCommands {
   VkFence fence_ = VK_NULL_HANDLE;
 };
 
-// What the engine says of a device of qgen's: what it enabled is what qgen would.
+// The engine's description of a device of qgen's: the same features are enabled.
 struct Lease {
   explicit Lease(const Device& owner) {
     const Device::Handles& handles = *owner.handles();
@@ -103,7 +103,7 @@ struct Lease {
   AdoptInfo info;
 };
 
-// cmake/QgenDrivers.cmake asks the validation layer for it.
+// cmake/QgenDrivers.cmake makes the validation layer require it.
 inline bool bounds_are_checked_on_the_device() {
   const char* enabled = std::getenv("VK_LAYER_ENABLES");
   return enabled && std::string_view(enabled).find("GPU_ASSISTED") != std::string_view::npos;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Small networks in int8 with seeded weights: what residual networks, those of depthwise filters, U-Nets and attention
-// are made of.
+// Small int8 networks with seeded weights, of the parts of residual networks, depthwise networks, U-Nets and attention.
 #pragma once
 
 #include <cmath>
@@ -12,7 +11,7 @@
 
 namespace qgen::testing {
 
-// Layers with weights of their own, one after the other.
+// Layers with separate weights, one after the other.
 class Network {
  public:
   explicit Network(uint32_t seed) : random_(seed) {}
@@ -93,7 +92,7 @@ class Network {
   Random random_;
 };
 
-// A stem, a residual block with a projection, one without, a head: what ResNets are made of.
+// The parts of ResNets: a stem, a residual block with a projection, one without, a head.
 inline graph::Graph residual_network(int64_t batch) {
   Network net(1);
   const graph::ValueId stem = net.convolution(net.quantized(net.input({batch, 3, 20, 20})), 3, 16, 7, 2);
@@ -117,7 +116,7 @@ inline graph::Graph depthwise_network() {
   return std::move(net.graph);
 }
 
-// Down, up by a transposed convolution, and both one behind the other.
+// Down, up by a transposed convolution, and both concatenated.
 inline graph::Graph joined_network(int64_t batch) {
   Network net(3);
   const graph::ValueId top = net.convolution(net.quantized(net.input({batch, 3, 8, 12})), 3, 8, 3, 1);

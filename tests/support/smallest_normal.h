@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Factors whose products are next to 2^-126, where devices differ: those that keep subnormals, those that flush before
-// rounding, and those that flush after it.
+// Factors whose products are next to 2^-126, where devices differ: some keep subnormals, some flush before rounding,
+// and some flush after it.
 #pragma once
 
 #include <cmath>
@@ -17,8 +17,8 @@ struct Factors {
 };
 
 // With each x, of at most 1, the float y that brings the product nearest to 2^-126 and both its neighbours; of either
-// sign. Of many x's some products come from between (1 - 2^-24) and (1 - 2^-25) times 2^-126, some from between that
-// and 2^-126: those that a device may give as 0 or as 2^-126.
+// sign. For many x's some products come from between (1 - 2^-24) and (1 - 2^-25) times 2^-126, some from between that
+// and 2^-126: a device may give these as 0 or as 2^-126.
 inline Factors factors_of_the_smallest_normal(const std::vector<double>& xs) {
   Factors factors;
   for (const double x : xs) {

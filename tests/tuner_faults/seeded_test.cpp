@@ -67,7 +67,7 @@ using ::testing::UnorderedElementsAreArray;
 
 constexpr int64_t kDeadly = 4097;  // elements whose reference ends the process
 
-// In a worker: what references add to the right values.
+// In a worker: the error that references add to the right values.
 int32_t reference_error = 0;
 
 std::optional<reference::Answer> widened(const HostTensor& input) {
@@ -138,7 +138,7 @@ class FaultsTest : public ::testing::Test {
   }
   ~FaultsTest() override { std::filesystem::remove_all(folder_); }
 
-  // The tuner's report, with what happens before a candidate in the worker.
+  // The tuner's report, with a hook before each candidate in the worker.
   Expected<TaskReport> tuned(const std::function<void(std::string_view, std::string_view)>& on_candidate = {},
                              Strategy strategy = Strategy::exhaustive, const Share& share = {}) {
     Tuner tuner(*store_, {.worker = {.work =
@@ -152,7 +152,7 @@ class FaultsTest : public ::testing::Test {
     return tuner.tune(kTask, share);
   }
 
-  // Of a problem whose reference takes too long to be asked first, as one of millions of elements would.
+  // For a problem whose reference would take too long to run first, as with millions of elements.
   Expected<TaskReport> tuned_without_reference(const runner::Task& task, double most_operations_to_decide) {
     const WorkerOptions how{
         .verifier = {.most_operations = 2000, .most_operations_to_decide = most_operations_to_decide}};
@@ -194,7 +194,7 @@ TEST_F(FaultsTest, ChoosesNoneOfTwentyWrongKernels) {
     EXPECT_TRUE(is_right(row.kernel)) << row.kernel << " has a time";
     EXPECT_TRUE(row.statistics.empty() || row.statistics.starts_with("[{")) << row.statistics;
   }
-  // Quarantined is quarantined: the next run does not look at them again, and goes on from what is known.
+  // Quarantine lasts: the next run does not try them again, and continues from the known times.
   const auto again = tuned();
   ASSERT_TRUE(again) << to_text(again.error());
   EXPECT_EQ(again->candidates, 2u * 3u);
@@ -206,7 +206,7 @@ TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
   const auto report = tuned([](std::string_view stage, std::string_view id) {
     const auto is = [&](std::string_view where, std::string_view which) { return stage == where && id == which; };
     if (is("compile", "seeded.none/workgroup32")) {
-      ::signal(SIGSEGV, SIG_DFL);  // a sanitizer would end the process by a code of its own
+      ::signal(SIGSEGV, SIG_DFL);  // a sanitizer would end the process with its own code
       ::raise(SIGSEGV);
     }
     if (is("verify", "seeded.none/workgroup64")) is_device_lost = true;
@@ -231,8 +231,8 @@ TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
   EXPECT_THAT(quarantined(), UnorderedElementsAreArray(ids));
 }
 
-// The judge may be wrong: kernels of two templates that agree are believed then, and those of one are left aside. It is
-// told, and nobody is quarantined for it.
+// The judge may be wrong: kernels of two templates that agree are trusted then, and kernels of one are skipped. It is
+// reported, and nobody is quarantined for it.
 TEST_F(FaultsTest, SuspectsTheReferenceThatNoKernelAgreesWith) {
   const auto tuned_by_a_wrong_one = [&](const runner::Task& task) {
     Tuner tuner(*store_, {.worker = {.work =
@@ -260,7 +260,7 @@ TEST_F(FaultsTest, SuspectsTheReferenceThatNoKernelAgreesWith) {
   EXPECT_THAT(quarantined(), IsEmpty());
 }
 
-// What is announced is what programs choose from then on, whatever a round before the final measured.
+// Programs choose the announced kernel from then on, whatever a round before the final measured.
 TEST_F(FaultsTest, ProgramsChooseWhatWasAnnounced) {
   const auto library = KernelLibrary::open(kLibrary.kernels);
   ASSERT_TRUE(library);
@@ -321,9 +321,9 @@ TEST_F(FaultsTest, TellsTheBestSoFar) {
   EXPECT_NE(best.back().first, "");
   for (const auto& [id, us] : best) EXPECT_TRUE(id.empty() || (is_right(id) && us > 0)) << id << ' ' << us;
 
-  // What the store has is known from the start, and what is dropped is no best any more.
+  // The store's rows are known from the start, and a dropped row is no best any more.
   best.clear();
-  // Not what is ranked first, which was measured for longer.
+  // Not the first in the ranking, which was measured for longer.
   const Measured winner =
       *std::ranges::min_element(report->found.ranked, {}, [](const Measured& measured) { return measured.us.median; });
   const auto dies = [&](std::string_view stage, std::string_view id) {
@@ -335,7 +335,7 @@ TEST_F(FaultsTest, TellsTheBestSoFar) {
   EXPECT_NE(best.back().first, "");
 }
 
-// What a problem says of the cache comes before what is said for all.
+// A problem's own cache setting comes ahead of the common one.
 TEST_F(FaultsTest, TimesWithTheCacheOfTheProblem) {
   struct Said {
     bool is_cold_for_all;
@@ -392,7 +392,7 @@ TEST_F(FaultsTest, AsksTheReferenceWhereTwoDoNotAgree) {
   }
 }
 
-// What a device cannot hold of one problem is no fault of kernels, which other problems need.
+// If a device cannot hold one problem, that is no fault of kernels, which other problems need.
 TEST_F(FaultsTest, QuarantinesNothingForATooLargeOutput) {
   const auto large = tuned_without_reference({"widened", {.shapes = {"input=33562624:i8"}}}, 0);
   if (large) GTEST_SKIP() << "this device binds more than 128 MiB at once";

@@ -21,7 +21,7 @@ namespace qgen {
 
 std::string_view name(AttributeInfo::Kind kind);  // "a list of integers"
 
-// Errors: what is not of the attribute's kind.
+// Errors: values of another kind than the attribute's.
 Expected<AttributeValue> parse_attribute(const AttributeInfo& info, std::string_view text);
 // A value of another kind that says the same, as JSON and YAML have it: 1 for a real, 1.0 for none.
 Expected<AttributeValue> converted(const AttributeInfo& info, const AttributeValue& value);
@@ -29,7 +29,7 @@ std::string to_text(const AttributeValue& value);
 
 std::optional<DType> dtype_named(std::string_view word);  // "int8", "i8"; nullopt: none
 
-// Of a complete request: null or nullopt is what was left out and has no default.
+// For a complete request: null or nullopt means left out, without a default.
 const HostTensor* find_input(const Request& request, std::string_view name);
 Place place_of(const Request& request, std::string_view name);  // without: a plain buffer
 template <typename T>

@@ -58,8 +58,8 @@ struct Call {
   std::vector<std::optional<TensorDesc>> operands;
   // For an operand that contains sums along a weight's rows: the neighbours in each sum. 0: the whole row.
   int64_t row_sum_run = 0;
-  // Of a weight: kernels read it turned, as Weight::turned() of so many groups, whose shape the operand has. 0: as it
-  // is.
+  // For a weight: kernels read it turned, as Weight::turned() with this many groups; the operand has that shape. 0: not
+  // turned.
   int64_t turned_groups = 0;
   std::shared_ptr<const Given> given = nullptr;  // the arguments from which it was inferred; null: it was made by hand
 };
@@ -126,18 +126,18 @@ struct Context {
   std::function<void(const Call&)> on_call;            // sees each problem that is run; may be empty
 };
 
-// Selects a kernel, runs it, and waits for the device; with Context::commands, it records the kernel instead. Returns the
-// allocated tensors in the operator's order. Errors: no kernel fits (with a sentence for each), those of bind(), and
-// those of Executor or Commands.
+// Selects a kernel, runs it, and waits for the device; with Context::commands, it records the kernel instead. Returns
+// the allocated tensors in the operator's order. Errors: no kernel fits (with a sentence for each), the errors of
+// bind(), and those of Executor or Commands.
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const ArgumentList& arguments);
 
 // The same in two steps, to run a choice many times: its operands, and the tensors that were allocated for it.
 struct BoundCall {
   std::vector<const DeviceTensor*> operands;  // of Work
-  std::vector<DeviceTensor> made;             // those of `operands` that were allocated, in their order
+  std::vector<DeviceTensor> made;             // the allocated ones of `operands`, in order
 };
-// Errors: arguments that are too few, too many, null, or other than the Call was made for; an input without one; and
-// those of allocating and of Weight::form().
+// Errors: too few or too many arguments, null arguments, arguments that differ from the Call's descriptions, an input
+// without one; and the errors of allocating and of Weight::form().
 Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice, const ArgumentList& arguments);
 
 }  // namespace qgen

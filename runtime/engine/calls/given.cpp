@@ -28,7 +28,7 @@ std::string to_text(const ShapeInfo& info) {
 // The number that a side is, or nothing if it is a name.
 std::optional<int64_t> number_of(std::string_view side) { return read_number<int64_t>(side); }
 
-// What the sides of a name are, and whose they are first.
+// The length of each named dimension, and the tensor that set it.
 struct Side {
   int64_t length;
   const TensorInfo* of;
@@ -39,7 +39,7 @@ bool has_rank(const ShapeInfo& info, const Shape& shape) {
   return info.has_leading ? shape.size() >= info.rank : shape.size() == info.rank;
 }
 
-// The side of `shape` that differs from what is known; nullptr: none does.
+// The dimension of `shape` that differs from the known ones; nullptr: none.
 const std::string_view* first_misfit(const ShapeInfo& info, const Shape& shape, const Sides& known) {
   for (size_t i = 0; i < info.rank; ++i) {
     const int64_t length = shape[shape.size() - info.rank + i];
@@ -242,7 +242,7 @@ std::string question_of(const Call& call, const DeviceProfile& device) {
 
 namespace {
 
-// What was made, with those that were given in their places.
+// The outputs that the call made, and the given ones, in order.
 std::vector<DeviceTensor> outputs_of(const SignatureInfo& signature, const ArgumentList& arguments,
                                      std::vector<DeviceTensor> made) {
   std::vector<DeviceTensor> outputs;

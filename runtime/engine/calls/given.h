@@ -2,9 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The arguments of an operator: descriptions of tensors without their memory, attributes, and representations of
-// outputs, in the order of the signature's tables. checked() first checks what the signature requires, and then calls
-// infer() for the Call. The generated operators.cpp makes a Given from the structs of operators.h; prepare() makes it
-// by names.
+// outputs, in the order of the signature's tables. checked() compares them with the signature, and then calls infer()
+// for the Call. The generated operators.cpp makes them from the structs of operators.h; prepare() makes them by names.
 #pragma once
 
 #include <algorithm>
@@ -60,8 +59,8 @@ struct Given {
   void set_optional(size_t operand, const std::optional<TensorDesc>& tensor) {
     if (tensor) set_tensor(operand, *tensor);
   }
+  // A given output tensor has its own representation.
   void set_place(size_t operand, const std::optional<Place>& place) { places[operand] = place; }
-  // A tensor that is written to says where it lies itself.
   void set_output(size_t operand, const std::optional<TensorDesc>& tensor) {
     if (tensor && signature->tensors[operand].has_place) places[operand] = Place{tensor->storage, tensor->layout};
   }
@@ -82,11 +81,11 @@ struct Given {
   std::optional<TensorDesc> optional(size_t operand) const {
     return tensors[operand] ? std::optional(tensors[operand]->tensor) : std::nullopt;
   }
-  // An output's representation: the given one, that of the input that the signature names, or a plain buffer.
+  // An output's representation: the given one, or that of the input named in the signature, or a plain buffer.
   Place place(size_t operand) const;
 
-  // T is bool, int64_t, double, std::vector<int64_t>, DType, Layout or an enum of the attribute's words; or
-  // std::optional of one, if the attribute may have no value.
+  // T is bool, int64_t, double, std::vector<int64_t>, DType, Layout or an enum of the attribute's words. It is
+  // std::optional of one if the attribute may have no value.
   template <typename T>
   T attribute(size_t index) const {
     if constexpr (kMayLack<T>) {
@@ -123,8 +122,8 @@ struct Given {
   }
 };
 
-// Errors: missing inputs; dtypes and shapes that the signature does not have; dimensions of one name that differ;
-// unknown words; numbers outside their range or that of f32; a representation for an output that has a fixed one.
+// Errors: missing inputs; dtypes and shapes that the signature does not have; dimensions with one name and different
+// lengths; unknown words; numbers outside their range or f32's; a representation for an output that has a fixed one.
 Done check_signature(const Given& given);
 // If the checks pass, the Call of infer().
 Expected<Call> checked(const Given& given, Expected<Call> (*infer)(const Given&));

@@ -15,14 +15,14 @@
 namespace qgen {
 
 struct MixedArguments {
-  Request request;  // what lies in host memory, and the attributes; it need not be complete
+  Request request;  // the tensors in host memory, and the attributes; it need not be complete
   // Inputs, and outputs that are written, by name.
   std::map<std::string, const DeviceTensor*, std::less<>> tensors = {};
   std::map<std::string, Weight*, std::less<>> weights = {};
 };
 
-// Errors: those of complete() and of prepare(); a name that is given twice, a weight that is given as a plain tensor,
-// host tensors that lack some of their data.
+// Errors: the errors of complete() and of prepare(); a name that appears twice, a weight that is given as a plain
+// tensor, host tensors with missing data.
 Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, MixedArguments arguments);
 // The same without a device; host tensors may lack their data.
 Expected<Call> infer_call(const OperatorEntry& entry, MixedArguments arguments);

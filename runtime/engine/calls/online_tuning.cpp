@@ -95,7 +95,7 @@ void OnlineTuning::took(const Turn& turn, double device_us) {
   const auto tried = std::ranges::find(candidates, turn.choice->id, &Tried::id);
   if (tried == candidates.end() || tried->is_done) return;
   tried->samples_us.push_back(device_us);
-  // This time ranks with those of a final round, since it was measured for comparison too.
+  // This time ranks with times of a final round, since it was also measured for comparison.
   tried->known = {.us = median_of(tried->samples_us),
                   .source_text = "measured online",
                   .is_final = candidates.front().known.is_final};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Tuning while a program works: a bounded share of the time of its calls is spent on kernels that were not measured
-// yet, on the program's data.
+// Tuning while a program works: a bounded share of its calls' time is spent on kernels without a measured time, on the
+// program's data.
 //
 //   OnlineTuning online({.share = 0.05});
 //   Context context{.profile = ..., .online = &online};
@@ -12,8 +12,8 @@
 //
 // The first call of a problem runs the choice of select(). Later calls try the next cheapest kernels, a few times each.
 // A kernel that takes twice as long as the best is tried only once. The result of a trial is the result of the call:
-// kernels are not verified here, as they are by qgen-tune. The whole time of a trial counts, also that of compiling its
-// pipeline. If it exceeds the share, no trial follows until other calls have made up for it.
+// kernels are not verified here, as they are by qgen-tune. The whole time of a trial counts, including the compilation
+// of its pipeline. If it exceeds the share, the next trial waits until other calls have made up for it.
 //
 // Times come from the device. On a queue without timestamps, calls run without online tuning; so they do if a kernel is
 // forced, or if on_selection is set. Replays of recordings, as of graphs, are not calls, and try nothing. A weight is
@@ -48,7 +48,7 @@ struct OnlineTime {
 
 class OnlineTuning {
  public:
-  // A call's turn: what it runs, from next() until took() or failed().
+  // A call's turn: the choice that it runs, from next() until took() or failed().
   struct Turn {
     std::string problem;                   // key_of()
     std::shared_ptr<const Choice> choice;  // null: no kernel fits
@@ -59,7 +59,7 @@ class OnlineTuning {
 
   explicit OnlineTuning(OnlineOptions options);
 
-  // `known`: what is known of the problem otherwise. Safe from many threads, as all below.
+  // `known`: other known times of the problem. Safe from many threads, as all below.
   Turn next(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
             const KernelTimes& known);
   // It took so long on the device; where it is not timed, as long as calls take.
@@ -68,7 +68,7 @@ class OnlineTuning {
   void failed(const Turn& turn);
 
   void freeze();
-  // Of what was measured so often as it should be.
+  // Of choices that were measured often enough.
   std::vector<OnlineTime> times(const KernelLibrary& library) const;
 
  private:
@@ -83,7 +83,7 @@ class OnlineTuning {
   // Of a problem.
   struct Trials {
     const OperatorInfo* op;
-    std::vector<Tried> candidates;  // as select() ranks them; the first is what it chooses
+    std::vector<Tried> candidates;  // in select()'s ranking; the first is its choice
   };
 
   Trials& trials_of(const std::string& key, const Problem& problem, const DeviceProfile& device,
@@ -96,9 +96,9 @@ class OnlineTuning {
   OnlineOptions options_;
   mutable std::mutex mutex_;
   std::map<std::string, Trials, std::less<>> trials_;  // by problem
-  std::chrono::nanoseconds all_{}, tried_{};           // what calls and what trials took
+  std::chrono::nanoseconds all_{}, tried_{};           // the time that calls and trials took
   bool is_frozen_ = false;
-  KeptChoices choices_;  // what each problem ran last
+  KeptChoices choices_;  // the last choice of each problem
 };
 
 }  // namespace qgen

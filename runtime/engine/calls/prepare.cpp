@@ -126,7 +126,7 @@ Expected<Argument> argument_for(Context& context, const TensorInfo& info, const 
 
 Error given_twice(std::string_view name) { return refused(fmt::format("'{}' is given twice", name)); }
 
-// Describes to complete() what is on the device.
+// Describes the arguments on the device to complete().
 Done describe(const OperatorEntry& entry, MixedArguments& arguments) {
   Tensors& inputs = arguments.request.inputs;
   for (const auto& [name, tensor] : arguments.tensors) {

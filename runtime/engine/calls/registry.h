@@ -39,12 +39,12 @@ struct Request {
 struct PreparedCall {
   Call call;
   ArgumentList arguments;  // those that are to be made are std::monostate
-  // What the arguments point at.
+  // The objects that the arguments point to.
   std::vector<std::unique_ptr<DeviceTensor>> tensors;
   std::vector<std::unique_ptr<Weight>> weights;
 };
 
-// In the order of its operands. Inputs: what callers give; weights are among them.
+// In the order of its operands. Inputs: given by callers; weights are among them.
 std::vector<TensorInfo> inputs_of(const SignatureInfo& signature);
 std::vector<TensorInfo> outputs_of(const SignatureInfo& signature);
 const TensorInfo* find_tensor(const SignatureInfo& signature, std::string_view name);  // null: none
@@ -60,28 +60,28 @@ struct OperatorAlias {
   std::string_view part;  // "with weight_scales [N]"
 };
 
-// A library's operators, sorted by name: what its generated operators.h calls entries().
+// A library's operators, sorted by name: entries() of its generated operators.h.
 using OperatorEntries = std::span<const OperatorEntry>;
 std::vector<OperatorAlias> aliases_of(OperatorEntries operators);  // sorted by name
 const OperatorEntry* find_operator(OperatorEntries operators,
                                    std::string_view name);                 // by its name or another; null: none
 Error unknown_operator(OperatorEntries operators, std::string_view name);  // says which was meant
 
-// The request, checked, with the defaults of what it left out. Errors: names that the operator does not know, inputs
-// and attributes that are missing, values of another kind, tensors that lack some of their data. One that is described
-// has inputs without any data, for infer_call() alone.
+// The request, checked and completed with defaults. Errors: names that the operator does not know, inputs and
+// attributes that are missing, values of another kind, tensors that lack some of their data. One that is described has
+// inputs without any data, for infer_call() alone.
 enum class Data : uint8_t { whole, described };
 Expected<Request> complete(const OperatorEntry& entry, Request request, Data data = Data::whole);
 Expected<Attributes> complete_attributes(const SignatureInfo& signature, Attributes attributes);
 // Of attributes that are complete.
 void set_attributes(Given& given, const Attributes& attributes);
 
-// The Call of a complete request; no device is needed. Inputs may lack their data, which a weight's forms alone depend
-// on: it is then taken to have all.
+// The Call of a complete request; no device is needed. Inputs may lack their data. Only the forms of a weight depend on
+// them: it then counts as having all.
 Expected<Call> infer_call(const OperatorEntry& entry, const Request& request);
 
-// The same, its inputs on the device: parameters in the dtype that kernels read, weights in the
-// forms they ask for, what is derived made. Nothing is uploaded for a request that is refused.
+// The same with its inputs on the device: parameters in the dtype that kernels read, weights in the required forms,
+// derived tensors made. Nothing is uploaded for a request that is refused.
 Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, const Request& request);
 
 }  // namespace qgen

@@ -12,7 +12,7 @@
 
 namespace qgen {
 
-// The element at coordinate c lies at offset + sum of c[d] * strides[d], counted in elements.
+// The element at coordinate c is at offset + sum of c[d] * strides[d], counted in elements.
 struct View {
   Shape shape;
   Strides strides;  // may be 0 or negative
@@ -41,9 +41,9 @@ ViewedDesc desc_of(const ViewedTensor& viewed);
 bool is_row_major(const View& view);
 
 // A view has as many strides as dimensions and stays inside its tensor; of a texture, it is the tensor. Errors start
-// with `operand`, the name of what is viewed.
+// with `operand`, the name of the viewed tensor.
 Done check_view(std::string_view operand, const ViewedDesc& viewed);
-// Of a view that is written: no two of its elements may lie in one place. Refuses what it cannot prove.
+// For a view that is written: no two of its elements may share a location. Refuses cases that it cannot prove.
 Done check_is_injective(std::string_view operand, const View& view);
 
 }  // namespace qgen

@@ -11,7 +11,7 @@
 // create() also accepts a form that was made on the device, as by quantize_q4gsw(). The host does not know such a
 // weight. If a second form is needed, or sums, the first form is downloaded once.
 //
-// Forms need device memory: `max_form_bytes` limits the bytes of all of them. layouts() tells select() which forms
+// Forms need device memory: `max_form_bytes` limits the bytes of all of them. layouts() lists for select() which forms
 // exist, and which may still be packed. Beyond the limit, it chooses a kernel that reads an existing form.
 #pragma once
 
@@ -50,11 +50,11 @@ class Weight {
  public:
   // Errors: the source is no weight or lacks some of it, a zero point is not 0, not one form fits the bound.
   static Expected<Weight> create(HostTensor source, const WeightOptions& options);
-  // Of a form that was saved. Errors: those of unpack() too.
+  // Of a form that was saved. Errors: the errors of unpack() too.
   static Expected<Weight> create(PackedWeight packed, const WeightOptions& options);
-  // Each form goes to the device when it is first asked for. Errors: none is there, a form or sums of another size.
+  // Each form goes to the device at its first request. Errors: none is there, a form or sums of another size.
   static Expected<Weight> create(SavedWeight saved);
-  // Of a form on the device. Errors: those of keep() too.
+  // Of a form on the device. Errors: the errors of keep() too.
   static Expected<Weight> create(DeviceTensor form, const WeightOptions& options);
 
   bool is_moved_from() const { return shape_.empty(); }
@@ -75,14 +75,14 @@ class Weight {
   // A form that was made elsewhere, as by pack_weight() on the device, takes the place of the one that form() would
   // make. Errors: the tensor is no form of a matrix of this shape, past the bound.
   Done keep(DeviceTensor form);
-  // What was asked for until now.
+  // The forms that were requested so far.
   Expected<SavedWeight> saved(Executor& executor) const;
   // The matrix in one form, to save.
   Expected<PackedWeight> packed(Executor& executor, Layout layout);
   // A transposed convolution's weight [C, N / groups, H, W], as [N, C / groups, H, W]: made once. Errors: no weight of
-  // so many groups, and those of downloading.
+  // so many groups, and the errors of downloading.
   Expected<Weight*> turned(Executor& executor, int64_t groups);
-  // Forgets the host's matrix if a form of it is on the device, from where it comes back when it is asked for.
+  // Frees the host's matrix if a form of it is on the device. At a later request it is downloaded from there.
   void release_source();
   // The sum of each row, i32 [N]; or of each `run` neighbours in a row, of the shape that run_sums_shape() says.
   Expected<const DeviceTensor*> sums(Executor& executor) { return sums(executor, k()); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// adopt(): the caller's handles, described by what is enabled on them; nothing is made but tables of functions.
+// adopt(): the caller's handles, described by the features that are enabled on them. It makes only tables of functions.
 #include "runtime/engine/device/adopt.h"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ Done check_handles(const AdoptInfo& info) {
   return check_version(info.api_version);
 }
 
-// What the version guarantees is taken for granted of profiles, so it must be enabled.
+// Profiles assume the features that the version guarantees, so they must be enabled.
 Done check_needed(const FeatureChain& enabled) {
   const auto refuse = [](std::string_view what, std::string_view why) {
     return Error{Error::Kind::unsupported, fmt::format("the device was made without {}, which {}", what, why),

@@ -34,12 +34,12 @@ struct AdoptInfo {
   VkInstance instance = nullptr;
   VkPhysicalDevice physical_device = nullptr;
   VkDevice device = nullptr;
-  // The caller's loader; qgen loads no other. Each device has a table of its own of the functions that this one gives.
+  // The caller's loader; qgen loads no other. Each device has a separate table of the functions that this one returns.
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
-  // What vkCreateDevice() was given; it is read during adopt() only.
+  // The create info of vkCreateDevice(); it is read only during adopt().
   const VkDeviceCreateInfo* created_with = nullptr;
-  // VkApplicationInfo::apiVersion of the instance. An older one lowers what the device is used as; below Vulkan 1.1 it is
-  // refused.
+  // VkApplicationInfo::apiVersion of the instance. An older version limits the use of the device; below Vulkan 1.1 it
+  // is refused.
   uint32_t api_version = (1U << 22) | (3U << 12);
   // Where qgen submits its uploads, downloads and runs. Null: it submits nothing, and all of these are refused.
   VkQueue queue = nullptr;
@@ -53,10 +53,9 @@ struct AdoptInfo {
   std::function<void()> unlock_queue = {};
 };
 
-// What a device can do with what is enabled on it: for programs that use tables and select() only. Of `info` it reads
-// the instance, the physical device, get_instance_proc_addr, created_with, api_version and queue_family. Errors: a
-// handle that is null, a device or an instance older than Vulkan 1.1, a feature that is not enabled and that every
-// kernel needs.
+// A device's profile with the enabled features: for programs that use only tables and select(). Of `info` it reads the
+// instance, the physical device, get_instance_proc_addr, created_with, api_version and queue_family. Errors: a null
+// handle, a device or an instance older than Vulkan 1.1, a disabled feature that every kernel needs.
 Expected<DeviceProfile> profile_of(const AdoptInfo& info);
 
 // The features and extensions that qgen's kernels use, as far as a device has them. It owns the structs.
@@ -69,11 +68,12 @@ class RecommendedFeatures {
   // No more than a mask leaves of it.
   static Expected<RecommendedFeatures> of(const Device& device);
 
-  // VkPhysicalDeviceFeatures2 and what follows it: for VkDeviceCreateInfo::pNext, whose pEnabledFeatures is then null.
+  // VkPhysicalDeviceFeatures2 and the structs after it: for VkDeviceCreateInfo::pNext, whose pEnabledFeatures is then
+  // null.
   const void* chain() const;
-  // For callers with feature structs of their own: sets the bits that are missing in `chain`, and links the structs that
-  // are missing behind its last one. The result is for VkDeviceCreateInfo::pNext. Errors: a struct of one feature, where
-  // the device's version has a VkPhysicalDeviceVulkan1XFeatures beside which Vulkan allows none.
+  // For callers with their own feature structs: sets the missing bits in `chain`, and links the missing structs after
+  // its last one. The result is for VkDeviceCreateInfo::pNext. Errors: a struct of one feature, if Vulkan forbids it
+  // next to the version's own VkPhysicalDeviceVulkan1XFeatures.
   Expected<const void*> joined(void* chain);
   // For VkDeviceCreateInfo::ppEnabledExtensionNames.
   std::span<const char* const> extensions() const;

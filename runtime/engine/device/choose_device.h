@@ -16,8 +16,8 @@ namespace qgen {
 // first of them. Errors: no device by that name, with those there are.
 Expected<size_t> choose_device(std::span<const DeviceProfile> devices, std::string_view which);
 
-// Whether kernels can run on it at all, by its version of Vulkan: Device::open() refuses others. A profile that was made
-// by hand may not say its version, and is taken for one that can.
+// Whether kernels can run on it at all, by its version of Vulkan: Device::open() refuses others. A hand-made profile
+// may lack its version; it then counts as one that can.
 Done check_vulkan_version(const DeviceProfile& device);
 
 }  // namespace qgen

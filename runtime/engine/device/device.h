@@ -23,17 +23,16 @@
 namespace qgen {
 
 struct OpenOptions {
-  bool validation = false;  // asks for VK_LAYER_KHRONOS_validation; what it says is collected, never printed
-  // Kernels that address a buffer past what is bound read zeros or bytes that are bound, and write nowhere else:
-  // Vulkan's robustBufferAccess. It costs GPUs time, and no kernel of qgen needs it: for tests, and for kernels of
-  // others.
+  bool validation = false;  // enables VK_LAYER_KHRONOS_validation; its messages are collected, never printed
+  // Kernels that address a buffer past its binding read zeros or bound bytes, and write nowhere else: Vulkan's
+  // robustBufferAccess. It costs GPUs time, and no kernel of qgen needs it: for tests, and for kernels of others.
   bool robust_buffer_access = false;
-  // Drivers keep what they say of each pipeline: registers, spills, size of the code. It costs them time and memory.
+  // Drivers report on each pipeline: registers, spills, size of the code. It costs them time and memory.
   bool pipeline_statistics = false;
   // VK_KHR_push_descriptor, where the driver has it: operands are bound without descriptor sets.
   bool push_descriptors = false;
   bool trusts_driver = false;  // uses features too that the driver is known to get wrong (quirks.h)
-  DeviceMask mask = {};        // what the device is to be without
+  DeviceMask mask = {};        // the features and limits to hide
 };
 
 struct AdoptInfo;  // adopt.h
@@ -43,14 +42,14 @@ Expected<std::vector<DeviceProfile>> list_devices();
 class Device {
  public:
   // `which`: empty (the first discrete, else integrated, else virtual, else CPU), an index into list_devices(), a
-  // device UUID in hexadecimal, or text that the name contains.
+  // device UUID in hexadecimal, or a part of the name.
   static Expected<Device> open(std::string_view which = {}, const OpenOptions& options = {});
-  // The caller's device. Errors: those of profile_of(); a queue family that does not compute; one of the two lock
+  // The caller's device. Errors: the errors of profile_of(); a queue family without compute; one of the two lock
   // functions without the other.
   static Expected<Device> adopt(const AdoptInfo& info);
 
   const DeviceProfile& profile() const;                  // of one that was moved from: nothing but that as its name
-  bool has_robust_buffer_access() const;                 // it was asked for, and the driver has it
+  bool has_robust_buffer_access() const;                 // it was requested, and the driver has it
   bool has_pipeline_statistics() const;                  // the same
   bool is_adopted() const;                               // it is the caller's
   std::vector<std::string> validation_messages() const;  // so far; empty without OpenOptions::validation
@@ -64,7 +63,7 @@ class Device {
 
  private:
   explicit Device(std::shared_ptr<const Handles> handles);
-  std::shared_ptr<const Handles> handles_;  // shared with Executors and what they made
+  std::shared_ptr<const Handles> handles_;  // shared with Executors and their objects
 };
 
 }  // namespace qgen

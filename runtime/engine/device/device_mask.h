@@ -25,15 +25,15 @@ struct DeviceMask {
   };
   std::vector<Limit> limits;
   uint32_t api_version = 0;  // of Vulkan, as VK_MAKE_API_VERSION packs it; 0: the device's own
-  // Another device: what it lacks is missing here too, and kernels are chosen as for it.
+  // Another device: features that it lacks are hidden here too, and kernels are chosen as for it.
   std::optional<DeviceProfile> as;
 
   bool is_empty() const { return without == 0 && limits.empty() && api_version == 0 && !as; }
 };
 
 // The device with no more features, matrix shapes and limits than the mask leaves. Sizes of subgroups stay: a mask
-// cannot change them. With `as`, rates, architecture and kind are those of the other device, as selection reads them.
-// Its UUID is another one, so that no time and no pipeline of it is taken for the device's own.
+// cannot change them. With `as`, rates, architecture and kind are the other device's, as selection reads them. Its UUID
+// is a different one, so that no time and no pipeline of it counts as the device's own.
 DeviceProfile masked(const DeviceProfile& device, const DeviceMask& mask);
 
 }  // namespace qgen

@@ -35,9 +35,9 @@ struct DeviceProfile {
   std::array<uint8_t, 16> driver_uuid{};
   enum class Kind : uint8_t { other, integrated, discrete, virtual_gpu, cpu } kind = Kind::other;
 
-  DeviceNumbers numbers;  // what expressions may read
-  // Where some of the numbers come from, by name ("bytes_per_us": "measured on 2026-11-22"). Those that are not here
-  // are limits, which Vulkan tells, and estimates.
+  DeviceNumbers numbers;  // names that expressions may read
+  // Where some of the numbers come from, by name ("bytes_per_us": "measured on 2026-11-22"). The other numbers are
+  // limits, which Vulkan reports, and estimates.
   std::map<std::string, std::string, std::less<>> sources;
   FeatureMask features = 0;
   FeatureMask distrusted =
@@ -60,7 +60,8 @@ struct DeviceProfile {
   uint64_t device_memory_bytes = 0;
   double timestamp_period_ns = 0;  // 0: no timestamps on the compute queue
 
-  // What it lacks of these. What its version of Vulkan guarantees is there, listed in `features` or not.
+  // The missing ones of these features. Features that its Vulkan version guarantees are there, even if `features` does
+  // not list them.
   FeatureMask missing(FeatureMask needs) const { return needs & ~(features | guaranteed_features(api_version)); }
   friend bool operator==(const DeviceProfile&, const DeviceProfile&) = default;
 };

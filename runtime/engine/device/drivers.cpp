@@ -35,7 +35,7 @@ using Library = std::unique_ptr<void, Unload>;
 
 Library load(const std::string& name) { return Library(::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL)); }
 
-// In which package of Debian and Ubuntu a library lies that drivers need and that machines without a screen lack.
+// The package of Debian and Ubuntu for a library that drivers need and that machines without a screen lack.
 struct PackageRow {
   std::string_view library, package;
 };
@@ -58,13 +58,13 @@ std::string package_hint(std::string_view library) {
   return fmt::format("install the package that has {}", library);
 }
 
-// What drivers load by themselves once they run, so that the linker does not miss it.
+// Libraries that drivers load at run time, so the linker does not report them.
 struct NeedRow {
   std::string_view part_of_name, library;
 };
 constexpr NeedRow kNeeds[] = {
     {"GLX_nvidia", "libEGL.so.1"},         // 580: vk_icdNegotiateLoaderICDInterfaceVersion fails without
-    {"GLX_nvidia", "libGLdispatch.so.0"},  // of which libEGL.so.1 is a part
+    {"GLX_nvidia", "libGLdispatch.so.0"},  // libEGL.so.1 is a part of it
 };
 
 // ---- one driver -----------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ std::string read_text(const std::string& path) {
   return std::move(text).str();
 }
 
-// The library that a manifest names; an error says what is wrong with the manifest.
+// The library that a manifest names, or an error about the manifest.
 Expected<std::string> library_of(const std::string& manifest) {
   const auto document = json::read(manifest, read_text(manifest));
   if (!document) return document.error();
@@ -116,7 +116,7 @@ DriverFinding started(const std::string& manifest, const std::string& library, v
   const bool is_driver =
       negotiate || ::dlsym(handle, "vk_icdGetInstanceProcAddr") || ::dlsym(handle, "vkGetInstanceProcAddr");
   if (!is_driver) return broken(manifest, fmt::format("{} is no Vulkan driver", library));
-  uint32_t version = 5;  // what every loader and driver of the last years speaks
+  uint32_t version = 5;  // the version of every loader and driver of the last years
   const VkResult result = negotiate ? negotiate(&version) : VK_SUCCESS;
   if (result == VK_SUCCESS)
     return {Kind::usable, manifest, fmt::format("{} can be loaded, but offers no device", library), ""};
@@ -139,7 +139,7 @@ DriverFinding examined(const std::string& manifest) {
   if (!fs::is_regular_file(status)) return broken(manifest, "is no file");
   const auto library = library_of(manifest);
   if (!library) {
-    // The message begins with the manifest, which is told already.
+    // The message begins with the manifest, which is reported already.
     std::string what = library.error().message;
     if (what.starts_with(manifest + ":")) what = "line " + what.substr(manifest.size() + 1);
     return broken(manifest, std::move(what), "correct the manifest, or remove it");

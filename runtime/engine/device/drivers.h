@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Finds out why no Vulkan driver can be used. The loader returns the same error for every cause, and silently skips a
-// driver that lacks a library. So after a failure of the loader, this repeats its steps: it looks for manifests in the
+// driver that lacks a library. So after a failure of the loader, this repeats its steps. It looks for manifests in the
 // loader's order (LoaderDriverInterface.md of Khronos), reads the library that each one names, and tries to load and
-// start it. The report names what a person can repair:
+// start it. The report names the faults that a person can repair:
 //
 //   no Vulkan driver can be used
 //     /usr/share/vulkan/icd.d/nvidia_icd.json: libGLX_nvidia.so.0 refuses to start (VK_ERROR_INITIALIZATION_FAILED): it
@@ -20,7 +20,7 @@
 
 namespace qgen::vulkan {
 
-// One driver that the loader was told of, by a manifest that it found or by an environment variable.
+// A driver that the loader should use, from a manifest that it found or from an environment variable.
 struct DriverFinding {
   enum class Kind { usable, broken, short_of_memory } kind = Kind::usable;
   std::string manifest;
@@ -29,7 +29,7 @@ struct DriverFinding {
 };
 
 struct DriverSearch {
-  std::vector<std::string> places;      // that were looked at: folders, or what a variable names
+  std::vector<std::string> places;      // that were searched: folders, or a variable with its value
   std::vector<DriverFinding> findings;  // in the loader's order
 };
 // Reads the environment and the file system, and loads the drivers' libraries to let them go again.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A feature struct is a header followed by VkBool32 values only, so the structs of FeatureChain are copied whole. What a
-// struct of one feature says is then copied to the struct of its version, where all bits are read.
+// A feature struct is a header followed by VkBool32 values only, so the structs of FeatureChain are copied whole. The
+// bits of a struct of one feature are then copied to the struct of its version, where all bits are read.
 #include "runtime/engine/device/enabled_features.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ struct Struct {
   VkStructureType type;
   size_t bytes;
   VkBaseOutStructure* (*in)(FeatureChain& chain);
-  uint32_t until = ~0U;  // of one of one feature: the version beside whose own struct Vulkan does not allow it
+  uint32_t until = ~0U;  // for a struct of one feature: the version whose own struct excludes it
 };
 
 template <auto member>

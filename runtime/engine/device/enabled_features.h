@@ -16,8 +16,8 @@ namespace qgen::vulkan {
 ExtensionSet enabled_extensions(const VkDeviceCreateInfo& info);
 void read_enabled(const VkDeviceCreateInfo& info, FeatureChain& to);
 
-// Sets in the structs of `chain` what is set in `from`, and links those of `from` that it lacks behind its last.
-// Errors: a struct of one feature, beside which Vulkan allows none of its whole version.
+// Sets in the structs of `chain` the bits that are set in `from`. Links missing structs of `from` after its last.
+// Errors: a struct of one feature, if Vulkan forbids it next to its version's own struct.
 Expected<const void*> join(FeatureChain& from, void* chain);
 
 }  // namespace qgen::vulkan

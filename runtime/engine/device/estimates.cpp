@@ -18,8 +18,8 @@
 //             keep. Memory: 4 GB/s a thread
 //
 // A packed dot product does four multiply-adds where a lane does one, on devices that say they accelerate it. Halves
-// are computed at twice the rate of f32, on NVIDIA's and on CPUs at the same. A cache gives three times what memory
-// gives (of an H200 2.1 was measured), and a barrier is a third of an empty launch: both are guesses.
+// are computed at twice the rate of f32, on NVIDIA's and on CPUs at the same. A cache has three times the bandwidth of
+// memory (measured on an H200: 2.1), and a barrier takes a third of an empty launch: both are guesses.
 #include "runtime/engine/device/estimates.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ Rates discrete(const EstimateInput& input) {
   const bool has_hbm = input.device_memory_bytes > kHbmBytes;
   switch (input.vendor_id) {
     case kNvidia:
-      // With HBM: as an H200 was measured; of matrices that is half of what they are said to do.
+      // With HBM: as measured on an H200; matrices reach half of their nominal rate.
       return has_hbm ? Rates{40, 31e3, 128 * 2 * 1.65e3, 7.4e6, 3.8e6, mib(50), 1.9, 2.1}
                      : Rates{40, 10e3, 128 * 2 * 1.7e3, 5e6, 2.5e6, mib(32), 3};
     case kAmd: return {40, 9e3, 64 * 2 * 2.2e3, 1.3e6, 1.3e6, mib(96), 4};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Vulkan feature behind a qgen feature is in its row of vocabulary/feature_rows.inc, and is compiled here. The
-// members that a row names are those of FeatureChain, its claims those of FeatureProperties.
+// The Vulkan feature of a qgen feature is in its row of vocabulary/feature_rows.inc, and is compiled here. A row names
+// members of FeatureChain, and claims of FeatureProperties.
 #include "runtime/engine/device/feature_chain.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 
 struct ExtensionRow {
   const char* name;                                // null: the struct is in Vulkan 1.1
-  void* (*link)(FeatureChain& chain, void* next);  // returns the struct, with `next` behind it; null: there is none
-  uint32_t until = ~0U;                            // a version that has the same in a struct of its own
+  void* (*link)(FeatureChain& chain, void* next);  // returns the struct, with `next` after it; null: there is none
+  uint32_t until = ~0U;                            // a version that has the same feature in its own struct
 };
 
 template <auto member>
@@ -37,8 +37,8 @@ bool is_linked(const ExtensionRow& row, const ExtensionSet& extensions, uint32_t
 
 using Bits = std::vector<std::reference_wrapper<VkBool32>>;
 
-// Bits without a feature of their own: conditions of the dispatcher, and companions of the features. Each is enabled
-// where it is offered.
+// Bits that are no qgen feature: conditions of the dispatcher, and companions of the features. Each is enabled where it
+// is offered.
 #define QGEN_COMPANIONS(BIT)                                                             \
   BIT(vulkan13.maintenance4)        /* LocalSizeId: workgroup sizes by specialization */ \
   BIT(vulkan13.subgroupSizeControl) /* kernels that ask for one subgroup size */         \

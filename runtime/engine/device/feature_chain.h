@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Vulkan feature structs behind qgen's features, to query a device, and to enable what it supports.
+// The Vulkan feature structs of qgen's features, to query a device, and to enable its features.
 //
 //   FeatureChain offered(extensions, api_version);
 //   vkGetPhysicalDeviceFeatures2(physical, &offered.features);
@@ -10,8 +10,8 @@
 //   FeatureChain wanted(extensions, api_version);
 //   enable_granted(offered, wanted);              // for VkDeviceCreateInfo::pNext: exactly those, nothing else
 //
-// All who ask for a bit find it in the struct of its version, as vulkan12.shaderInt8, whatever the device's version is.
-// On a device that does not know this struct, Vulkan reads and writes structs of one feature; gather() and spread() copy
+// Every reader finds a bit in the struct of its version, as vulkan12.shaderInt8, for any version of the device. On a
+// device that does not know this struct, Vulkan reads and writes structs of one feature; gather() and spread() copy
 // between the two.
 #pragma once
 
@@ -51,8 +51,8 @@ class ExtensionSet {
   std::vector<std::string> names_;  // sorted
 };
 
-// Zeroed. Linked are the structs of the device's version of Vulkan, of extensions that the device has, and of one feature
-// each where the version's own struct is too new.
+// Zeroed. The chain has the structs of the device's Vulkan version and of its extensions. If the version's own struct
+// is too new, it has structs of one feature each.
 struct FeatureChain {
   explicit FeatureChain(const ExtensionSet& extensions, uint32_t version = kApiVersion);
   FeatureChain(const FeatureChain&) = delete;  // the structs point at one another
@@ -77,7 +77,7 @@ struct FeatureChain {
 
 // The same bits as a program writes them, "vulkan12.shaderInt8, ..."; empty where properties grant it.
 std::string_view spelled_bits(Feature feature);
-// The bits without a feature of their own that the dispatcher and kernels use.
+// The bits that are no qgen feature but that the dispatcher and kernels use.
 struct SpelledBit {
   std::string_view text;  // "vulkan13.maintenance4"
   bool is_set;
@@ -92,7 +92,7 @@ constexpr uint32_t kSince_vulkan13 = VK_API_VERSION_1_3;
 // How a device of this version spells a bit: "vulkan12.shaderInt8" is "small_numbers.shaderInt8" on Vulkan 1.1.
 std::string spelled_for(uint32_t api_version, std::string_view bit);
 
-// What a device says of itself in properties, as far as a feature rests on it.
+// The device properties on which features depend.
 struct FeatureProperties {
   const VkPhysicalDeviceVulkan11Properties& vulkan11;
   const VkPhysicalDeviceVulkan12Properties& vulkan12;
@@ -108,9 +108,10 @@ struct FeatureProperties {
 // The features of a device: their bits are offered, and its properties allow them.
 FeatureMask granted(FeatureChain& offered, const FeatureProperties& properties);
 
-// Sets in `wanted` the bits of every allowed feature whose bits are all offered, and of what the dispatcher itself uses.
+// Sets in `wanted` the bits of every allowed feature whose bits are all offered, and the bits that the dispatcher
+// itself uses.
 void enable_granted(FeatureChain& offered, FeatureChain& wanted, FeatureMask allowed = ~FeatureMask{0});
-// Bits that nothing needs, and that cost time: only where they are asked for.
+// Bits that nothing needs, and that cost time: only on request.
 void enable_robust_buffer_access(const FeatureChain& offered, FeatureChain& wanted);
 void enable_pipeline_statistics(const FeatureChain& offered, FeatureChain& wanted);
 // The extensions to enable: those whose structs are linked, and those that have none.

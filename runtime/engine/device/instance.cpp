@@ -30,7 +30,7 @@ VKAPI_ATTR VkBool32 VKAPI_CALL collect(VkDebugUtilsMessageSeverityFlagBitsEXT, V
   return VK_FALSE;  // the call goes on
 }
 
-// Messages of the type GENERAL are the loader's remarks about the machine, and none of ours.
+// Messages of the type GENERAL are the loader's remarks about the machine, not about qgen.
 VkDebugUtilsMessengerCreateInfoEXT messenger_info(MessageLog& log) {
   VkDebugUtilsMessengerCreateInfoEXT info{VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
   info.messageSeverity =

@@ -38,8 +38,8 @@ struct InstanceFunctions {
 
 class Instance {
  public:
-  // Errors: no loader, no driver, or no validation layer if one is requested.
-  // `api_version`: what devices are used as, however new they are.
+  // Errors: no loader, no driver, or no validation layer if one is requested. `api_version`: the version as which
+  // devices are used, even if they are newer.
   static Expected<Instance> create(bool validation, uint32_t api_version = kApiVersion);
   // The caller's, made for `api_version`, which is not destroyed. Errors: a function that its loader lacks.
   static Expected<Instance> adopt(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance handle,

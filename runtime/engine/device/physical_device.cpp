@@ -16,8 +16,8 @@
 namespace qgen::vulkan {
 namespace {
 
-// The property structs that a profile reads, linked like the feature structs: on an older device, those of one subject
-// each, whose values gather() copies to where newer devices have them.
+// The property structs that a profile reads, linked like the feature structs. An older device has one struct for each
+// subject; gather() copies their values to the newer devices' struct.
 struct PropertyChain {
   PropertyChain(const ExtensionSet& extensions, uint32_t version) : api_version(version) {
     void** end = &core.pNext;

@@ -20,14 +20,14 @@ struct PhysicalDevice {
   uint32_t timestamp_bits = 0;             // of that family; 0: no timestamps
 };
 
-// The version of Vulkan that it may be used as: its own, or that of an older instance.
+// The Vulkan version that it may be used as: its own, or an older instance's.
 uint32_t version_of(const Instance& instance, VkPhysicalDevice handle);
 
 // A device older than Vulkan 1.1 is described by name and version only: qgen cannot open it.
 // Without the features that the driver is known to get wrong, unless it is trusted.
 PhysicalDevice describe(const Instance& instance, VkPhysicalDevice handle, bool trusts_driver);
 
-// One that is open already: what is enabled on it, and the family of its queue.
+// A device that is open already: its enabled features, and its queue family.
 struct OpenedAs {
   FeatureChain& features;
   uint32_t queue_family = 0;

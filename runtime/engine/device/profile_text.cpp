@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A profile's two printed forms. Both walk the profile once, in the struct's order.
+// A profile's two printed forms. Both visit the profile once, in the struct's order.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -33,8 +33,8 @@ std::span<const Quirk> quirks();
 // Those that fit a device, by its identity alone.
 std::vector<const Quirk*> quirks_of(const DeviceProfile& device);
 
-// Whether version `a` is older than `b`, number by number: "101.999" is older than "101.8247". What stands before the
-// first digit and behind the last number counts for nothing; a text without a number is older than any version.
+// Whether version `a` is older than `b`, number by number: "101.999" is older than "101.8247". Text ahead of the first
+// digit and after the last number is ignored; a text without a number is older than any version.
 bool is_older_version(std::string_view a, std::string_view b);
 
 }  // namespace qgen

@@ -29,7 +29,7 @@ std::string_view name(VkResult result);  // "VK_ERROR_DEVICE_LOST"
 // "submitting the recording failed: VK_ERROR_DEVICE_LOST (-4)", with a hint where one helps.
 Error error_of(VkResult result, std::string_view doing);
 
-// What the loader gives without an instance.
+// The functions that the loader gives without an instance.
 struct LoaderFunctions {
   PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr = nullptr;
   PFN_vkCreateInstance vkCreateInstance = nullptr;
@@ -39,11 +39,11 @@ struct LoaderFunctions {
 
 // Loads libvulkan, once in a process. Errors: there is none, or it is older than Vulkan 1.1.
 Done load_loader();
-// Null before load_loader(). Tests put functions of their own there.
+// Null before load_loader(). Tests insert their own functions there.
 LoaderFunctions& loader();
 
-// Held while instances and devices are made, unmade and loaded: the loader's vkGetDeviceProcAddr walks its list of all
-// of them unguarded (1.3.239 crashes when another thread changes the list).
+// Held while instances and devices are made, destroyed and loaded: the loader's vkGetDeviceProcAddr reads its list of
+// all of them without a lock (1.3.239 crashes when another thread changes the list).
 [[nodiscard]] std::unique_lock<std::mutex> lock_loader();
 
 }  // namespace qgen::vulkan

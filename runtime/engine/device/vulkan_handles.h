@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #define QGEN_VULKAN_HANDLE(name) typedef struct name##_T* name;
-// Handles of what a device makes are numbers where pointers have 32 bits.
+// On 32-bit machines, handles of objects that a device makes are numbers.
 #if UINTPTR_MAX > 0xffffffffu
 #define QGEN_VULKAN_DEVICE_HANDLE(name) typedef struct name##_T* name;
 #else

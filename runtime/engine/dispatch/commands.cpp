@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Of a choice that was recorded before, three things are done again: operands are checked and bound, the descriptor set
-// is written, and the commands are encoded. Plans are kept by the choice's address, and the choice with them, so that no
-// other can come to lie there.
+// For a choice that was recorded before, three things are repeated: operands are checked and bound, the descriptor set
+// is written, and the commands are encoded. Plans are kept by the choice's address, together with the choice, so that
+// no other can get its address.
 #include "runtime/engine/dispatch/commands.h"
 
 #include <fmt/format.h>
@@ -317,11 +317,11 @@ struct Commands::State {
   std::unordered_map<const Choice*, std::shared_ptr<KeptPlan>> plans;
 
   VkCommandBuffer into = VK_NULL_HANDLE;  // null: not begun, or ended
-  bool is_inside = false;                 // behind the barrier of the first edge
+  bool is_inside = false;                 // after the barrier of the first edge
   dispatch::Dependencies dependencies;
   uint64_t arena_used = 0;
   std::shared_ptr<const Buffer> scratch;          // without an arena
-  std::vector<std::shared_ptr<const void>> kept;  // of what was recorded since begin()
+  std::vector<std::shared_ptr<const void>> kept;  // recorded since begin()
 };
 
 Done Commands::begin(VkCommandBuffer into) {
@@ -396,7 +396,7 @@ const DeviceTensor* taking_the_place_of(const DeviceTensor::Memory* memory, std:
   return nullptr;
 }
 
-// Two operands that lay apart in the recording, and one of which is written.
+// Two operands that were separate in the recording, of which one is written.
 bool has_new_overlap(const Dispatch& before, const Dispatch& after) {
   for (size_t a = 0; a < after.uses.size(); ++a) {
     for (size_t b = a + 1; b < after.uses.size(); ++b) {
@@ -409,7 +409,7 @@ bool has_new_overlap(const Dispatch& before, const Dispatch& after) {
   return false;
 }
 
-// nullopt: it uses none of the tensors whose place is taken.
+// nullopt: it uses none of the replaced tensors.
 std::optional<Dispatch> rebound(const Dispatch& dispatch, std::span<const Rebinding> rebindings, uint64_t most_bytes) {
   std::optional<Dispatch> changed;
   for (size_t i = 0; i < dispatch.resources.size(); ++i) {

@@ -44,13 +44,13 @@ struct Edge {
   uint32_t access = 0;  // VkAccessFlags
 };
 struct Edges {
-  Edge before = {0x10000, 0x10000};          // ALL_COMMANDS, MEMORY_WRITE: what was written earlier may be read
+  Edge before = {0x10000, 0x10000};          // ALL_COMMANDS, MEMORY_WRITE: earlier writes may be read
   Edge after = {0x10000, 0x8000 | 0x10000};  // ALL_COMMANDS, MEMORY_READ | MEMORY_WRITE
 };
 
 struct CommandsOptions {
-  // Where tensors that are not given lie, and scratch, one behind the other from its beginning on in each frame. Any
-  // tensor in a buffer that lies in no other arena, as one of wrap(). Null: memory of qgen's, made when it is needed.
+  // The memory of tensors that are not given, and scratch, consecutive from its beginning in each frame. Any tensor in
+  // a buffer that is in no other arena, such as one of wrap(). Null: memory of qgen's, made when it is needed.
   const DeviceTensor* arena = nullptr;
   // The caller's pool: sets are allocated from it and never freed, so it is reset before begin(). Null: pools of qgen's.
   // A device with push descriptors needs none.
@@ -58,7 +58,7 @@ struct CommandsOptions {
   Edges edges = {};
 };
 
-// A tensor of a recording, and the one that takes its place; both described alike.
+// A tensor of a recording, and its replacement; both have the same description.
 struct Rebinding {
   const DeviceTensor* from = nullptr;
   const DeviceTensor* to = nullptr;
@@ -66,25 +66,26 @@ struct Rebinding {
 
 class Commands {
  public:
-  // A frame: what it recorded before is no longer in use. `into` is in the recording state until end(). Errors: of
+  // A frame: its earlier recording is no longer in use. `into` is in the recording state until end(). Errors: of
   // resetting its pools.
   Done begin(VkCommandBuffer into);
-  // The same frame once more, behind commands of the caller.
+  // The same frame again, after commands of the caller.
   Done resume(VkCommandBuffer into);
-  // What was written is made visible as the edges say.
+  // The edges make writes visible.
   Done end();
 
   // A choice with its operands, as in a Work. It is planned at the first call, and kept: each further one writes a
-  // descriptor set, at most one barrier a launch, and dispatches. Errors: those of Executor::record(); the arena is full.
+  // descriptor set, at most one barrier a launch, and dispatches. Errors: the errors of Executor::record(); the arena
+  // is full.
   Done record(const std::shared_ptr<const Choice>& choice, std::span<const DeviceTensor* const> operands,
               const DeviceTensor* scratch = nullptr);
   // The same, planned each time.
   Done record(const Work& work);
-  // All works of a recording, in their order. Nothing is planned again. Errors: it is another executor's; a tensor that
-  // is described otherwise than the one whose place it takes, or shares bytes that are written with another operand.
+  // All works of a recording, in their order. Nothing is planned again. Errors: another executor's recording; a
+  // replacement with another description, or one that shares written bytes with another operand.
   Done record(const Recording& recording, std::span<const Rebinding> rebindings = {});
 
-  // A tensor of this frame: in the arena, or with memory of its own. Its contents are undefined.
+  // A tensor of this frame: in the arena, or with separate memory. Its contents are undefined.
   Expected<DeviceTensor> allocate(DType dtype, const Shape& shape, Storage storage, Layout layout = Layout::strided);
   uint64_t arena_bytes_used() const;  // since begin()
 

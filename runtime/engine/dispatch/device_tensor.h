@@ -35,7 +35,7 @@ namespace dispatch {
 // A tensor without memory yet.
 std::shared_ptr<DeviceTensor::Memory> described(const SharedAllocator& allocator, DType dtype, const Shape& shape,
                                                 Storage storage, Layout layout);
-// Sets the sizes of a tensor in a buffer. Errors: those of check_buffer().
+// Sets the sizes of a tensor in a buffer. Errors: the errors of check_buffer().
 Done size_buffer(DeviceTensor::Memory& memory);
 // Executor::place(), of an arena of the same allocator.
 Expected<DeviceTensor> place(const DeviceTensor& arena, uint64_t offset, DType dtype, const Shape& shape,

@@ -176,7 +176,7 @@ struct Executor::State {
         pipelines(std::move(kept)),
         absentees(allocator, [this](const dispatch::Image& image) { return transfers.initialize(image); }) {}
 
-  // What is shared, recordings and tensors keep when this is gone.
+  // Recordings and tensors keep the shared parts when this is gone.
   ExecutorOptions options;
   dispatch::SharedAllocator allocator;
   std::shared_ptr<dispatch::Submission> submission;

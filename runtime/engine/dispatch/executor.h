@@ -10,17 +10,17 @@
 //   executor.run(recording);                    // again and again
 //   HostTensor result = *executor.download(q);
 //
-// Lifetimes: each object keeps alive what it uses. An Executor keeps its device and library; a tensor keeps its memory
-// and the device; a recording keeps the memory of its operands, so it may be replayed when the tensors are gone. They
-// may be moved, and destroyed in any order. An Executor accepts only its own tensors and recordings; it refuses others,
-// and those that were moved from. An Executor and everything that it made belong to one thread at a time. Executors of
-// one Device may work in different threads, and with create_beside() on the same tensors.
+// Lifetimes: each object keeps alive the objects that it uses. An Executor keeps its device and library. A tensor keeps
+// its memory and the device. A recording keeps the memory of its operands, so it may be replayed after the tensors are
+// gone. They may be moved, and destroyed in any order. An Executor accepts only its own tensors and recordings; it
+// refuses others, and those that were moved from. An Executor and everything that it made belong to one thread at a
+// time. Executors of one Device may work in different threads, and with create_beside() on the same tensors.
 //
-// A work is checked against the Problem of its choice: the number of operands, which of them are present, and the
-// dtype, shape, storage and layout of each. A Choice that was made by hand, or for a Problem without shapes, contains
-// less, and its author is responsible for sizes. No operand that a work writes may be another of its operands: kernels
-// declare them `restrict`, and later steps of a recipe read what the first ones read. The exception is a kernel that
-// may write in place of this operand (OperandInfo::in_place): then both must be the same bytes, in the same form.
+// A work is compared with the Problem of its choice: the number of operands, which of them are present, and each one's
+// dtype, shape, storage and layout. A Choice that was made by hand, or for a Problem without shapes, contains less, and
+// its author is responsible for sizes. No operand that a work writes may also be another operand: kernels declare them
+// `restrict`, and later steps of a recipe read the same inputs as earlier ones. The exception is a kernel that may
+// write in place of this operand (OperandInfo::in_place). Then both must be the same bytes, in the same form.
 //
 // On the caller's device (Device::adopt()), wrap() makes tensors of the caller's memory, and works are recorded into
 // the caller's command buffers (commands.h). docs/engines.md describes both.
@@ -53,7 +53,7 @@ class DeviceTensor {
   Storage storage() const;
   Layout layout() const;
   OperandDesc desc() const;
-  // Where it lies, for commands of the caller. Of a texture, and of one that was moved from: a null buffer.
+  // Its buffer and offset, for commands of the caller. Of a texture, and of one that was moved from: a null buffer.
   LentBuffer place() const;
 
   DeviceTensor(DeviceTensor&&) noexcept;
@@ -69,8 +69,8 @@ class DeviceTensor {
   std::shared_ptr<const Memory> memory_;
 };
 
-// Texture shapes (rank 1 to 4, [N, C, H, W] with leading sides of 1): x = W, y = H, z = N * C, the packed dimension
-// divided by four, rounded up; with channels packed, z = N * ceil(C / 4).
+// Texture shapes (rank 1 to 4, [N, C, H, W] with leading sides of 1): x = W, y = H, z = N * C, with the packed
+// dimension divided by four, rounded up. With channels packed, z = N * ceil(C / 4).
 struct Work {
   const Choice* choice = nullptr;
   std::vector<const DeviceTensor*> operands;  // in the operator's order; null: an optional operand that is left out
@@ -93,7 +93,7 @@ Done check_buffer(const DeviceProfile& device, DType dtype, const Shape& shape, 
 struct Timing {
   double device_us = 0;              // first kernel's start to last kernel's end, by GPU timestamps
   std::vector<double> intervals_us;  // one a chain of launches, from the end of the one before; together device_us
-  double submit_us = 0;              // what the driver took to hand it to the device, by the host's clock
+  double submit_us = 0;              // the driver's time to hand it to the device, by the host's clock
 };
 
 class Recording {
@@ -120,25 +120,27 @@ struct ExecutorOptions {
   // The caller's cache, which it saves and destroys, after all that came from the Executor; null: one of qgen's own, and
   // the folder above. It is used from every thread that makes pipelines.
   VkPipelineCache pipeline_cache = {};
-  // How many pipelines stay when nothing uses them; 0: all. The one that was asked for the longest ago goes first.
+  // How many pipelines stay when nothing uses them; 0: all. The least recently requested one goes first.
   size_t most_pipelines = 0;
-  // How make_pipelines() spreads its work, as over the caller's own threads; empty: over threads of its own, one a core.
+  // How make_pipelines() distributes its work, for example over the caller's threads; empty: over new threads, one a
+  // core.
   ParallelFor parallel_for = {};
   // How the memory is made that the Executor allocates; empty: by an allocator of qgen's own.
   MemoryCallbacks memory = {};
   // Bytes of a known pattern after every tensor in a buffer (beyond its rounding to 16 bytes), checked by
-  // guards_are_intact(). They are bound with the tensor, since drivers drop writes outside what is bound. For tests.
+  // guards_are_intact(). They are bound with the tensor, since drivers drop writes outside a binding. For tests.
   uint32_t guard_bytes = 0;
   // A submission that takes longer is an error, and the Executor accepts nothing more.
   uint64_t timeout_ms = 600'000;
 };
 
-// A point of the Executor's timeline: what was submitted is done when the semaphore has reached the value.
+// A point of the Executor's timeline: the submissions are done when the semaphore has reached the value.
 struct Submitted {
   VkSemaphore semaphore = {};  // a timeline semaphore, which the Executor owns
   uint64_t value = 0;
 };
-// What a submission waits for and signals beside that. `value`: of a timeline semaphore; of another it is ignored.
+// Further semaphores that a submission waits for and signals. `value`: of a timeline semaphore; of another it is
+// ignored.
 struct SemaphoreValue {
   VkSemaphore semaphore = {};
   uint64_t value = 0;
@@ -157,33 +159,33 @@ class Executor {
   static Expected<Executor> create(const Device& device, const KernelLibrary& library, const ExecutorOptions& options);
 
   // One for another thread: it takes the tensors of `other`, and shares its memory and its pipelines. Recordings are
-  // each one's own. What two threads use at a time, neither may write.
+  // each one's own. Two threads may not write an object that both use at a time.
   static Expected<Executor> create_beside(const Executor& other);
 
   // Errors: out of memory, a buffer past maxStorageBufferRange, an image past the device's extents, a rank that
   // textures cannot hold; each with the numbers. A vector of u8 may be longer than that range: as an arena.
   Expected<DeviceTensor> allocate(DType dtype, const Shape& shape, Storage storage, Layout layout = Layout::strided);
-  // One that lies in another's buffer, an arena: any tensor in a plain buffer that lies in none itself. Tensors that
-  // share bytes take turns: a recording waits before it writes what was read, byte range by byte range. Errors: it does
-  // not fit into the arena, `offset` is no multiple of kTensorAlignment.
+  // One inside another tensor's buffer, an arena: any tensor in a plain buffer that is itself in no arena. Tensors that
+  // share bytes take turns: a recording waits for reads before it writes, byte range by byte range. Errors: it does not
+  // fit into the arena, `offset` is no multiple of kTensorAlignment.
   Expected<DeviceTensor> place(const DeviceTensor& arena, uint64_t offset, DType dtype, const Shape& shape,
                                Layout layout = Layout::strided);
-  // One in the caller's memory, which is neither freed nor waited for: it must outlive the tensor and what the device
-  // does with it. Contents stay as they are. Errors: a null handle, an offset that kernels cannot begin at, too few
-  // bytes, and those of allocate().
+  // One in the caller's memory, which is not freed. It must outlive the tensor and the device's work with it. Contents
+  // stay as they are. Errors: a null handle, an offset at which kernels cannot begin, too few bytes, and the errors of
+  // allocate().
   Expected<DeviceTensor> wrap(const LentBuffer& memory, DType dtype, const Shape& shape,
                               Layout layout = Layout::strided);
   Expected<DeviceTensor> wrap(const LentImage& image, DType dtype, const Shape& shape, Layout layout);
-  // The same bytes of a buffer, described otherwise, as another shape. Errors: it takes more bytes than are there, and
-  // those of allocate().
+  // The same bytes of a buffer, described otherwise, as another shape. Errors: it needs more bytes than there are, and
+  // the errors of allocate().
   Expected<DeviceTensor> view(const DeviceTensor& tensor, DType dtype, const Shape& shape,
                               Layout layout = Layout::strided);
   Expected<DeviceTensor> upload(const HostTensor& tensor, Storage storage, Layout layout = Layout::strided);
   Done write(const DeviceTensor& to, const HostTensor& from);
   Expected<HostTensor> download(const DeviceTensor& tensor);
-  // A buffer's bytes as they lie, padding of the layout too.
+  // A buffer's bytes unchanged, including the layout's padding.
   Expected<std::vector<std::byte>> download_stored(const DeviceTensor& tensor);
-  // Whether these are a buffer's bytes as they lie. Nothing that is read is kept: of a large tensor it takes a part of
+  // Whether these are a buffer's bytes unchanged. Nothing that is read is kept: of a large tensor it takes a part of
   // the time that download_stored() takes.
   Expected<bool> holds(const DeviceTensor& tensor, std::span<const std::byte> stored);
   Done write_stored(const DeviceTensor& to, std::span<const std::byte> from);
@@ -195,18 +197,18 @@ class Executor {
   void make_pipelines(std::span<const Choice> choices,
                       const std::function<void(size_t made, size_t total)>& on_made = {});
 
-  // What the driver says of the pipelines of a choice, one list a launch (runtime/engine/dispatch/statistics.h). They are made
-  // where they are not there. Errors: as record() has for the choice; a device that says nothing.
+  // The driver's report on the pipelines of a choice, one list per launch (runtime/engine/dispatch/statistics.h). They
+  // are made where they are not there. Errors: as record() has for the choice; a device that says nothing.
   Expected<std::vector<std::vector<Statistic>>> statistics(const Choice& choice);
 
   // Pipelines are made here too (and kept). Barriers stand between works that depend on one another. Workgroup counts
   // past the device's limits are folded into y and z (kernels read lib/grid.glsl's linear ids); past all three: an
-  // error. Other errors: no choice, or one of another library; operands that are not what it was made for, too few, too
-  // many, null, another's, or written and used twice; a kernel that the device cannot run, out of memory.
+  // error. Other errors: no choice, or one of another library; operands that differ from the choice's, too few, too
+  // many, null, another executor's, or written and used twice; a kernel that the device cannot run, out of memory.
   Expected<Recording> record(std::span<const Work> works);
   Done run(Recording& recording);
-  // The same without waiting. Submissions run one after the other, each behind a full barrier. The recording may be
-  // submitted again while it runs; destroying it waits until it is done. Errors: those of run(), a device without
+  // The same without waiting. Submissions run in order, each after a full barrier. The recording may be submitted again
+  // while it runs; destroying it waits until it is done. Errors: the errors of run(), a device without
   // timelineSemaphore.
   Expected<Submitted> submit(Recording& recording, const SubmitOptions& options = {});
   // Waits for a submission of this Executor. Errors: it took longer than ExecutorOptions::timeout_ms, the device is lost.
@@ -215,7 +217,7 @@ class Executor {
 
   // For works in command buffers of the caller: one for each frame that may be in flight (commands.h).
   Expected<Commands> commands(const CommandsOptions& options);
-  // Runs it once, with a timestamp behind each chain of so many launches, and behind the last. A timestamp between two
+  // Runs it once, with a timestamp after each chain of so many launches, and after the last. A timestamp between two
   // launches keeps the second waiting for longer than a barrier does: for each launch apart, chains are of 1. An error
   // where the queue has no timestamps.
   Expected<Timing> time(Recording& recording, uint32_t chain = 1);
@@ -237,7 +239,7 @@ class Executor {
   std::unique_ptr<State> state_;
 };
 
-// The elements of bytes that lie as in a buffer, as Executor::download_stored() has them.
+// The elements of bytes in a buffer's order, as Executor::download_stored() returns them.
 Expected<HostTensor> unpacked(DType dtype, const Shape& shape, Layout layout, std::vector<std::byte> stored);
 
 }  // namespace qgen

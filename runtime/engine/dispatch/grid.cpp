@@ -28,8 +28,8 @@ Expected<std::array<uint32_t, 3>> fold_grid(const std::array<uint64_t, 3>& group
   }
   if (groups[1] != 1 || groups[2] != 1) return too_large(groups, limits);
 
-  // As few layers as hold the groups, then as few rows, then as short rows: each step stays within its limit because
-  // the step before it rounded up.
+  // As few layers as hold the groups, then as few rows, then rows as short as possible. Each step stays within its
+  // limit because the previous one rounded up.
   const uint64_t z = ceil_div(groups[0], uint64_t{limits[0]} * limits[1]);
   if (z > limits[2]) return too_large(groups, limits);
   const uint64_t y = ceil_div(groups[0], limits[0] * z);

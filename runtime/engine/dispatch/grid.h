@@ -5,8 +5,8 @@
 //
 //   70000 groups, limits 65535 x 65535 x 65535   ->   35000 x 2 x 1
 //
-// A kernel finds its linear index as x + y * num_x + z * num_x * num_y (templates/lib/grid.glsl) and checks its bounds,
-// since the folded grid may be a little larger. Grids of more dimensions mean something and are never folded.
+// A kernel computes its linear index as x + y * num_x + z * num_x * num_y (templates/lib/grid.glsl). It checks its
+// bounds, since the folded grid may be a little larger. Grids of more dimensions mean something and are never folded.
 #pragma once
 
 #include <array>

@@ -27,16 +27,16 @@
 namespace qgen {
 
 // A part of the caller's buffer, which has the usage VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; for upload(), write(),
-// download() and fill() the two of transfers too. It must outlive the tensors in it, and what runs on the device.
+// download() and fill() the two of transfers too. It must outlive the tensors in it, and the device's work.
 struct LentBuffer {
   VkBuffer buffer = {};
   uint64_t offset = 0;  // a multiple of DeviceProfile::storage_buffer_alignment_bytes
   uint64_t bytes = 0;   // from there on; buffer_bytes() of the tensor at least
 };
 
-// The caller's image: three-dimensional, of the extent of the tensor in its layout (dispatch/texels.h), of the dtype's
-// format with four lanes, with the usage VK_IMAGE_USAGE_STORAGE_BIT, and in VK_IMAGE_LAYOUT_GENERAL whenever a kernel
-// that uses it runs.
+// The caller's image: three-dimensional, with the extent of the tensor in its layout (dispatch/texels.h), the dtype's
+// format with four lanes, and the usage VK_IMAGE_USAGE_STORAGE_BIT. It is in VK_IMAGE_LAYOUT_GENERAL whenever a kernel
+// uses it.
 struct LentImage {
   VkImage image = {};
   VkImageView view = {};  // a 3-D view of all of it; null: qgen makes one, and destroys it with the tensor
@@ -58,8 +58,8 @@ struct MadeImage {
   void* token = nullptr;
 };
 
-// All four, or none: qgen then has an allocator of its own. They are called by every thread that allocates or frees, as
-// long as anything lives that an Executor made. Results are those of VkResult; 0 is VK_SUCCESS.
+// All four, or none: qgen then has its own allocator. They are called by every thread that allocates or frees, as long
+// as anything lives that an Executor made. Results are VkResult values; 0 is VK_SUCCESS.
 struct MemoryCallbacks {
   std::function<int32_t(const VkBufferCreateInfo& info, MemoryUse use, MadeBuffer& made)> make_buffer = {};
   std::function<void(const MadeBuffer& made)> free_buffer = {};

@@ -127,7 +127,7 @@ Expected<std::shared_ptr<const Allocator>> Allocator::create(std::shared_ptr<con
   info.device = made->device_->device;
   info.pVulkanFunctions = &functions;
   info.vulkanApiVersion = std::min(made->device_->profile.api_version, vulkan::kApiVersion);
-  const auto lock = vulkan::lock_loader();  // it asks for functions by name
+  const auto lock = vulkan::lock_loader();  // it queries functions by name
   const VkResult result = vmaCreateAllocator(&info, &made->handle_);
   if (result != VK_SUCCESS) return vulkan::error_of(result, "creating the memory allocator");
   return SharedAllocator(made);
@@ -271,7 +271,7 @@ Image::~Image() {
 Expected<std::vector<std::byte>> host_bytes(uint64_t size_bytes) {
   try {
     return std::vector<std::byte>(size_bytes);
-  } catch (const std::exception&) {  // bad_alloc or length_error: the container's only ways to say it
+  } catch (const std::exception&) {  // bad_alloc or length_error: the container has no other way to report it
     return Error{Error::Kind::system, fmt::format("the host cannot allocate {} bytes of memory", size_bytes),
                  "split the work"};
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Buffers and images that free themselves, and those of the caller, which are not freed. Each keeps its Allocator, and
-// the Allocator keeps the device. So a program may destroy its objects in any order.
+// Buffers and images that free themselves, and the caller's, which are not freed. Each keeps its Allocator, and the
+// Allocator keeps the device. So a program may destroy its objects in any order.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,7 @@ using BufferUse = MemoryUse;
 class Buffer {
  public:
   Buffer() = default;
-  // Errors: out of memory, more than the device has in one allocation; with the bytes asked for.
+  // Errors: out of memory, more than the device has in one allocation; with the requested bytes.
   static Expected<Buffer> make(const SharedAllocator& allocator, uint64_t size_bytes, BufferUse use);
   // The caller's, which is not freed.
   static Buffer lent(const SharedAllocator& allocator, VkBuffer handle, uint64_t size_bytes);
@@ -105,7 +105,7 @@ class Image {
   Image() = default;
   // Errors: extents past the device's, a format that it cannot store to, out of memory; each with the numbers.
   static Expected<Image> make(const SharedAllocator& allocator, DType dtype, const Extent& extent);
-  // The caller's, which is not freed; without a view, it is given one. Errors: those of making the view.
+  // The caller's, which is not freed; without a view, it is given one. Errors: the errors of making the view.
   static Expected<Image> lent(const SharedAllocator& allocator, const LentImage& image, DType dtype,
                               const Extent& extent);
 

@@ -23,7 +23,7 @@
 
 namespace qgen::dispatch {
 
-// What VkPipelineCacheHeaderVersionOne must say.
+// The required content of VkPipelineCacheHeaderVersionOne.
 struct CacheIdentity {
   uint32_t vendor_id = 0;
   uint32_t device_id = 0;

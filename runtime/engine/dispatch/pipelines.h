@@ -42,10 +42,10 @@ struct Pipeline {
 };
 using SharedPipeline = std::shared_ptr<const Pipeline>;
 
-// What ExecutorOptions::parallel_for is where it is empty.
+// The default of ExecutorOptions::parallel_for.
 void on_all_cores(size_t count, const std::function<void(size_t)>& job);
 
-// What a pipeline is made of.
+// The data of a pipeline.
 struct PipelineSource {
   const OperatorInfo* op = nullptr;
   const KernelInfo* kernel = nullptr;
@@ -66,11 +66,11 @@ class Pipelines {
   // constants that the device lacks; a damaged module; the driver's. Others need not wait while it is made.
   Expected<SharedPipeline> get(const PipelineSource& source);
 
-  // What the driver says of it; it is made where it is not there. Errors: those of get(), a device that says nothing.
+  // The driver's report on it; it is created if necessary. Errors: the errors of get(), a device without such reports.
   Expected<std::vector<Statistic>> statistics(const PipelineSource& source);
 
-  // Makes those that are not there on all cores, or on the threads of the caller's. What fails is left out:
-  // get() says why. `on_made` hears of each, one at a time, from any thread; may be empty.
+  // Makes those that are not there on all cores, or on the threads of the caller's. Failing ones are left out: get()
+  // returns the reason. `on_made` hears of each, one at a time, from any thread; may be empty.
   using OnMade = std::function<void(size_t made, size_t total)>;
   void make_all(std::span<const PipelineSource> sources, const OnMade& on_made);
 
@@ -122,7 +122,7 @@ class Pipelines {
   std::shared_ptr<const Device::Handles> device_;
   KernelLibrary library_;
   ExecutorOptions options_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the following members
   uint64_t uses_ = 0;
   std::filesystem::path cache_path_;  // empty: none
   VkPipelineCache cache_ = VK_NULL_HANDLE;

@@ -42,8 +42,8 @@ Region region_of(const BoundResource& resource) {
   return {resource.buffer, resource.offset, resource.range};
 }
 
-// Where a choice's pieces of scratch lie, one behind the other. Sizes are rounded up to 16, as those of tensors are,
-// and saturate.
+// The offsets of a choice's scratch buffers, which are consecutive. Sizes are rounded up to 16, like tensor sizes, and
+// saturate.
 std::vector<Region> scratch_of(const Choice& choice) {
   constexpr uint64_t kMost = uint64_t{1} << 58;
   std::vector<Region> pieces;

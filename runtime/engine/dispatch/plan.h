@@ -74,9 +74,9 @@ class Absentees {
 };
 constexpr uint64_t kAbsentBytes = 16;
 
-// A choice must be whole (work_checks.h). The bytes of its problem blocks are put behind those in `blocks`, and its
-// resources hold their offsets there. Errors: those of pipelines, of grids that no device numbers, of scratch that the
-// device cannot bind.
+// A choice must be whole (work_checks.h). Appends the bytes of its problem blocks to `blocks`, and its resources hold
+// their offsets there. Errors: the errors of pipelines, grids that no device can number, scratch that the device cannot
+// bind.
 Expected<Plan> plan(const Choice& choice, Pipelines& pipelines, std::vector<std::byte>& blocks);
 
 // The operands of one call, checked by check_work() or before.
@@ -85,11 +85,11 @@ struct Operands {
   VkBuffer scratch = VK_NULL_HANDLE;             // null: known after allocating
   uint64_t scratch_offset = 0;
 };
-// Of one resource. `most_bytes`: what the device binds at once.
+// Of one resource. `most_bytes`: the most that the device binds at once.
 void bind_memory(BoundResource& resource, const DeviceTensor::Memory& memory, uint64_t most_bytes);
 
-// Puts them into a planned dispatch. What must live as long as its commands is added to `kept`. Errors: a tensor of a
-// form that the kernel does not take, an operand that is left out and must not be.
+// Puts them into a planned dispatch. Objects that must live as long as its commands are added to `kept`. Errors: a
+// tensor of a form that the kernel does not take, an operand that is left out and must not be.
 Done bind_operands(Dispatch& dispatch, const Operands& operands, std::span<const Region> scratch,
                    const Device::Handles& device, Absentees& absentees, std::vector<std::shared_ptr<const void>>& kept);
 // After resources were changed.
@@ -97,7 +97,7 @@ void find_uses(Dispatch& dispatch);
 
 // ---- commands -------------------------------------------------------------------------------------------------------
 
-// What a dispatch binds, as Vulkan wants it.
+// The bindings of a dispatch, in Vulkan's form.
 struct DescriptorWrites {
   explicit DescriptorWrites(const Dispatch& dispatch, VkDescriptorSet set);
   DescriptorWrites(const DescriptorWrites&) = delete;  // the structs point at one another

@@ -48,7 +48,7 @@ class Recorder {
   std::vector<std::byte> blocks_;
 };
 
-// Writes blocks into a buffer of their own.
+// Writes blocks into a separate buffer.
 Expected<Buffer> make_blocks(const SharedAllocator& allocator, std::span<const std::byte> blocks);
 
 }  // namespace dispatch
@@ -71,7 +71,8 @@ struct Recording::State {
 
   const Device::Handles& device() const { return pipelines->device(); }
 
-  // What the commands use, kept so that they may be submitted, or freed, after everything else is gone.
+  // The objects that the commands use. They are kept so that the commands may be submitted, or freed, after everything
+  // else is gone.
   std::shared_ptr<dispatch::Submission> submission;
   std::shared_ptr<const dispatch::Pipelines> pipelines;
   std::vector<std::shared_ptr<const void>> kept;  // memory of operands and stand-ins

@@ -36,7 +36,7 @@ std::string in_quotes(std::string_view text) {
   return quoted + "\"";
 }
 
-// Vulkan's way to ask for a list: how many, then which.
+// Vulkan's way to query a list: first the count, then the entries.
 template <typename Struct, typename Ask>
 Expected<std::vector<Struct>> list_of(VkStructureType type, const Ask& ask) {
   uint32_t count = 0;

@@ -12,7 +12,7 @@
 namespace qgen::dispatch {
 namespace {
 
-// How long the fence is asked before the thread sleeps. A wait that sleeps ends when the driver wakes it: on an NVIDIA
+// How long the fence is polled before the thread sleeps. A sleeping wait ends when the driver wakes it: on an NVIDIA
 // H200 in a virtual machine that was after 10 to 13 ms, however short the work.
 constexpr auto kPollingTime = std::chrono::milliseconds(10);
 

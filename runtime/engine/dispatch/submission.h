@@ -28,7 +28,7 @@ class Submission {
 
   Expected<VkCommandBuffer> make_commands();
   void free_commands(VkCommandBuffer commands);  // null: none
-  // After a timeout the device still works on what was submitted, and nothing of it may be freed before this.
+  // After a timeout the device still works on the submission, and nothing of it may be freed before this.
   void settle() const;
 
   // Records through `record`, which is given the buffer with full_barrier() already in it.
@@ -37,11 +37,11 @@ class Submission {
   // Submits and waits. Errors: a lost device, a submission that took too long; after either, nothing else is accepted.
   Done run(VkCommandBuffer commands);
   double submit_us() const { return submit_us_; }  // of the last run(), until the device had it
-  // Submits without waiting. Errors: those of run(), and a device without timeline semaphores.
+  // Submits without waiting. Errors: the errors of run(), and a device without timeline semaphores.
   Expected<Submitted> submit(VkCommandBuffer commands, const SubmitOptions& options);
   Done wait_for(uint64_t value);
   Expected<bool> is_done(uint64_t value) const;
-  // Both, with a command buffer of its own.
+  // Both, with a separate command buffer.
   Done run_now(const std::function<void(VkCommandBuffer)>& record);
 
   void full_barrier(VkCommandBuffer commands) const;

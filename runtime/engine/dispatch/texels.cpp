@@ -28,7 +28,7 @@ Sides sides_of(const Shape& shape) {
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-// Where element (n, c, h, w) lies: the index of its texel, times four, plus its lane.
+// The index of element (n, c, h, w): its texel's index, times four, plus its lane.
 class Placement {
  public:
   Placement(const Sides& sides, Layout layout) : packed_(info(layout).dims.packed) {

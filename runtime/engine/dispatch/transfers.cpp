@@ -48,7 +48,7 @@ VkBufferImageCopy region_of(const Piece& piece) {
   return region;
 }
 
-// What the device wrote by a copy becomes readable by the host.
+// The device's copies become readable by the host.
 void barrier_to_host(const vulkan::DeviceFunctions& vk, VkCommandBuffer commands) {
   VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
   barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;

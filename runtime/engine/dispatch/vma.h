@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Includes the whole Vulkan Memory Allocator for its only user, memory.cpp. A program that links qgen may have a VMA
-// too, so this one has no public symbol: its types are in a namespace of qgen, and its functions are static. It loads
+// Includes the whole Vulkan Memory Allocator for its only user, memory.cpp. A program that links qgen may also have a
+// VMA. So this one has no public symbol: its types are in a namespace of qgen, and its functions are static. It loads
 // Vulkan's functions through the two pointers that it gets.
 //
 // Warnings in its header are switched off here.

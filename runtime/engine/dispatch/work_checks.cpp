@@ -27,7 +27,7 @@ bool fits(std::span<const BlockField> fields, size_t problem_bytes) {
   });
 }
 
-// What is wrong with a launch; empty: nothing.
+// The fault of a launch; empty: none.
 std::string fault_of(const Launch& launch, const Choice& choice, const KernelLibrary& library) {
   // Modules are known by their number in a library's blob, so a kernel of another would be some other kernel here.
   if (std::ranges::find(library.operators(), launch.op) == library.operators().end()) {
@@ -153,7 +153,7 @@ std::vector<bool> written_operands(const Choice& choice, size_t count) {
   return is_written;
 }
 
-// Whether the kernel of a work has leave to write `output` over `input`: all of its bytes, element over element.
+// Whether the kernel of a work may write `output` over `input`: all of its bytes, element over element.
 bool is_in_place(const Work& work, size_t output, size_t input) {
   if (work.choice->recipe || !work.choice->launches.front().op->operands[output].may_lie_in(input)) return false;
   const DeviceTensor &written = *work.operands[output], &read = *work.operands[input];

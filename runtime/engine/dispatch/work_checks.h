@@ -10,8 +10,8 @@
 
 namespace qgen::dispatch {
 
-// Errors: no choice, a choice that is not whole or of another library; operands that are too few, too many, null where
-// one was present, other than those that the choice was made for, or written and at the same time another operand.
+// Errors: no choice, an incomplete choice or one of another library; operands that are too few, too many, null where
+// one was present, or different from the choice's; an operand that is written and is also another operand.
 Done check_work(const Work& work, const KernelLibrary& library);
 // The same of a choice that was found whole before: its operands alone.
 Done check_operands(const Work& work);

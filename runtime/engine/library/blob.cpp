@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// open() reads the index once and holds every row against the file: the frames must tile what follows the index, and a
-// module that repeats a frame must repeat the whole row, so no later access needs to check an offset again. What a
-// frame unpacks to is bounded by its row, which is bounded by blob_format.h, and must have the row's checksum.
+// open() reads the index once and checks every row against the file. The frames must fill the bytes after the index
+// without gaps, and a module that repeats a frame must repeat the whole row. So no later access needs to check an
+// offset again. The size of an unpacked frame is bounded by its row, which is bounded by blob_format.h. The result must
+// have the row's checksum.
 //
 // A family's dictionary is digested (ZSTD_DDict) at the first use of one of its modules. Digesting costs about as much
 // as unpacking ten modules, and a program that runs three operators uses three families of dozens.
@@ -115,7 +116,7 @@ bool is_sound(const ModuleRow& row, size_t families) {
          row.raw_bytes <= blob_format::kMaxModuleBytes;
 }
 
-// Whether `row` says exactly what one of `frames`, the rows that brought a frame, says. Their offsets ascend.
+// Whether `row` equals a row of `frames`, which has the first row of each frame. Their offsets ascend.
 bool repeats_one(const ModuleRow& row, const std::vector<ModuleRow>& frames) {
   const auto first = std::ranges::lower_bound(frames, row.offset, {}, &ModuleRow::offset);
   return first != frames.end() && *first == row;

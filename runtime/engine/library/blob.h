@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The file of all SPIR-V modules, with random access: each identical module once, each family (spec) compressed
-// against a dictionary of its own. codegen/emit writes it; this reads it. blob_format.h is the layout.
+// The file of all SPIR-V modules, with random access. Each identical module is there once. Each family (spec) is
+// compressed with its own dictionary. codegen/emit writes it; this reads it. blob_format.h is the layout.
 //
 //   const auto blob = Blob::open(bytes);       // checks the whole index, unpacks nothing
 //   const auto words = blob->module(17);       // some ten microseconds, once its family's dictionary is unpacked
@@ -34,7 +34,7 @@ class Blob {
   // The checksum that the index holds. Of a kernel: KernelLibrary::digest().
   uint64_t module_digest(size_t index) const;
 
-  Blob(const Blob&) = default;  // and no move: copies share what was unpacked, and none is ever empty
+  Blob(const Blob&) = default;  // and no move: copies share the unpacked modules, and none is ever empty
   Blob& operator=(const Blob&) = default;
 
  private:

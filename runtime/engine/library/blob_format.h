@@ -8,7 +8,7 @@
 //   ModuleRow[modules]      one for each kernel, in the tables' order: operators by name, kernels by id
 //   zstd frames: the dictionaries in family order, then each different module once, in the order of its first row
 //
-// Every kernel has a row. So its module index is its index in the tables, and no number has to be stored there. The
+// Every kernel has a row. So its module index is its index in the tables, and the file stores no number for it. The
 // rows of identical modules of one family name the same frame.
 //
 // A dictionary is stored as a zstd frame without a dictionary. Decompressed, it is raw content, or one that zstd
@@ -31,7 +31,7 @@ static_assert(std::endian::native == std::endian::little, "the structs below are
 constexpr std::array<char, 8> kMagic{'Q', 'G', 'E', 'N', 'B', 'L', 'O', 'B'};
 constexpr uint32_t kVersion = 1;
 
-// What a reader agrees to unpack. Far above any kernel (the largest known take some hundred kilobytes).
+// The largest sizes that a reader unpacks. Far above any kernel (the largest known take some hundred kilobytes).
 constexpr uint32_t kMaxModuleBytes = 64u << 20;
 constexpr uint32_t kMaxDictionaryBytes = 16u << 20;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The variants of a spec are near copies of each other, so the best dictionary is some of the modules themselves, as
-// raw content, taken at even distances in the order of their ids (neighbours are alike).
+// The variants of a spec are near copies of each other. So the best dictionary is some of the modules, as raw content,
+// taken at even distances in the order of their ids (neighbours are similar).
 #include "runtime/engine/library/blob_writer.h"
 
 #define ZSTD_STATIC_LINKING_ONLY  // ZSTD_createCDict_advanced, for a dictionary that is raw content

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Modules -> blob (blob_format.h), for codegen and for models that bring their own kernels. A family is packed by
-// itself, so that an edit of one spec compresses one family again, and packed families can be kept in a cache.
+// Modules -> blob (blob_format.h), for codegen and for models that bring their own kernels. A family is packed
+// separately, so that an edit of one spec compresses only one family again, and packed families can be kept in a cache.
 #pragma once
 
 #include <cstdint>

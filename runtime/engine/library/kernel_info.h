@@ -32,7 +32,7 @@ enum class Access : uint8_t { read, write, read_write };
 
 // ---- what a module needs of a device --------------------------------------------------------------------------------
 
-// A cooperative-matrix shape that a module uses, to be matched against what the device lists.
+// A cooperative-matrix shape that a module uses, to be compared with the device's list.
 struct CooperativeMatrixShape {
   uint16_t m, n, k;  // 0: any (a matrix whose other sides this module never multiplies)
   DType a, b, c, result;
@@ -59,8 +59,8 @@ struct BlockField {
   uint16_t size_bytes;
 };
 
-// The value of specialization constant `constant_id` is element `index` of the kernel's specialization values, behind
-// which those stand that the problem decides: specialization_values() of kernel_library.h.
+// The value of specialization constant `constant_id` is element `index` of the kernel's specialization values, which
+// end with those that the problem decides: specialization_values() of kernel_library.h.
 struct SpecializationSlot {
   uint32_t constant_id;
   uint8_t index;
@@ -75,8 +75,8 @@ struct InterfaceInfo {
   uint16_t problem_buffer_bytes = 0;
   std::span<const SpecializationSlot> specialization = {};
   FeatureMask needs = 0;
-  // What the module is with the values of each row of OperatorInfo::specializations. One element stands for all rows;
-  // `*_of` find a row's.
+  // The module's properties with the values of each row of OperatorInfo::specializations. One element stands for all
+  // rows; `*_of` find a row's.
   std::span<const std::span<const CooperativeMatrixShape>> cooperative_matrices = {};  // empty: none in any row
   std::span<const uint32_t[3]> workgroup = {};
   std::span<const uint32_t> shared_bytes = {};
@@ -104,7 +104,7 @@ struct DeviceNumbers {
 
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
-// What one variant takes at one operand.
+// The formats that one variant accepts at one operand.
 struct OperandForm {
   DType dtype;
   Storage storage;
@@ -119,11 +119,11 @@ struct OperandInfo {
   std::string_view name;
   Access access;
   bool is_optional;  // the caller may leave it out; the kernel then reads nothing from it
-  // Of an operator that is made of recipes only, whose kernels may take more than it does: bit(DType) of each that it
-  // takes. 0: what its own kernels take.
+  // For an operator that consists only of recipes, whose kernels may accept more than it does: bit(DType) of each dtype
+  // that it accepts. 0: all that its own kernels accept.
   uint32_t dtypes = 0;
-  // Of one that is written: a bit for each operand in whose bytes it may lie, where dtype, shape and layout are the
-  // same; no invocation of any kernel reads an element of it that another writes.
+  // For an output: a bit for each operand whose bytes it may use, if dtype, shape and layout are the same. No
+  // invocation of any kernel reads an element that another one writes.
   uint32_t in_place = 0;
   constexpr bool may_lie_in(size_t operand) const { return operand < 32 && (in_place >> operand & 1u) != 0; }
 };
@@ -135,7 +135,7 @@ struct KernelInfo {
   uint32_t module;         // index into the blob
 };
 
-// What a generated function may read.
+// The values that a generated function may read.
 struct SelectionScope {
   const void* problem;
   const void* parameters;
@@ -175,7 +175,7 @@ struct FieldInfo {  // one field of the Problem struct
 
 // ---- judging --------------------------------------------------------------------------------------------------------
 
-// What a result may be: |got - expected| <= abs + rel * |expected|. Zeros: what is expected, to the bit.
+// The allowed error of a result: |got - expected| <= abs + rel * |expected|. Zeros: bit-exact.
 struct Tolerance {
   double abs = 0;
   double rel = 0;
@@ -204,7 +204,7 @@ struct ScratchInfo {
 struct OperandSource {
   bool is_scratch;
   uint8_t index;           // kAbsent: an optional operand that this step leaves out
-  uint8_t seen_as = 0xff;  // the Layout that its memory is taken for; kAbsent: that which it lies in
+  uint8_t seen_as = 0xff;  // the Layout in which it sees the memory; kAbsent: its own layout
 };
 constexpr uint8_t kAbsent = 0xff;
 

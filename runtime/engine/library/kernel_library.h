@@ -40,8 +40,8 @@ class KernelLibrary {
   Blob blob_;
 };
 
-// What a pipeline of one of its kernels is specialized with: a row of OperatorInfo::specializations, and behind it what
-// the operator's problem decides.
+// The specialization values of a kernel's pipeline: a row of OperatorInfo::specializations, then the values that the
+// operator's problem decides.
 std::vector<uint32_t> specialization_values(const OperatorInfo& op, size_t row, const void* problem);
 
 }  // namespace qgen

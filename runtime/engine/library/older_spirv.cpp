@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Two walks over the instructions: Facts reads what the second needs to know ahead, Rewriter writes the older module.
-// The rules are in the specification of SPIR-V, section 3 ("missing before version") and in those of the extensions.
+// Two passes over the instructions: Facts collects the facts that the second pass needs in advance, and Rewriter writes
+// the older module. The rules are in the specification of SPIR-V, section 3 ("missing before version"), and in the
+// specifications of the extensions.
 #include "runtime/engine/library/older_spirv.h"
 
 #include <fmt/format.h>
@@ -64,7 +65,7 @@ constexpr uint32_t kPlainLoopBits = 0x7;     // hints without a number
 constexpr size_t kHeaderWords = 5, kVersionWord = 1, kBoundWord = 3;
 constexpr uint32_t kMagic = 0x07230203;
 constexpr uint32_t kMostIds = 1 << 22;    // the specification's limit
-constexpr uint32_t kMostParts = 1 << 14;  // of a composite that is taken apart
+constexpr uint32_t kMostParts = 1 << 14;  // for a composite that is split
 
 // A capability, the version that contains it, and the extension that older modules declare for it.
 struct CapabilityRow {
@@ -166,7 +167,7 @@ class ById {
   std::vector<uint32_t> numbers_;
 };
 
-// What of a module is to be known before it is rewritten.
+// Facts about a module that must be known before it is rewritten.
 struct Facts {
   Facts(const std::vector<Instruction>& instructions, uint32_t bound) : storage_classes(bound), value_types(bound) {
     for (const Instruction& one : instructions) read(one);
@@ -192,7 +193,7 @@ struct Facts {
     }
     if (one.op == kConstant) constants.emplace(w[2], w[3]);
     if (one.op == kVariable) storage_classes.set(w[2], w[3]);
-    // Behind the annotations, the first word is a type only if a typed result follows.
+    // After the annotations, the first word is a type only if the opcode has a typed result.
     if (w.size() >= 3 && types.contains(w[1])) value_types.set(w[2], w[1]);
   }
 
@@ -230,7 +231,7 @@ struct Facts {
   bool has_wrap_decorations = false;
   std::map<uint32_t, Instruction> types;
   std::map<uint32_t, uint32_t> constants;  // of 32 bits: value
-  ById storage_classes;  // of variables; those of UniformConstant, which is 0, are in no list that is read
+  ById storage_classes;                    // of variables; UniformConstant, which is 0, is in no list that is read
   ById value_types;
 };
 
@@ -266,7 +267,7 @@ class Rewriter {
   }
   void copy(const Instruction& one) { out_.insert(out_.end(), one.words.begin(), one.words.end()); }
 
-  // What is to be written where a section of the module ends.
+  // Instructions to write at the end of a section of the module.
   void begin_section(uint32_t op) {
     if (!has_extensions_ && op != kCapability) {
       has_extensions_ = true;

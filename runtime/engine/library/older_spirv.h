@@ -6,7 +6,7 @@
 //   const auto words = blob.module(7);                      // SPIR-V 1.6
 //   const auto older = older_spirv(*words, kSpirv1_3);      // the same kernel, for vkCreateShaderModule()
 //
-// The result computes the same. Rewritten is only what an older version lacks:
+// The result computes the same. Only constructs that an older version lacks are rewritten:
 //
 //   LocalSizeId                                   a constant decorated WorkgroupSize, which every version has
 //   a capability that became part of a version    the same, with its extension
@@ -32,8 +32,9 @@ constexpr uint32_t kSpirv1_4 = 0x00010400;
 constexpr uint32_t kSpirv1_5 = 0x00010500;
 constexpr uint32_t kSpirv1_6 = 0x00010600;
 
-// What a device of this version of Vulkan reads, as VK_MAKE_API_VERSION packs it, of modules with these needs. On Vulkan
-// 1.1 that is SPIR-V 1.3, but for features that only devices with VK_KHR_spirv_1_4 have.
+// The SPIR-V version that a device of this Vulkan version reads, for modules with these needs. The Vulkan version is
+// packed by VK_MAKE_API_VERSION. On Vulkan 1.1 that is SPIR-V 1.3, except for features that only devices with
+// VK_KHR_spirv_1_4 have.
 uint32_t spirv_version(uint32_t api_version, FeatureMask needs);
 
 // Arrays in uniform blocks have the layout of storage buffers. A device that lacks Feature::uniform_buffer_standard_layout

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Members of a struct that a caller fills in by name: a required one, without which an initializer does not compile, and
+// Members of a struct that a caller fills by name: a required one, without which an initializer does not compile, and
 // one that may be left out.
 //
 //   struct Attributes { Required<double> scale; int64_t zero_point = 0; };
@@ -21,7 +21,7 @@ template <typename T>
 class Required {
  public:
   constexpr Required(T value) : value_(std::move(value)) {}
-  // Of what becomes a T by a conversion of its own.
+  // For types that convert to T.
   template <typename U>
   requires(std::is_convertible_v<U, T> && !std::is_arithmetic_v<std::remove_cvref_t<U>> &&
            !std::is_same_v<std::remove_cvref_t<U>, T> &&
@@ -37,7 +37,7 @@ class Required {
   T value_;
 };
 
-// Left out, or {}: what T says of that by left_out(), or else a T without a value.
+// Left out, or {}: T::left_out() if T has it, or else a T without a value.
 template <typename T>
 class Optional {
  public:

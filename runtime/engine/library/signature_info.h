@@ -24,13 +24,13 @@ struct AttributeInfo {
   std::string_view name;
   // Words, dtypes and layouts are spelled; all three have `words`.
   enum class Kind : uint8_t { boolean, integer, real, integers, word, dtype, layout } kind;
-  // The value it has when it is not given, as a person types it. In parentheses: what the operator then does, "(that of
-  // the scale's shape)". Empty: it must be given.
+  // The value it has when it is not given, as a person types it. In parentheses: the operator's behaviour then, "(that
+  // of the scale's shape)". Empty: it must be given.
   std::string_view otherwise = {};
   std::string_view help = {};                    // "the least integer"
   std::string_view unit = {};                    // "elements"
-  std::span<const std::string_view> words = {};  // what it can be
-  // Of numbers. The text is what the spec says: "2^-125 to 2^119".
+  std::span<const std::string_view> words = {};  // its possible values
+  // Of numbers. The text as written in the spec: "2^-125 to 2^119".
   double least = -std::numeric_limits<double>::infinity();
   double greatest = std::numeric_limits<double>::infinity();
   std::string_view range = {};
@@ -52,7 +52,7 @@ struct TensorInfo {
   uint8_t operand;        // index into OperatorInfo::operands
   enum class Role : uint8_t {
     input,
-    weight,  // an input that lies on the device in the form that the chosen kernel reads, so it has no place of its own
+    weight,   // an input on the device in the form that the chosen kernel reads, so it has no own representation
     derived,  // made from another input, and never given
     output,
   } role;
@@ -64,10 +64,11 @@ struct TensorInfo {
   uint32_t layouts = 0;  // bit(Layout) of each that some kernel names; 0: `strided` in a buffer, any in a texture
   std::span<const ShapeInfo> shapes = {};  // one of them
   std::string_view help = {};
-  uint8_t source = kAbsent;  // of a derived tensor: what its row sums are of; of an output: where it lies unless told
+  // for a derived tensor: the source of its row sums; for an output: its default representation
+  uint8_t source = kAbsent;
 };
 
-// Another name of an operator, by which other systems know a part of what it does.
+// Another name of an operator, for a part of its function, as other systems have it.
 struct AliasInfo {
   std::string_view name;
   std::string_view part;  // "with weight_scales [N]"

@@ -133,7 +133,8 @@ constexpr FieldInfo data(FieldInfo field) {
   return field;
 }
 
-// An operator's parameters and specialization constants, then the numbers of its problem, then those of the device.
+// An operator's parameters and specialization constants, then the numbers of its problem, then the numbers of the
+// device.
 template <const auto& fields, size_t N>
 constexpr auto names(const std::array<NameInfo, N>& own) {
   std::array<NameInfo, N + count_read(fields) + kDeviceNumbers> result{};

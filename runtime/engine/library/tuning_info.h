@@ -27,7 +27,7 @@ struct TunedTime {
 
 struct TunedProblem {
   std::string_view key;  // key_of() of the problem
-  uint32_t end;          // where its times end; they begin where those of the problem before end
+  uint32_t end;          // where its times end; they begin at the end of the previous problem's
 };
 
 struct TuningInfo {
@@ -41,7 +41,7 @@ struct TuningInfo {
   DeviceNumbers numbers = {};
   std::span<const std::string_view> choices = {};  // Choice::id
   std::span<const TunedProblem> problems = {};     // by key
-  std::span<const TunedTime> times = {};           // of a problem those of a final first, then by time
+  std::span<const TunedTime> times = {};           // of each problem first the times of a final round, then by time
 
   // Of a problem that was not measured: none.
   constexpr std::span<const TunedTime> times_of(std::string_view key) const {

@@ -24,7 +24,7 @@ int64_t tile_side(const WalkedLayouts& layouts, Dim dim) {
   return is_deep || is_flat ? 4 : 1;
 }
 
-// Tiles along the three axes of the walk; the batch is part of the last.
+// Tiles along the three axes of the iteration; the batch is part of the last.
 struct Counts {
   std::array<int64_t, 3> of;
   int64_t along_third;

@@ -7,7 +7,7 @@
 //   generated::q8ta_clone::Problem{.sides = walk.sides, .input_strides = block_strides(shape, input.layout), ...};
 //
 // A box has 64 tiles. Its dimensions are powers of two, chosen so that few tiles are outside the tensor and each row of
-// tiles is long in memory: in a transposition, boxes have 8 x 8 tiles of 4 x 4 elements.
+// tiles is long in memory. In a transposition, boxes have 8 x 8 tiles of 4 x 4 elements.
 #pragma once
 
 #include <array>
@@ -20,13 +20,13 @@ namespace qgen {
 
 struct WalkedLayouts {
   Layout written, read;
-  // Bytes that four neighbours along the first axis of the walk take where they are written, along the second where
-  // read.
+  // Bytes of four neighbours along the first axis of the iteration in the written memory, or along the second in the
+  // read memory.
   uint32_t written_bytes = 4;
   uint32_t read_bytes = 4;
 };
-// What a tile has of four neighbouring words in memory: 16 bytes where blocks or the order of words say so, else one
-// word.
+// The part of a tile with four neighbouring words in memory: 16 bytes if blocks or the order of words allow it, else
+// one word.
 uint32_t bytes_in_a_row(Layout layout);
 
 struct Walk {
@@ -39,7 +39,7 @@ struct Walk {
 // Of a shape with fewer than 2^32 elements. One without elements has no boxes.
 Walk walk_of(const Shape& shape, const WalkedLayouts& layouts);
 
-// The first three dimensions of walk(), as specs/lib/walked_axes.yaml has them.
+// The first three dimensions of walk(), in the order of specs/lib/walked_axes.yaml.
 uint32_t axes_of(Layout written, Layout read);
 
 // Strides between blocks, by Dim.
@@ -48,8 +48,8 @@ std::array<uint32_t, kDims> block_strides(const Shape& shape, Layout layout);
 // Bytes on both sides.
 WalkedLayouts between(Layout written, Layout read);
 
-// Sixteen-byte pieces of a tensor whose bytes can be taken as they lie; 0 if it has padding that must be made anew. The
-// end of a plain buffer is rounding, and nobody's.
+// Sixteen-byte pieces of a tensor whose bytes can be copied unchanged; 0 if its padding must be computed. The end of a
+// plain buffer is rounding, and nobody's.
 uint32_t flat_blocks_of(const Shape& shape, Layout layout);
 
 }  // namespace qgen

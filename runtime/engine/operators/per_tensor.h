@@ -34,7 +34,7 @@ PerTensor of_output(const Attributes& attributes) {
 constexpr float kLeastScale = 0x1p-125f;
 constexpr float kLargestScale = 0x1p119f;
 
-// A word of four zero points: what padding of a layout holds.
+// A word of four zero points: the content of a layout's padding.
 constexpr uint32_t padding_word(int32_t zero_point) { return (static_cast<uint32_t>(zero_point) & 0xff) * 0x01010101u; }
 
 }  // namespace qgen

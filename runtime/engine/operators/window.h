@@ -47,9 +47,9 @@ Expected<Window> window_of(size_t rank, const WindowLists& lists);
 // From the first tap to the last.
 int64_t reach(const Window& window, size_t axis);
 
-// The number of output positions along each axis, rounded down. With `covers_the_end` it is rounded up: then the last
-// window may extend beyond the padding on the right, if it begins in the image or in the padding on the left. Errors:
-// the window has no position.
+// The number of output positions along each axis, rounded down. With `covers_the_end` it is rounded up. The last window
+// may then extend beyond the padding on the right, if it begins in the image or in the padding on the left. Errors: the
+// window has no position.
 Expected<PerAxis> places_of(const Window& window, const Shape& image, bool covers_the_end = false);
 
 // [N, C, H, W] of an image, [N, C, 1, W] of a row.

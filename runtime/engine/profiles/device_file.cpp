@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reading and writing walk the profile in the same order, that of the struct.
+// Reading and writing visit the profile in the same order, that of the struct.
 #include "runtime/engine/profiles/device_file.h"
 
 #include <fmt/format.h>
@@ -340,7 +340,7 @@ class DeviceWriter {
     const auto words = names(device_.features);
     line("features: {}", words.empty() ? "[]" : "");
     if (words.empty()) return;
-    text_.erase(text_.size() - 2, 1);  // the space behind the colon
+    text_.erase(text_.size() - 2, 1);  // the space after the colon
     for (const std::string_view word : words) line("- {}", word);
   }
 

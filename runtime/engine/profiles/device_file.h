@@ -41,15 +41,15 @@ namespace qgen::profiles {
 
 // The error holds everything that is wrong with the text, each with its line; `file` is how the text is called there.
 Expected<DeviceProfile> read_device(std::string_view yaml, const std::string& file);
-// The same of a part of a text; what is wrong there the reader tells.
+// The same for a part of a text; the reader reports its faults.
 DeviceProfile read_device(yaml::Reader& reader, const YAML::Node& map);
 // A version of Vulkan, as 1.3.275 or 1.3, packed as VK_MAKE_API_VERSION does; nullopt: it is none.
 std::optional<uint32_t> read_version(std::string_view text);
 // Of a file of at most a mebibyte.
 Expected<DeviceProfile> load_device(const std::string& path);
 
-// What read_device() reads back as the same. Numbers are written where they have a source or are not what estimate()
-// makes of the rest. Each line begins with `indent` spaces.
+// A text that read_device() reads back as the same profile. Numbers are written if they have a source, or differ from
+// estimate() of the rest. Each line begins with `indent` spaces.
 std::string to_yaml(const DeviceProfile& profile, int indent = 0);
 
 }  // namespace qgen::profiles

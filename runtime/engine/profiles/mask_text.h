@@ -29,8 +29,8 @@ struct MaskText {
   bool trusts_driver = false;        // OpenOptions::trusts_driver; no part of the mask
 };
 
-// With the text of QGEN_DEVICE_MASK, whose device file `text.as` replaces. Errors: a file that is not read, a feature
-// or a limit that there is not, a value that is no number; each says whether the variable or an option has it.
+// With the text of QGEN_DEVICE_MASK, whose device file `text.as` replaces. Errors: an unreadable file, an unknown
+// feature or limit, a value that is no number. Each names the variable or the option.
 Expected<DeviceMask> read_mask(const MaskText& text);
 
 // The options of a program (CLI::App).

@@ -14,7 +14,7 @@
 namespace qgen::profiles {
 
 struct NumberRow {
-  std::string_view name;  // as expressions have it, behind `device.`
+  std::string_view name;  // its name in expressions, after `device.`
   std::variant<int64_t DeviceNumbers::*, double DeviceNumbers::*> member;
 };
 inline constexpr NumberRow kNumbers[] = {

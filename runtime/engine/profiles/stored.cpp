@@ -42,7 +42,7 @@ std::string stored_path(const DeviceProfile& profile) {
 StoredNumbers with_numbers_of(const std::string& path, const DeviceProfile& profile) {
   const auto stored = load_device(path);
   std::string reason = stored ? difference(*stored, profile) : stored.error().message;
-  reason = reason.substr(0, reason.find('\n'));  // the first of what is wrong, without the line that it quotes
+  reason = reason.substr(0, reason.find('\n'));  // the first fault, without the quoted line
   if (!reason.empty()) {
     return {profile, fmt::format("the measured numbers of '{}' are not used: {}{}; qgen-info --measure makes them anew",
                                  profile.name, stored ? path + " describes " : "", reason)};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The numbers that `qgen-info --measure` found on this machine's devices, kept in the user's cache folder, a device
-// file for each device and version of its driver:
+// The numbers that `qgen-info --measure` found on this machine's devices. They are in the user's cache folder, in a
+// device file for each device and version of its driver:
 //
 //   ~/.cache/qgen/devices/00010203-0405-0607-0809-0a0b0c0d0e0f-250034c0.yaml
 //
@@ -21,7 +21,7 @@
 namespace qgen::profiles {
 
 struct StoredNumbers {
-  DeviceProfile profile;  // with them, or as it was
+  DeviceProfile profile;  // with them, or unchanged
   std::string warning;    // why a stored file was not used; empty: it was, or there is none
 };
 StoredNumbers with_stored_numbers(const DeviceProfile& profile);

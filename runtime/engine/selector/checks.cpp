@@ -8,7 +8,7 @@
 namespace qgen::selector {
 namespace {
 
-// A matrix that the module never multiplies leaves a side open, and asks for the dtype of its own place only.
+// A matrix that the module never multiplies leaves a side open, and requires only the dtype of its own role.
 bool provides_dtypes(const CooperativeMatrixShape& has, const CooperativeMatrixShape& needs) {
   if (needs.k == 0) return has.c == needs.c || has.result == needs.result;
   if (needs.n == 0) return has.a == needs.a;

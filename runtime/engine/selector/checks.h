@@ -17,7 +17,7 @@ std::optional<Refusal> check_module(const DeviceProfile& device, const Interface
 std::optional<Refusal> check_device(const Request& request, const KernelInfo& kernel, size_t row);
 // Of the items of op.rarely_best, a bit for each that is about the device.
 uint64_t rarely_best_on(const OperatorInfo& op, const DeviceProfile& device);
-// `listed` is what rarely_best_on() says. Reads no problem either.
+// `listed`: the result of rarely_best_on(). Reads no problem either.
 std::optional<Refusal> check_rarely_best(const Request& request, const KernelInfo& kernel, size_t row, uint64_t listed);
 std::optional<Refusal> check_problem(const Request& request, const KernelInfo& kernel, size_t row);
 

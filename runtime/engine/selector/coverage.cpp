@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A recipe runs where each of its steps has a kernel. A step's formats are those of each of the operator's tensors that
-// it reads or writes; scratch, and memory that a step takes for another layout, are nothing that callers see.
+// A recipe runs where each of its steps has a kernel. The formats of a step are those of the operator's tensors that it
+// reads or writes. Scratch, and memory that a step reads in another layout, are invisible to callers.
 #include "runtime/engine/selector/coverage.h"
 
 #include <fmt/format.h>

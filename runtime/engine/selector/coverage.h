@@ -17,9 +17,9 @@
 
 namespace qgen {
 
-// A format of a kernel is the dtypes, storages and layouts of the caller's tensors that it takes. Of a recipe, whose
-// steps read and write some of them each, it is that of one tensor. Weights have no part in it: they get the form that
-// the chosen kernel reads.
+// A format of a kernel is the dtypes, storages and layouts of the caller's tensors that it takes. For a recipe, whose
+// steps each read and write some of them, it is the format of one tensor. Weights have no part in it: they get the form
+// that the chosen kernel reads.
 struct Coverage {
   size_t kernels = 0, all_kernels = 0;  // variants, and recipes
   size_t formats = 0, all_formats = 0;

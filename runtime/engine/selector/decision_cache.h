@@ -20,15 +20,15 @@
 
 namespace qgen {
 
-// One choice for each problem, which is known again by all that its choice is made of: its fields, scales too, and its
-// operands with their shapes. Safe from many threads.
+// One choice for each problem. A problem is recognised by everything on which its choice depends: its fields, including
+// scales, and its operands with their shapes. Safe from many threads.
 class KeptChoices {
  public:
   // Past `most` problems all are forgotten.
   explicit KeptChoices(size_t most = 4096) : most_(most) {}
 
   std::shared_ptr<const Choice> find(const Problem& problem) const;  // null: not there
-  // In the place of what its problem had.
+  // It replaces the problem's earlier choice.
   std::shared_ptr<const Choice> keep(Choice choice);
 
  private:
@@ -42,7 +42,7 @@ class KeptChoices {
 
 class DecisionCache {
  public:
-  // What it is given must outlive it. Past `most` problems all are forgotten, and chosen again.
+  // Its arguments must outlive it. Past `most` problems all are forgotten, and chosen again.
   DecisionCache(const DeviceProfile& device, const KernelLibrary& library, const TimeBook* times = nullptr,
                 size_t most = 4096)
       : device_(device), library_(library), times_(times), kept_(most) {}

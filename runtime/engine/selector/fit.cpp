@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A failed check is a cause and an index; its sentence is written only for refusals that are reported, since most
-// kernels of a family fall at their operands' forms.
+// A failed check is a cause and an index. Its sentence is written only for reported refusals, since most kernels of a
+// family are refused for their operands' formats.
 #include "runtime/engine/selector/fit.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ struct RefusedRow {
   Refusal refusal;
 };
 
-// One sentence for all rows: theirs if they share it, else that of the first and how many more there are.
+// One sentence for all rows: their common one, or else the first and how many more there are.
 std::string sentence_of_rows(const Request& request, const KernelInfo& kernel, const std::vector<RefusedRow>& rows) {
   const RefusedRow& first = rows.front();
   const std::string text = sentence(request, kernel, first.row, first.refusal);
@@ -53,7 +53,8 @@ Candidate candidate_of(const Request& request, const KernelInfo& kernel, size_t 
   return candidate;
 }
 
-// A variant none of whose rows fits is one rejection; rows of one that fits are told where each is a choice of its own.
+// A variant of which no row fits is one rejection. If some rows fit, each refused row that would be a separate choice
+// is reported.
 void reject_rows(const Request& request, const Filter& filter, const KernelInfo& kernel,
                  const std::vector<RefusedRow>& refused, bool is_all, Fitting& fitting) {
   const auto reject = [&](std::string id, std::string reason, Cause cause) {

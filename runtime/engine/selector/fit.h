@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which kernels of one family can run one problem on one device. select() asks this for the operator itself and for the
-// families of each recipe's steps.
+// Which kernels of one family can run one problem on one device. select() calls this for the operator itself and for
+// the families of each recipe's steps.
 //
 //   const Fitting fitting = fit({&op, fields, operands, &device}, {});
 //   fitting.candidates    // cheapest first
@@ -40,7 +40,7 @@ struct Filter {
   bool with_rarely_best = false;                    // SelectOptions::with_rarely_best
 };
 
-// Whether `kernel` is one that the filter asks for.
+// Whether the filter selects `kernel`.
 bool admits(const Filter& filter, const KernelInfo& kernel);
 
 struct Candidate {
@@ -63,9 +63,9 @@ inline double ranked_cost(Real cost) {
   return std::isfinite(cost.value) ? cost.value : std::numeric_limits<double>::max();
 }
 inline double cost_of(const OperatorInfo& op, const SelectionScope& scope) { return ranked_cost(op.cost(scope)); }
-// What is known of the id; null: nothing.
+// The known times of the id; null: none.
 const KnownTime* known(const Request& request, std::string_view id);
-// The time of what costs `cost_us` by the spec.
+// The time of a kernel whose cost is `cost_us`.
 double time_of(const KnownTime& known, double cost_us);
 
 struct Fitting {
@@ -83,7 +83,7 @@ inline Launch launch_of(const OperatorInfo& family, const Candidate& candidate, 
 // A single kernel as a choice.
 Choice choice_of(const Problem& problem, const Request& request, const Candidate& candidate);
 
-// What is wrong with the request itself; empty: nothing.
+// The fault of the request itself; empty: none.
 std::string fault_of(const Problem& problem);
 
 // "op.f32.vec4/workgroup128"
@@ -100,8 +100,8 @@ std::string failed_condition(std::string_view keyword, const ConditionInfo& cond
 // "f32 buffer", "f16 texture3d width_packed"
 std::string to_text(const OperandDesc& desc);
 
-// Of a request that no kernel fits: the kernel that would fit with the fewest operands in another form, the cheapest of
-// equals; or what forms there are of an operand that no kernel takes. Empty where forms are not the trouble.
+// For a request that no kernel fits: the kernel that would fit with the fewest operands in another format, the cheapest
+// of equals; or the possible formats of an operand that no kernel accepts. Empty where forms are not the trouble.
 std::string hint_of_forms(const Request& request, const Filter& filter);
 
 }  // namespace qgen::selector

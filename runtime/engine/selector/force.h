@@ -16,7 +16,7 @@
 
 namespace qgen::selector {
 
-// What SelectOptions::force names. Without force: nothing is set.
+// The kernel that SelectOptions::force names. Without force: nothing is set.
 struct Forced {
   Filter kernel;  // if .kernel is set
   const RecipeInfo* recipe = nullptr;

@@ -29,8 +29,8 @@ struct OperandDesc {
   Layout layout = Layout::strided;
   bool is_present = true;      // false: an optional operand that is left out
   uint32_t other_layouts = 0;  // bit(Layout) each: layouts that it can be had in as well, as a weight in its forms
-  // What the Problem's fields were made for; select() does not read it, and Executor::record() takes no other.
-  // nullopt: the caller answers for it.
+  // What the Problem's fields were made for. select() does not read it; Executor::record() accepts no other. nullopt:
+  // the caller answers for it.
   std::optional<std::vector<int64_t>> shape = std::nullopt;
   static OperandDesc left_out() { return {.is_present = false}; }
   friend bool operator==(const OperandDesc&, const OperandDesc&) = default;
@@ -57,8 +57,8 @@ Problem make_problem(const Fields& fields, const typename Fields::template Opera
 
 // The problem in words: the operator, each field on which a choice can depend (not FieldInfo::is_data: scales, zero
 // points) and each operand, in the spec's order. It is the same on every machine and in every build, wherever a field
-// stands in the struct, and two problems that have one key are one question to select(). Of a problem that has all
-// fields and operands of its operator.
+// is in the struct. Two problems with one key are one question to select(). Of a problem that has all fields and
+// operands of its operator.
 //
 // An operand is its dtype and the layouts that it can be had in: "i8:weight_q8_rows|weight_q8_panels"; or "none".
 std::string key_of(const Problem& problem);
@@ -68,11 +68,12 @@ inline std::string_view operator_of(std::string_view key) { return key.substr(0,
 // The problem that has this key; fields that the key leaves out are 0 unless it says them all the same. Of a key that
 // another version of the library wrote: which operator, field or operand is unknown, is missing or has no such value.
 Expected<Problem> problem_of(std::string_view key, const KernelLibrary& library);
-// The same of one operator. The error is of kind unsupported where another version of the spec may have written the key
-// (a name or a word that this one lacks), and else of kind invalid_argument: no problem of any version has such a key.
+// The same of one operator. The error is of kind unsupported if another version of the spec may have written the key (a
+// name or a word that this one lacks). Otherwise it is of kind invalid_argument: no problem of any version has such a
+// key.
 Expected<Problem> problem_of(std::string_view key, const OperatorInfo& op);
 
-// One number of a field, as the key writes it: reals with as many digits as tell them from others.
+// One number of a field, as in a key: real numbers with as many digits as distinguish them from others.
 std::string value_text(const FieldInfo& field, std::span<const std::byte> fields, size_t index = 0);
 
 }  // namespace qgen

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// problem_of(): a key is words between blanks, the operator's name and then `name=value`. They are taken by name, so a
+// problem_of(): a key is words between blanks, the operator's name and then `name=value`. They are read by name, so a
 // key with its fields in another order is the same key.
 #include "runtime/engine/selector/read_key.h"
 
@@ -18,7 +18,7 @@
 namespace qgen {
 namespace {
 
-// The part of `text` that begins at `begin`, which then is behind its end; false: there is no further one.
+// The next part of `text`, from `begin`, which moves past its end; false: there is none.
 bool next_part(std::string_view text, char separator, size_t& begin, std::string_view& part) {
   if (begin > text.size()) return false;
   const size_t end = std::min(text.find(separator, begin), text.size());
@@ -87,7 +87,7 @@ std::optional<OperandDesc> operand_of(std::string_view text) {
   return desc;
 }
 
-// The words of a key behind the operator; each is taken once, mostly in their order, so a second of a name is left.
+// The words of a key after the operator. Each is read once, mostly in order, so a repeated name remains.
 class Words {
  public:
   explicit Words(size_t count) { words_.reserve(count); }
@@ -168,7 +168,7 @@ Differing differing_words(std::string_view a, std::string_view b) {
   auto begin = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
   if (begin == least && a.size() == b.size()) return {};
   begin = begin == 0 ? 0 : a.rfind(' ', begin - 1) + 1;
-  size_t end = 0;  // how many letters of both ends are alike
+  size_t end = 0;  // how many letters of both ends are equal
   while (end < least - begin && a[a.size() - end - 1] == b[b.size() - end - 1]) ++end;
   while (end > 0 && a[a.size() - end] != ' ') --end;
   return {a.substr(begin, a.size() - end - begin), b.substr(begin, b.size() - end - begin)};

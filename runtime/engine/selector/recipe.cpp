@@ -81,7 +81,7 @@ Outcome<std::vector<Fitting>, Rejection> fit_steps(const RecipeInfo& recipe, con
   return steps;
 }
 
-// Adds those of which a time is known with other kernels of the steps than were picked.
+// Adds recipes with a known time that have other kernels in their steps than the picked ones.
 void add_known(const RecipeInfo& recipe, const Request& request, const SelectOptions& options,
                std::vector<Choice>& choices) {
   if (!request.times) return;

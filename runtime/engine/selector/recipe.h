@@ -12,7 +12,7 @@
 
 namespace qgen::selector {
 
-// A step, resolved: what it computes, and on what.
+// A step, resolved: its computation and its operands.
 struct Step {
   const OperatorInfo* family = nullptr;
   std::vector<std::byte> problem;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Why a kernel cannot run a problem: a cause and an index, whose sentence is written when somebody asks; and the facts
-// that the check compares and the sentence tells. Private to this room.
+// Why a kernel cannot run a problem: a cause and an index, whose sentence is written on demand; and the facts that the
+// check compares and the sentence mentions. Private to this room.
 #pragma once
 
 #include <array>

@@ -65,7 +65,7 @@ void add_kernels(const Problem& problem, const Request& request, const Filter& f
 
 // ---- the selection --------------------------------------------------------------------------------------------------
 
-// All that fits, as it is ranked, and all refusals.
+// All fitting choices, ranked, and all refusals.
 void collect(const Problem& problem, const Request& request, const Forced& forced, const SelectOptions& options,
              Selection& selection) {
   Filter filter = forced.kernel;

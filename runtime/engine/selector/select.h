@@ -62,7 +62,7 @@ struct Choice {
   TimeSource source = TimeSource::estimated;
   bool is_final = false;                   // KnownTime::is_final
   std::string source_text;                 // where time_us comes from, KnownTime::source_text
-  std::shared_ptr<const Problem> problem;  // what it was chosen for; null: it was made by hand
+  std::shared_ptr<const Problem> problem;  // the problem of the choice; null: it was made by hand
 };
 
 // Which check refused a kernel, in the order of the checks.
@@ -87,7 +87,7 @@ struct Selection {
   std::string fields;               // the problem as conditions read it: "numel = 12, scale = 0.5"
   std::vector<Choice> ranked;       // cheapest first; a problem without work has choices of zero workgroups
   std::vector<Rejection> rejected;  // kernels by id, then recipes
-  std::string hint;                 // of an empty ranking: what would help, or empty
+  std::string hint;                 // if the ranking is empty: a hint, or empty
   std::vector<std::string> notes;   // KernelTimes::notes()
 };
 
@@ -120,11 +120,11 @@ std::string why_rarely_best(const Choice& choice, const DeviceProfile& device);
 // equal SPIR-V on every machine. nullopt: the library has no such choice.
 std::optional<uint64_t> digest_of(const OperatorInfo& op, std::string_view choice_id, const KernelLibrary& library);
 
-// The digest of a recipe, from those of its steps' modules.
+// The digest of a recipe, from its steps' modules.
 uint64_t joined_digest(std::span<const uint64_t> of_steps);
 
 // The whole decision, for --explain: the ranking, with times and their sources; then the refused kernels, grouped by
-// reason, those that passed the most checks first. If some kernels fit, kernels for other dtypes or layouts are only
+// reason, the ones that passed the most checks first. If some kernels fit, kernels for other dtypes or layouts are only
 // counted.
 struct ExplainOptions {
   size_t max_lines = 20;  // of each of the two lists

@@ -24,11 +24,11 @@ struct ConstantName {
     record = name.substr(0, dot);
     own = name.substr(dot + 1);
   }
-  std::string_view record;  // empty: a constant of its own
+  std::string_view record;  // empty: a constant that belongs to no record
   std::string_view own;
 };
 
-// What stands before the value of a constant: a dot, unless it goes on with a record or is the first, and its name.
+// The text before a constant's value: a dot, unless it continues a record or is the first, and its name.
 struct Before {
   std::string_view dot, name;
 };
@@ -135,7 +135,7 @@ std::optional<Multiple> as_multiple(std::string_view text) {
 
 std::string failed_condition(std::string_view keyword, const ConditionInfo& condition, const OperatorInfo& op,
                              const SelectionScope& scope) {
-  // "width" -> "width 1023"; what is no name of the condition is a number.
+  // "width" -> "width 1023"; a name that the condition lacks is a number.
   const auto with_value = [&](std::string_view word) {
     for (uint16_t i : condition.names) {
       if (op.names[i].name == word) return fmt::format("{} {}", word, value_text(op, i, scope));

@@ -45,7 +45,7 @@ using OfRelation = std::array<T, 3>;
 size_t index_of(Relation relation) { return static_cast<size_t>(relation); }
 
 // The measured times of a problem. Its key is parsed when another problem of its operator is looked up that has no
-// times; its costs are computed when it is the nearest to one.
+// times. Its costs are computed when it is the nearest to one.
 struct Measured {
   std::string key;
   std::vector<Row> rows;  // by kernel, each once
@@ -355,7 +355,7 @@ CheckedTable make_table(const KernelLibrary& library, const DeviceProfile& devic
 struct OnDemand {
   DeviceProfile device;
   TimesOnDemand supply;
-  std::mutex mutex;                                                    // of what follows, and of the supply
+  std::mutex mutex;                                                    // guards the following members, and the supply
   std::unordered_map<std::string, CheckedTable> of_problem;            // by key
   std::map<std::string, std::unique_ptr<Table>, std::less<>> keys_of;  // by operator: problems without their rows
 
@@ -455,7 +455,7 @@ struct TimeBook::State {
     });
   }
 
-  // Costs on the table's device. A shipped table has only the device's numbers; its features are those of `asking`, a
+  // Costs on the table's device. A shipped table has only the device's numbers; its features are taken from `asking`, a
   // device of the same model or architecture.
   void find_costs(const Table& table, const DeviceProfile& asking, Measured& measured) const {
     parse(measured);
@@ -553,8 +553,8 @@ struct TimeBook::State {
     return rows;
   }
 
-  // What one table says; what `times` has stays. `key`: of the problem, made when it is first needed. That of a problem
-  // from which all that were measured of its operator are known to differ is not.
+  // Adds the times of one table; existing entries of `times` stay. `key`: of the problem, made when it is first needed.
+  // The near problem's time does not count if all measured problems of its operator are known to differ.
   void add_times(const std::shared_ptr<const Table>& table, const DeviceProfile& asking, Relation relation,
                  std::string& key, const Problem& problem, KernelTimes& times) const {
     const auto operator_times = table->by_operator.find(problem.op->name);
@@ -571,8 +571,8 @@ struct TimeBook::State {
     if (near.measured) add_near(table, asking, relation, *near.measured, problem, times);
   }
 
-  // The same for times that are read on demand: those of this problem, else of the nearest problem that has times which
-  // count.
+  // The same for times that are read on demand: the times of this problem, or else of the nearest problem that has
+  // times which count.
   void add_times(OnDemand& source, const DeviceProfile& asking, Relation relation, std::string& key,
                  const Problem& problem, KernelTimes& times) const {
     const std::scoped_lock lock(source.mutex);

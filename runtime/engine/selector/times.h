@@ -43,19 +43,19 @@ class SharedText {
 };
 
 struct KnownTime {
-  double us = 0;  // as it was measured; microseconds
+  double us = 0;  // as measured; microseconds
   TimeSource source = TimeSource::measured;
-  // What the spec's cost says of that problem on that device: a cost of c here means us * c / cost_us. 0: the time is
-  // of this very problem on such a device, and is taken as it is.
+  // The spec's cost for that problem on that device: a cost of c here means us * c / cost_us. 0: the time is for this
+  // very problem on such a device, and is used unchanged.
   double cost_us = 0;
   SharedText source_text = "measured";  // for people: "measured 2026-11-23"; KernelTimes::source_text() has all of it
-  // Timed in the final round of a tuning, against the other best. Times of other rounds stand behind those of a final,
-  // even shorter ones: a machine that was quiet for a moment made them.
+  // Timed in the final round of a tuning, against the other best. Times of other rounds rank after those of a final
+  // round, even shorter ones, which come from a moment when the machine was quiet.
   bool is_final = false;
 };
 
-// Of one problem, by Choice::id. What is named there and fits is a choice, even a recipe with other steps than would be
-// picked; what does not fit or does not exist is passed over.
+// Of one problem, by Choice::id. A named choice that fits is added, even a recipe with other steps than the picked
+// ones. One that does not fit or does not exist is skipped.
 class KernelTimes {
  public:
   using value_type = std::pair<std::string_view, KnownTime>;
@@ -63,9 +63,9 @@ class KernelTimes {
   KernelTimes() = default;
   KernelTimes(std::initializer_list<value_type> times);  // ids are copied
 
-  // What is there already stays. The id is copied.
+  // Existing entries stay. The id is copied.
   void add(std::string_view id, KnownTime time);
-  // What is there already stays. The rows keep alive what their ids point to, and may be shared by many problems.
+  // Existing entries stay. The rows keep alive the objects that their ids point to, and may be shared by many problems.
   // `before` is a prefix of their texts: "near m=512, ".
   void add(std::shared_ptr<const Rows> rows, std::string before = "");
   // The reason why measured times of this problem do not count, a sentence for people.

@@ -6,7 +6,7 @@
 //
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 //
-// Versions 2 and 3 differ from 1 in the width of the length and in what a structured type's names may hold; structured
+// Versions 2 and 3 differ from 1 in the width of the length and in the names that structured types may have; structured
 // types are refused anyway.
 #include "runtime/engine/tensor/npy.h"
 
@@ -27,7 +27,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "elements are read and written as they lie in memory");
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kMaxHeaderBytes = 1 << 16;  // NumPy writes some hundred, and reads no more than 10,000 unless told to
+constexpr size_t kMaxHeaderBytes = 1 << 16;  // NumPy writes some hundred, and by default reads no more than 10,000
 constexpr size_t kAlignmentBytes = 64;       // of the first element, as NumPy writes it
 
 using Bytes = std::span<const std::byte>;
@@ -43,8 +43,8 @@ std::string printable(std::string_view text) {
 
 // ---- element types --------------------------------------------------------------------------------------------------
 
-// NumPy's types that qgen reads, and what each becomes. A `stored` code differs from the dtype's own where elements are
-// checked and narrowed.
+// NumPy's types that qgen reads, and the corresponding dtypes. A `stored` code differs from the dtype's own where
+// elements are checked and narrowed.
 struct TypeRow {
   std::string_view code;  // after the byte order
   size_t item_bytes;
@@ -56,7 +56,7 @@ constexpr TypeRow kTypes[] = {
     {"b1", 1, DType::u8},  {"f8", 8, DType::f32}, {"i8", 8, DType::i32}, {"u8", 8, DType::u32},
 };
 
-// Of a dtype that NumPy has, which is the type of its own width; write_npy() widens what NumPy lacks.
+// For dtypes that NumPy has, the type of its own width; write_npy() widens the others.
 std::string npy_code(DType dtype) {
   const auto row = std::ranges::find_if(kTypes, [dtype](const TypeRow& type) {
     return type.dtype == dtype && type.item_bytes == static_cast<size_t>(bytes(dtype));
@@ -73,8 +73,8 @@ struct HeaderFields {
   std::optional<Shape> shape;
 };
 
-// Reads the one kind of Python text that NumPy writes. Each take_ function eats what it names, or eats nothing and says
-// no.
+// Reads the one kind of Python text that NumPy writes. Each take_ function consumes the text that it names; if it is
+// not there, it consumes nothing and returns false.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : rest_(text) {}
@@ -183,7 +183,7 @@ class HeaderParser {
   std::string_view rest_;
 };
 
-// Where the header lies and where the elements start.
+// The offsets of the header and of the elements.
 struct Frame {
   std::string_view header;
   Bytes elements;
@@ -211,7 +211,7 @@ Expected<Frame> read_frame(Bytes file) {
   return Frame{text.substr(header_at, length), file.subspan(header_at + length)};
 }
 
-// What the elements are: a type, and whether their bytes are swapped.
+// The elements: a type, and whether their bytes are swapped.
 struct ElementType {
   TypeRow row;
   bool is_big_endian = false;

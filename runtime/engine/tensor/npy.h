@@ -10,7 +10,7 @@
 // little endian, booleans become u8. NumPy's 64-bit types (f8, i8, u8) become 32-bit types if every element stays the
 // same, and are refused otherwise. The header is parsed, not evaluated, and no size in it is trusted.
 //
-// Writing gives, byte for byte, what numpy.save gives for the same array. bf16, which NumPy lacks, is written as
+// Writing gives, byte for byte, the output of numpy.save for the same array. bf16, which NumPy lacks, is written as
 // float32.
 #pragma once
 
@@ -28,7 +28,7 @@ Expected<HostTensor> load_npy(const std::filesystem::path& path);  // errors nam
 
 // As the tensor stands: of one that check_host_tensor() refuses, a file that read_npy() refuses.
 std::vector<std::byte> write_npy(const HostTensor& tensor);
-// Errors start with the path: data that do not fit the shape, what the system says.
+// Errors start with the path: data that do not fit the shape, failures of the system.
 Done save_npy(const std::filesystem::path& path, const HostTensor& tensor);
 // One of the files that a command writes together (common/files.h).
 Done add_npy(Outputs& outputs, const std::filesystem::path& path, const HostTensor& tensor);

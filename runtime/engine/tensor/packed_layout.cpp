@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Conversion walks the tensor in row-major order. Along the width, the innermost dimension, places repeat with the
-// block: a row's places come from a table that is made once, so that an element costs one addition and one move.
+// Conversion visits the tensor in row-major order. Along the width, the innermost dimension, offsets repeat with the
+// block. A row's offsets come from a table that is made once, so an element costs one addition and one move.
 #include "runtime/engine/tensor/packed_layout.h"
 
 #include <algorithm>

@@ -32,7 +32,7 @@ struct PackedLayout {
   PackedDimInfo dims;
   Sides sides;
   Sides padded;   // rounded up to whole blocks
-  Sides strides;  // from block to block; of a dimension without elements, that of the next faster one
+  Sides strides;  // from block to block; for a dimension without elements, the stride of the next faster one
 
   int64_t elements() const;  // padding too; saturates
   // The place of the element at a coordinate within `padded`.
@@ -44,7 +44,7 @@ struct PackedLayout {
   }
 };
 
-// What takes a shape takes one that check_shape() allows.
+// Functions with a shape expect one that check_shape() allows.
 PackedLayout packed_layout(const Shape& shape, const PackedDimInfo& dims);
 
 // Row-major <-> packed. `packed` holds elements() elements of the tensor's dtype.

@@ -22,7 +22,7 @@ Error no_form(std::string_view word) {
   return refused(fmt::format("'{}' is no weight form", word), fmt::format("there are {}", known));
 }
 
-// The text up to the next space, which is taken away.
+// Removes and returns the text up to the next space.
 std::string_view next_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find(' '));
   text.remove_prefix(std::min(text.size(), word.size() + 1));

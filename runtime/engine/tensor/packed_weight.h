@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A weight in one of its forms, as a value: what a program packs once and keeps in its model's file.
+// A weight in one of its forms, as a value: a program packs it once and keeps it in its model's file.
 //
 //   const auto packed = pack(Layout::weight_q4_rows, codes);                      // [N, K] of i8
 //   file << write_packed_weight(*packed);
@@ -22,7 +22,7 @@ struct PackedWeight {
   std::vector<std::byte> bytes;
 };
 
-// Errors: no form of a weight, and those of pack_weight() and unpack_weight().
+// Errors: no form of a weight, and the errors of pack_weight() and unpack_weight().
 Expected<PackedWeight> pack(Layout layout, const HostTensor& source);
 Expected<HostTensor> unpack(const PackedWeight& packed);
 

@@ -28,7 +28,7 @@ struct QuantParams {
 };
 
 // Elements per block and dimension. Errors show both shapes: ranks that do not match (a singleton of any rank does),
-// sides that do not divide, a parameter side larger than the data's.
+// dimensions that do not divide, a parameter dimension larger than the data's.
 //
 // A side without elements takes 0 parameters in blocks of 1, or 1 parameter for all of it: a block of 0.
 Expected<Shape> block_of(const Shape& data, const Shape& params);
@@ -44,8 +44,9 @@ bool is_per_group(const Shape& data, const Shape& params);  // several blocks of
 // The dimension along which a per-channel or single-axis shape varies; nullopt for a singleton and for more than one.
 std::optional<size_t> channel_axis(const Shape& params);
 
-// The form at a kernel's door: the sides of 1 dropped, [1, C, 1] -> [C], [K, 1, G] -> [K, G], a singleton -> []. Error:
-// more than two sides are left. The inverse puts a compact shape at dimensions axis, axis + 1 of a shape of ones.
+// The shape for kernels: dimensions of length 1 dropped, [1, C, 1] -> [C], [K, 1, G] -> [K, G], a singleton -> [].
+// Error: more than two sides are left. The inverse puts a compact shape at dimensions axis, axis + 1 of a shape of
+// ones.
 Expected<Shape> compact_shape(const Shape& params);
 Expected<Shape> expand_shape(const Shape& compact, size_t axis, size_t rank);
 

@@ -22,12 +22,12 @@ constexpr size_t kMaxRank = 8;
 using Shape = std::vector<int64_t>;
 using Strides = std::vector<int64_t>;  // in elements
 
-// Everything below takes shapes for which this holds: rank at most 8, no negative side, and the product of the sides
-// that are not 0 below 2^60 (so that no stride and no size in bytes overflows).
+// Everything below expects shapes for which this holds: rank at most 8, no negative dimension, and the product of the
+// dimensions that are not 0 below 2^60 (so that no stride and no size in bytes overflows).
 Done check_shape(const Shape& shape);
 
-// 1 of the empty shape; 0 if a side is 0. It and the strides saturate, so that a shape may be told of before it is
-// checked.
+// 1 of the empty shape; 0 if a side is 0. It and the strides saturate, so that a message may mention a shape that is
+// not checked yet.
 int64_t element_count(const Shape& shape);
 Strides row_major_strides(const Shape& shape);
 // Whether the strides address the shape's elements in row-major order without gaps. Sides of 1 may have any stride, and
@@ -51,8 +51,9 @@ struct HostTensor {
   }
 };
 HostTensor zeros(DType dtype, const Shape& shape);
-// The data are as many bytes as dtype and shape take. Whatever takes a HostTensor from outside asks this first; what
-// reads elements one by one relies on it. `what` begins the sentence: "scale", "input 'x'"; empty: "a host tensor".
+// The data are as many bytes as dtype and shape take. Every function that takes a HostTensor from outside calls this
+// first; code that reads single elements relies on it. `what` begins the sentence: "scale", "input 'x'"; empty: "a host
+// tensor".
 Done check_host_tensor(const HostTensor& tensor, std::string_view what = {});
 
 // A tensor of the given values; T is the dtype's own C++ type (uint16_t of f16 and bf16).

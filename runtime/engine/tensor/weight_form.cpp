@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Packing walks the form in its own order. Within a block that order is the same for all blocks, so it is written down
-// once, and what is left for each element is a bounds check and a copy.
+// Packing visits the form in its own order. Within a block that order is the same for all blocks, so it is stored once.
+// Each element then costs only a bounds check and a copy.
 #include "runtime/engine/tensor/weight_form.h"
 
 #include <fmt/format.h>

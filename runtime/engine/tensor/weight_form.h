@@ -18,7 +18,8 @@ struct WeightMatrix {
   int64_t line = 1;  // taps of a line of the window
 
   int64_t k() const { return channels * taps; }
-  // Runs of taps fill whole blocks: how many taps one is, of so many elements each, of which the first are channels.
+  // Runs of taps fill whole blocks. The struct holds the number of taps, the elements of each, and how many of these
+  // are channels.
   int64_t run_taps(const WeightForm& form) const;
   int64_t tap_channels(const WeightForm& form) const;
   int64_t blocks_of_a_run(const WeightForm& form) const;  // saturates
@@ -27,21 +28,21 @@ struct WeightMatrix {
 };
 WeightMatrix matrix_of(const Shape& weight);
 
-// The place in the packed form of an element of a matrix [N, K], or of a padded one whose columns are those of
-// blocks_k(): a byte, or of 4 bits a nibble, low ones first.
+// The index in the packed form of an element of a matrix [N, K], or of a padded one with the columns of blocks_k(). It
+// counts bytes, or with 4 bits nibbles, low ones first.
 int64_t packed_index(const WeightForm& form, const Shape& shape, int64_t n, int64_t k);
 int64_t packed_bytes(const WeightForm& form, const Shape& shape);  // saturates
 
 // Errors: a weight is i8, a matrix or a window's taps for each pair of channels: of rank 2 to 4.
 Done check_weight(DType dtype, const Shape& shape);
 
-// Errors of both: the source is no weight or lacks some of it, an element does not fit four bits, the bytes are
-// not packed_bytes().
+// Errors of both: the source is no weight or lacks data, an element does not fit four bits, the bytes are not
+// packed_bytes().
 Expected<std::vector<std::byte>> pack_weight(const WeightForm& form, const HostTensor& source);
 Expected<HostTensor> unpack_weight(const WeightForm& form, const Shape& shape, std::span<const std::byte> packed);
 
 // The sum of each `run` neighbours in a row, and of each row: exact up to 2^24 columns. A row of a convolution's weight
-// is that of its matrix without padding, so that a run of C is a tap. Of a source for which check_weight() and
+// equals that of its matrix without padding, so that a run of C is a tap. Of a source for which check_weight() and
 // check_host_tensor() hold; a run of 0 is one of 1.
 std::vector<int32_t> run_sums(const HostTensor& source, int64_t run);
 std::vector<int32_t> row_sums(const HostTensor& source);

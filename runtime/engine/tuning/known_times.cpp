@@ -12,7 +12,7 @@
 namespace qgen::tuning {
 namespace {
 
-// Of all devices in it, and of all threads that ask.
+// Of all devices in it, and of all threads that use it.
 struct OpenStore {
   explicit OpenStore(Store opened) : store(std::move(opened)) {}
   Store store;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The file is in WAL mode: readers never wait, writers wait for one another, and what a commit returned from survives
-// the death of the process. Texts, so that any SQLite shell shows them.
+// The file is in WAL mode. Readers never wait, and writers wait for one another. A commit that returned survives the
+// death of the process. Texts, so that any SQLite shell shows them.
 //
 // Whoever only reads writes nothing, not even the columns that an older version lacks: they are read as their defaults.
 // In a folder where SQLite cannot make the files that readers share, the store is read as one that nobody writes.
@@ -111,9 +111,9 @@ class Statement {
     return *this;
   }
 
-  // SQLITE_ROW, SQLITE_DONE, or what went wrong.
+  // SQLITE_ROW, SQLITE_DONE, or an error code.
   int step() { return statement_ ? sqlite3_step(statement_.get()) : sqlite3_errcode(database_); }
-  // To the end, for what gives no rows; may then be bound again.
+  // To the end, for statements without rows; may then be bound again.
   int run() {
     const int result = step();
     if (statement_) sqlite3_reset(statement_.get());
@@ -211,7 +211,8 @@ struct Store::State {
   }
 
  private:
-  // Of processes that do this at once all but one are told that the file is busy, and SQLite does not wait for them.
+  // If several processes do this at once, all but one get the answer that the file is busy, and SQLite does not wait
+  // for them.
   bool become_wal() const {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
     while (!execute("PRAGMA journal_mode = WAL")) {
@@ -335,7 +336,7 @@ Expected<Store> Store::open_existing(const std::filesystem::path& path) {
 
 namespace {
 
-// "file:a%20b?immutable=1": SQLite takes no locks, and makes no files beside it.
+// "file:a%20b?immutable=1": SQLite takes no locks, and makes no other files.
 std::string address_of_unwritten(const std::filesystem::path& path) {
   std::string address = "file:";
   for (const char c : path.string()) {
@@ -383,7 +384,7 @@ Done Store::add(const DeviceKey& device, std::string_view profile, std::span<con
     if (!id) return false;
     Statement last = state_->prepare("SELECT coalesce(max(id), 0) FROM measurement");
     if (last.step() != SQLITE_ROW) return false;
-    const int64_t round = last.integer(0) + 1;  // larger than those of all finals before
+    const int64_t round = last.integer(0) + 1;  // larger than the numbers of all earlier finals
     Statement problem = state_->prepare("INSERT INTO problem (key) VALUES (?) ON CONFLICT DO NOTHING");
     Statement row = state_->prepare(
         "INSERT INTO measurement (device, problem, kernel, digest, us, low_us, high_us, date, statistics, is_cold, "
@@ -406,8 +407,9 @@ struct StoredRow {
   int64_t final_round = 0;
 };
 
-// Of a problem's rows, which are in the order in which they were added, the one that counts of each kernel and cache,
-// in order_of(): the newest; but what met in the newest final stands until the next final, unless its kernel changed.
+// From a problem's rows, in the order in which they were added, the one that counts of each kernel and cache, in
+// order_of(). It is the newest; but a row of the newest final round stays until the next final, unless its kernel
+// changed.
 std::vector<TunedRow> counting(std::vector<StoredRow>& rows) {
   std::array<int64_t, 2> newest_final = {0, 0};  // of a warm cache, and of a cold one
   const auto final_of = [&](const TunedRow& row) -> int64_t& { return newest_final[row.is_cold ? 1 : 0]; };
@@ -447,7 +449,7 @@ int take_problems(Statement& query, Problems& problems) {
   return result;
 }
 
-// Adds rows to their problems, but for those of quarantined kernels. A row that no measurement can be is a fault.
+// Adds rows to their problems, except rows of quarantined kernels. A row that no measurement can be is a fault.
 // SQLite's result.
 int take_rows(Statement& query, const std::string& file, const QuarantinedKernels& is_bad, Problems& problems,
               std::vector<std::string>& faults) {

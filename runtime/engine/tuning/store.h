@@ -10,8 +10,8 @@
 //
 // Measurements are never changed: for a problem and a kernel, the newest row counts. Rows of a final round that were
 // added together stay in force until the problem's next final round. So the kernel that a tuning reported as the best
-// stays the first. Rows belong to a device and its driver; with a new driver they are those of another device. Rows of
-// kernels whose SPIR-V has changed stay until they are forgotten. The reader compares the digest.
+// stays the first. Rows belong to a device and its driver; a new driver counts as another device. Rows of kernels whose
+// SPIR-V has changed stay until they are forgotten. The reader compares the digest.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@
 
 namespace qgen::tuning {
 
-// What a measurement is true of.
+// The circumstances of a measurement.
 struct DeviceKey {
   std::string device_uuid;  // in hexadecimal digits
   std::string driver_uuid;
@@ -38,7 +38,7 @@ DeviceKey device_key(const DeviceProfile& profile);
 
 struct StoredDevice {
   DeviceKey key;
-  std::string profile;  // YAML, as it was when the newest rows were added
+  std::string profile;  // YAML, from the time when the newest rows were added
 };
 
 // A kernel that crashed, hung, lost the device or gave wrong results there: it is not tried again.
@@ -53,10 +53,10 @@ struct Quarantined {
 struct Forgotten {
   std::string op;               // of this operator
   std::string device;           // a part of its profile's first line, "name: ..."
-  std::string older_than = "";  // a date, "2026-11-23": what was measured before it
+  std::string older_than = "";  // a date, "2026-11-23": measurements before it
 };
 
-// What is asked for; empty: all.
+// A filter; empty: all.
 struct RowsOf {
   std::string op = "";       // of this operator
   std::string problem = "";  // of this key
@@ -81,18 +81,18 @@ class Store {
 
   // All of them or none; in the file when this returns, whatever becomes of the process. Waits for other writers.
   Done add(const DeviceKey& device, std::string_view profile, std::span<const TunedRow> rows);
-  // What counts of each problem, kernel and cache, cold or warm, and is not quarantined.
+  // The rows that count for each problem, kernel and cache, cold or warm, without quarantined ones.
   Expected<StoredRows> read(const DeviceKey& device, const RowsOf& which);
   // The keys of problems of the operator that the device has rows of.
   Done keys(const DeviceKey& device, std::string_view op, const std::function<void(std::string_view key)>& take);
-  // The same of all problems, without a word of what is left out.
+  // The same for all problems, without remarks about omitted rows.
   Expected<std::vector<TunedRow>> rows(const DeviceKey& device);
   Expected<std::vector<StoredDevice>> devices();  // in the order in which they came
 
   Done quarantine(const DeviceKey& device, std::string_view profile, const Quarantined& kernel);
   Expected<std::vector<Quarantined>> quarantined(const DeviceKey& device);
 
-  // The number of rows that went; what was quarantined goes with them.
+  // The number of removed rows; their quarantine entries are removed too.
   Expected<size_t> forget(const Forgotten& what);
 
   const std::filesystem::path& path() const;

@@ -20,29 +20,29 @@ struct TunedRow {
   std::string kernel;      // Choice::id
   uint64_t digest = 0;     // digest_of() of the choice: of the SPIR-V that was measured
   double us = 0;           // the median
-  double low_us = 0;       // a tenth of the samples lies below
-  double high_us = 0;      // a tenth lies above
+  double low_us = 0;       // a tenth of the samples is below
+  double high_us = 0;      // a tenth is above
   std::string date;        // of the measurement, UTC: "2026-11-23"
-  std::string statistics;  // what the driver says of its pipelines, a JSON object for each launch; empty: nothing
+  std::string statistics;  // the driver's report on its pipelines, a JSON object for each launch; empty: none
   bool is_cold = false;    // the cache, of weights (runtime/workshop/measure/timing.h)
   bool is_final = false;   // of the newest final round of the problem, in which the best met
-  uint32_t samples = 0;    // of which `us` is the median; 0: not known, 1: a first look
+  uint32_t samples = 0;    // the number of samples whose median is `us`; 0: not known, 1: a first look
 
   friend bool operator==(const TunedRow&, const TunedRow&) = default;
 };
 
-// The one order of rows, by which all choose, list and export: by problem, then those of the final round, then by time.
+// The one order of rows, by which all choose, list and export: by problem, then times of the final round, then by time.
 // Rounds that came before a final may have met a quieter machine, so their shorter times say nothing against it.
 inline auto order_of(const TunedRow& row) {
   return std::tuple<const std::string&, bool, double, const std::string&, bool>(row.problem, !row.is_final, row.us,
                                                                                 row.kernel, row.is_cold);
 }
 
-// The rows by which a problem's kernels are compared, in their order: of a problem that has any with a cold cache those
-// alone, since a network reads other weights between two calls of a layer; else all.
+// The rows by which a problem's kernels are compared, in order. If the problem has rows with a cold cache, only those,
+// since a network reads other weights between two calls of a layer; else all.
 std::vector<TunedRow> comparable(std::vector<TunedRow> rows);
 
-// What no measurement can be: "its time of -5 us is none", "its date '2026-13-45' is none". Empty: nothing.
+// Refuses impossible measurements: "its time of -5 us is none", "its date '2026-13-45' is none". Empty: nothing.
 std::string fault_of(const TunedRow& row);
 
 }  // namespace qgen::tuning

@@ -61,12 +61,12 @@ void read_problem(yaml::Reader& reader, const Node& map, TuningFile& file) {
   reader.fields(map, "a problem",
                 {{"problem", true, [&](const Node& node) { reader.text(node, "problem", problem); }},
                  {"kernels", true, [&](const Node& node) { kernels = node; }}});
-  if (kernels.IsNull()) return;  // told
+  if (kernels.IsNull()) return;  // reported
   file.lines.try_emplace(problem, static_cast<uint32_t>(map.Mark().line) + 1);
   reader.items(kernels, "kernels", [&](const Node& item) { file.rows.push_back(row_of(reader, item, problem)); });
 }
 
-// What drivers say of pipelines, each text once: `&s1 "[...]"`, and from then on `*s1`.
+// The texts of drivers about pipelines, each once: `&s1 "[...]"`, and from then on `*s1`.
 class Statistics {
  public:
   std::string of(const TunedRow& row) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Measurements as YAML that people read, merge and commit, and the generator compiles into its tables: a device, and
-// what each kernel took for each problem there.
+// Measurements as YAML that people read, merge and commit, and that the generator compiles into its tables: a device,
+// and the time of each kernel for each problem there.
 //
 //   device:
 //     name: NVIDIA H200
@@ -37,7 +37,7 @@ struct TuningFile {
 // Errors have the place, all of them at once. Rows that no measurement can be are errors (fault_of()).
 Expected<TuningFile> read_tuning_file(const std::string& file, std::string_view text);
 Expected<TuningFile> load_tuning_file(const std::string& path);
-// What it is of; its rows are not looked at.
+// Its device and circumstances, without reading its rows.
 Expected<DeviceProfile> load_tuning_device(const std::string& path);
 // As read_tuning_file() reads it.
 std::string to_yaml(const TuningFile& file);

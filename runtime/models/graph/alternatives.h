@@ -29,7 +29,7 @@ struct Alternative {
   double total_us() const;
 };
 
-// The least first; none where nothing converts to what it takes. `step` is one of a node. Errors: `chooser` has no
+// The cheapest first; none if no conversion leads to its layouts. `step` is one of a node. Errors: `chooser` has no
 // kernel for it.
 Expected<std::vector<Alternative>> alternatives_of(const Graph& graph, const Schedule& schedule, const Step& step,
                                                    const Chooser& chooser);

@@ -119,7 +119,7 @@ class Builder {
   }
   void output(std::string name, Var value) { graph_.add_output(std::move(name), value.id()); }
 
-  // The same elements: 0 keeps a side, -1 takes what is left.
+  // The same elements: 0 keeps a dimension, -1 takes the remaining elements.
   Var reshape(Var value, std::vector<int64_t> shape) {
     return Var(graph_.add(
         {.op = std::string(kReshape), .inputs = {{"input", value.id()}}, .attributes = {{"shape", std::move(shape)}}}));

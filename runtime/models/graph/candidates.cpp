@@ -63,7 +63,7 @@ std::string text_of(const Offer& offer) {
   return text;
 }
 
-// What those that were measured took of their costs, in the geometric mean; 1: none was.
+// The ratio of the measured kernels' times to their costs, as a geometric mean; 1: none was measured.
 double measured_ratio(std::span<const Estimate> estimates) {
   double sum = 0;
   int count = 0;

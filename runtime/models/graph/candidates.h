@@ -33,7 +33,7 @@ struct Chooser {
   const OwnKernels* own_kernels = nullptr;  // of a Decision that is done again: whose choices its steps take
 };
 
-// What a step is to run: a choice, or what SelectOptions::force says.
+// The kernel of a step: a choice, or the text for SelectOptions::force.
 struct Forced {
   std::string kernel = {};
   const Choice* choice = nullptr;
@@ -65,10 +65,10 @@ struct Chosen {
   std::shared_ptr<const Choice> choice;
 };
 
-// In which a tensor of bytes, or of others, can lie in a graph: in buffers.
+// The layouts that an int8 tensor, or another one, can have in a graph: those in buffers.
 std::vector<Layout> layouts_of_bytes(DType dtype);
 
-// What the best kernel of a problem is thought to take.
+// The expected time of a problem's best kernel.
 struct Estimate {
   double time_us = 0;
   double cost_us = 0;  // by its spec
@@ -101,7 +101,7 @@ class Candidates {
   const OperatorEntry* clone_;
   DecisionCache decisions_;
   std::unordered_map<std::string, std::optional<Estimate>> known_;         // by key_of()
-  std::unordered_map<std::string, std::vector<LayoutChoice>> known_ways_;  // of nodes that are alike in all
+  std::unordered_map<std::string, std::vector<LayoutChoice>> known_ways_;  // of nodes that are equal in all respects
   std::map<std::tuple<DType, Shape, Layout, Layout>, std::optional<double>> conversions_;
 };
 

@@ -11,8 +11,8 @@
 //   Model model = Model::create(context, operators, *std::move(compiled), {});
 //
 // The file contains the kernels, so the program's library need not have them (own_kernels.h). They are for one device
-// and one set of shapes. Elsewhere the same file runs with an executor of the program's library: kernels and layouts
-// are then chosen again, and weights that are read in another form are packed again.
+// and one set of shapes. Elsewhere the same file runs with an executor of the program's library. Kernels and layouts
+// are then chosen again, and weights are packed again if other forms are needed.
 //
 //   bytes 0..31   "QGENMODL", version, bytes of the head; XXH3 of these 32 bytes with the rest's XXH3 here
 //   head          JSON: values, nodes, inputs, outputs, constants, weights, decision, own kernels
@@ -32,7 +32,7 @@ struct Compiled {
   InputShapes shapes;  // that were chosen for
   Decision decision;
   std::string device;             // device_text() of the one that was chosen for
-  std::vector<uint64_t> digests;  // by step: digest_of() what was chosen
+  std::vector<uint64_t> digests;  // by step: digest_of() the choice
   std::shared_ptr<const OwnKernels> own_kernels;
 };
 

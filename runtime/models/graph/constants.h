@@ -15,12 +15,12 @@ namespace qgen::graph {
 
 class Constants {
  public:
-  // Of a graph that infer() took. Makes the weights, on the host; errors: those of Weight::create().
+  // Of a graph that infer() took. Makes the weights, on the host; errors: the errors of Weight::create().
   static Expected<Constants> create(const Graph& graph, const Inferred& inferred) {
     return create(graph, inferred, {});
   }
 
-  // With weights that were saved: those of the graph.
+  // With saved weights: the graph's own.
   using SavedWeights = std::map<ValueId, SavedWeight>;
   static Expected<Constants> create(const Graph& graph, const Inferred& inferred, SavedWeights saved);
   Expected<SavedWeights> saved_weights(Executor& executor) const;
@@ -33,7 +33,7 @@ class Constants {
   // Puts the parameters' data back into a graph from which release() took them.
   Done fetch_parameters(Executor& executor, Graph& graph) const;
 
-  // Forgets the host's copies of all that lies on the device.
+  // Frees the host's copies of everything that is on the device.
   void release(Graph& graph);
   uint64_t device_bytes() const;
 

@@ -209,8 +209,7 @@ class Inference {
     return std::monostate{};
   }
 
-  // Weights in the forms that their numbers allow; of one whose numbers are on the device alone they were looked at
-  // before.
+  // Weights in the forms that their values allow. If the values are only on the device, the forms were found earlier.
   void set_tensors(const Node& node, Given& given) const {
     for (const Port& input : node.inputs) {
       const TensorInfo& info = *find_tensor(*given.signature, input.operand);

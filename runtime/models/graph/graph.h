@@ -42,7 +42,7 @@ constexpr std::string_view kReshape = "reshape";
 
 struct Value {
   std::string name;
-  DType dtype = DType::f32;  // of inputs and constants; others have what infer() says
+  DType dtype = DType::f32;  // of inputs and constants; infer() finds the others
   Shape shape;               // likewise; kAnySide only of inputs
   bool is_constant = false;
   std::shared_ptr<const HostTensor> data = nullptr;  // of a constant; null: it is on the device alone
@@ -75,14 +75,14 @@ struct Graph {
   ValueId add_input(std::string name, DType dtype, Shape shape);
   ValueId add_constant(std::string name, HostTensor data);
   ValueId add_constant(std::string name, std::shared_ptr<const HostTensor> data);
-  // Of a node with one output: its value. `output` is what the operator calls it.
+  // Of a node with one output: its value. `output`: its name in the operator.
   ValueId add(Node node, std::string_view output = "output");
   // Of one with several: a value each, in this order.
   std::vector<ValueId> add(Node node, std::span<const std::string_view> outputs);
   void add_output(std::string name, ValueId value);
 };
 
-// What a graph is with its inputs' shapes bound. No device is needed.
+// A graph with its inputs' shapes bound. No device is needed.
 struct Inferred {
   struct Operation {
     const OperatorEntry* entry = nullptr;  // null: a reshape
@@ -92,13 +92,14 @@ struct Inferred {
   std::vector<Operation> operations;  // by node
 };
 
-// A shape for each input that has a side of kAnySide; others may be given too, and must then be what the graph says.
+// A shape for each input that has an open dimension (kAnySide). Others may be given too, and must then equal the
+// graph's.
 using InputShapes = std::map<std::string, Shape, std::less<>>;
 
 InputShapes shapes_of(const Tensors& inputs);
 
-// Errors, with the node's name: an operator or an operand that there is not, a value that is used before it is written
-// or written twice, what infer() refuses; inputs without a shape; two inputs, or two outputs, of one name.
+// Errors, with the node's name: an unknown operator or operand, a value that is used before it is written or written
+// twice, refusals of infer(); inputs without a shape; two inputs, or two outputs, with one name.
 Expected<Inferred> infer(const Graph& graph, OperatorEntries operators, const InputShapes& shapes);
 
 // The shape that a reshape gives. Errors: the elements do not fit, two sides of -1.

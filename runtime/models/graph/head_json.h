@@ -23,7 +23,7 @@ namespace qgen::graph {
 
 using Json = nlohmann::ordered_json;
 
-// The first fault is kept, and everything after it is skipped: who reads asks once, at the end.
+// The first fault is kept, and everything after it is skipped, so a reader checks once, at the end.
 class HeadReader {
  public:
   HeadReader(const json::Document& document, std::span<const std::byte> data) : document_(document), data_(data) {}
@@ -33,7 +33,7 @@ class HeadReader {
     return kNothing;
   }
 
-  // The members of an object; of what is none, or lacks one, a fault.
+  // The members of an object; if it is none, or lacks one, a fault.
   class Keys {
    public:
     Keys(HeadReader& reader, const json::Value& value, std::initializer_list<std::string_view> known)
@@ -139,7 +139,7 @@ class HeadReader {
 using PutBytes = std::function<size_t(std::span<const std::byte>)>;
 
 Json json_of_own_kernels(const OwnKernels::Parts& parts, const PutBytes& put);
-// What it finds at fault is the reader's; OwnKernels::create() looks whether the parts hold together.
+// The reader collects its faults; OwnKernels::create() looks whether the parts hold together.
 OwnKernels::Parts read_own_kernels(HeadReader& reader, const json::Value& value);
 
 }  // namespace qgen::graph

@@ -14,7 +14,7 @@ namespace qgen::graph {
 namespace {
 
 constexpr size_t kMostSwaps = 300;
-// Pairs that live together and are looked at in all swaps together: under a second.
+// Pairs that live at the same time and are examined in all swaps together: under a second.
 constexpr size_t kMostLooks = size_t{1} << 25;
 // Pairs that are kept: 64 MiB.
 constexpr size_t kMostPairs = size_t{1} << 23;
@@ -141,7 +141,7 @@ void place_by_size(std::span<const Lifetime> tensors, Neighbours neighbours, Mem
 
 // ---- by time --------------------------------------------------------------------------------------------------------
 
-// The bytes that nothing lives in, below an end that grows when none of their runs is large enough.
+// The free bytes, below an end that grows when no free run is large enough.
 class Gaps {
  public:
   // In the smallest run that holds them.
@@ -162,7 +162,7 @@ class Gaps {
     return begin;
   }
 
-  // Joins it to the runs beside it.
+  // Joins it to the adjacent runs.
   void give(uint64_t begin, uint64_t bytes) {
     auto after = by_begin_.lower_bound(begin);
     if (after != by_begin_.end() && after->first == begin + bytes) {

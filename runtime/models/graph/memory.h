@@ -28,8 +28,8 @@ struct Lifetime {
 struct MemoryPlan {
   std::vector<uint64_t> offsets;  // one a tensor, multiples of the alignment
   uint64_t bytes = 0;             // of the arena
-  uint64_t lower_bound = 0;       // what lives at one step, at most: no arena is smaller
-  uint64_t naive = 0;             // each tensor in memory of its own
+  uint64_t lower_bound = 0;       // the most bytes that live at one step: no arena is smaller
+  uint64_t naive = 0;             // each tensor in separate memory
 };
 
 constexpr uint64_t aligned(uint64_t bytes, uint64_t alignment) {

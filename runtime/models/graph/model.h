@@ -14,7 +14,7 @@
 //   model.record(frame, {{"image", &x}}, {{"scores", &y}});            // in each frame, without waiting
 //
 // The most recently used shapes stay prepared. For another thread, use a context whose executor was made by
-// create_beside(). Models made by beside() share weights; each has its own recordings and tensors:
+// create_beside(). Models made by beside() share weights; each has separate recordings and tensors:
 //
 //   Model own = model->beside(context_of_the_thread);
 #pragma once
@@ -35,26 +35,26 @@ struct ModelOptions {
 
 class Model {
  public:
-  // `context` and `operators` must outlive it. Nothing is done yet: errors are those of the first prepare().
+  // `context` and `operators` must outlive it. Does no work yet: errors are those of the first prepare().
   static Model create(Context& context, OperatorEntries operators, Graph graph, const ModelOptions& options);
-  // Of one that was compiled. What was chosen holds on the same device with the same kernels, at the same shapes; with
-  // the library of its own kernels, these are the same. Else it is chosen anew, which is_chosen_anew() then says, and
-  // which needs a library that has kernels to choose from.
+  // Of one that was compiled. Choices hold on the same device with the same kernels, at the same shapes; with the
+  // library of its own kernels, these are the same. Else it is chosen anew, which is_chosen_anew() then says, and which
+  // needs a library that has kernels to choose from.
   static Model create(Context& context, OperatorEntries operators, Compiled compiled, const ModelOptions& options);
   Model beside(Context& context) const;
 
-  // Ready for these shapes; it stays so until others have taken its place. Errors: those of Prepared::create().
-  // `arena`: PrepareOptions::arena, which must be there as long as these shapes are prepared; null: memory of the
-  // executor's. Where they are prepared already, they keep the arena that they have.
+  // Ready for these shapes, until other shapes have replaced them. Errors: the errors of Prepared::create(). `arena`:
+  // PrepareOptions::arena, which must be there as long as these shapes are prepared; null: memory of the executor's.
+  // Where they are prepared already, they keep the arena that they have.
   Expected<Prepared*> prepare(const InputShapes& shapes, const DeviceTensor* arena = nullptr);
-  // What the arena takes for these shapes. It plans them, and prepare() then need not.
+  // The arena's size for these shapes. It plans them, and prepare() then need not.
   Expected<uint64_t> arena_bytes(const InputShapes& shapes);
   Expected<Tensors> run(const Tensors& inputs);
-  // Prepared::record(), for the shapes of these inputs, of which all are given. Where they are not prepared, they are,
+  // Prepared::record(), for the shapes of these inputs, which must all be given. Where they are not prepared, they are,
   // which takes time and waits for uploads.
   Done record(Commands& commands, const LentTensors& inputs, const LentTensors& outputs = {});
 
-  // Of the shapes that were prepared last. Errors: none were, and those of downloading.
+  // Of the shapes that were prepared last. Errors: no outputs yet, and the errors of downloading.
   Expected<Compiled> compiled() const;
   bool is_chosen_anew() const { return is_chosen_anew_; }
 

@@ -44,7 +44,7 @@ class Binder {
     return context_.executor.place(arena, schedule_.memory.offsets[tensor], value.dtype, value.shape, lies.layout);
   }
 
-  // Uploads what the step reads of constants.
+  // Uploads the constants that the step reads.
   Expected<Work> bind(const Step& step) {
     std::vector<Argument> arguments;
     for (const Source& source : step.operands) {
@@ -92,8 +92,8 @@ class Binder {
   std::map<uint32_t, DeviceTensor> scratch_;
 };
 
-// Of each tensor of a schedule, the one that it is another view of: what a reshape gives has the memory of its input.
-// One that a step writes is itself, also where it lies in the place of another.
+// For each tensor of a schedule, the tensor of which it is a view: the output of a reshape has the memory of its input.
+// A tensor that a step writes is its own, even if it replaces another one in memory.
 std::vector<uint32_t> owners_of(const Schedule& schedule) {
   std::vector<bool> is_written(schedule.tensors.size());
   for (const Step& step : schedule.steps) {

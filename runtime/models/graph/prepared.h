@@ -27,14 +27,14 @@ struct Phases {
   double record = 0;
 };
 
-// Hears of what may take seconds as it goes on: "plan", node by node, and "pipelines".
+// Gets reports on work that may take seconds: "plan", node by node, and "pipelines".
 using OnProgress = std::function<void(std::string_view what, size_t done, size_t total)>;
 
 struct PrepareOptions {
   OnProgress on_progress = {};              // may be empty
   const Decision* decision = nullptr;       // make_schedule()
   const OwnKernels* own_kernels = nullptr;  // Chooser
-  // Where the tensors between the nodes lie: a tensor in a buffer that lies in no other arena, as one of
+  // The memory of the tensors between the nodes: a tensor in a buffer that is in no other arena, such as one of
   // Executor::wrap(), with room for Schedule::memory. Null: memory of the executor's.
   const DeviceTensor* arena = nullptr;
 };
@@ -50,8 +50,8 @@ using LentTensors = std::map<std::string, const DeviceTensor*, std::less<>>;
 
 class Prepared {
  public:
-  // What it refers to must outlive it: the context, the constants; not the graph. Errors: those of
-  // make_schedule(), and of the device.
+  // The context and the constants must outlive it; the graph need not. Errors: the errors of make_schedule(), and of
+  // the device.
   static Expected<std::unique_ptr<Prepared>> create(Context& context, OperatorEntries operators, const Graph& graph,
                                                     const Inferred& inferred, Constants& constants,
                                                     const PrepareOptions& options);
@@ -63,19 +63,19 @@ class Prepared {
 
   // All inputs in, all outputs out. Errors: an input that is missing, unknown, or of another dtype or shape.
   Expected<Tensors> run(const Tensors& inputs);
-  // Into the caller's command buffer. Inputs and outputs that are given are read and written where they lie, row-major,
-  // and need no copy; the others lie in the arena: input(), output(). Nothing is planned, allocated or waited for. Errors:
+  // Into the caller's command buffer. Given inputs and outputs are read and written in their own memory, row-major, and
+  // need no copy. The others are in the arena: input(), output(). Nothing is planned, allocated or waited for. Errors:
   // names that the model does not have, tensors of another dtype, shape or layout, an output that is an input passed
-  // through, outputs that share bytes with what is read.
+  // through, outputs that share bytes with read tensors.
   Done record(Commands& commands, const LentTensors& inputs = {}, const LentTensors& outputs = {});
   const DeviceTensor* input(std::string_view name) const;   // null: there is none
   const DeviceTensor* output(std::string_view name) const;  // the same
 
-  // Once, on whatever lies in the inputs' memory. Errors: those of Executor::run().
+  // Once, on the present content of the inputs' memory. Errors: the errors of Executor::run().
   Done replay() { return context_.executor.run(recording_); }
   // One replay by the device's clock: from the first launch to the last, with no timestamp between them.
   Expected<Timing> time();
-  // One replay with a timestamp behind each launch, which keeps them apart: a number for each step of the schedule.
+  // One replay with a timestamp after each launch, which separates them: a time for each step of the schedule.
   Expected<std::vector<double>> step_times_us();
 
   const Schedule& schedule() const { return schedule_; }

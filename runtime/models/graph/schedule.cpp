@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Scheduler::run() describes the graph to the planner, then adds the steps of one node after the other, with the
-// conversions that their operands need, and last places all tensors in the arena. With a known Decision it does the
+// Scheduler::run() describes the graph to the planner. Then it adds the steps of one node after the other, with the
+// conversions that their operands need. Last, it places all tensors in the arena. With a known Decision it does the
 // same without the planner.
 #include "runtime/models/graph/schedule.h"
 
@@ -22,15 +22,15 @@ namespace {
 using planner::Representation;
 using planner::RepresentationSet;
 
-// planner::Graph knows tensors by their names, and sorts them. So the name of each value begins with its number, with
-// zeros in front: then the order of the names is the order of the numbers, and number_of() reads the number back.
+// planner::Graph knows tensors by their names, and sorts them. So the name of each value begins with its number, padded
+// with zeros. The order of the names is then the order of the numbers, and number_of() reads the number back.
 constexpr size_t kDigits = 10;
 std::string numbered(size_t number, std::string_view name) { return fmt::format("{:0{}} {}", number, kDigits, name); }
 size_t number_of(std::string_view numbered_name) { return std::stoul(std::string(numbered_name.substr(0, kDigits))); }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The planner's message without the numbers in names. Lines that are then alike stand there once.
+// The planner's message without the numbers in names. Repeated lines are printed once.
 std::string without_numbers(std::string_view text) {
   std::string plain;
   for (size_t at = 0; at < text.size();) {
@@ -175,7 +175,7 @@ class Scheduler {
     return std::monostate{};
   }
 
-  // Nothing is computed: it may lie in any two layouts in which the elements lie in the same bytes.
+  // A reshape computes nothing: it may have any two layouts with the elements in the same bytes.
   Done offer_reshape(size_t node) {
     const ValueId input = graph_.nodes[node].inputs.front().value, output = graph_.nodes[node].outputs.front().value;
     if (is_constant(input)) return about(node, refused("a reshape of a constant: give the constant its shape"));
@@ -242,7 +242,7 @@ class Scheduler {
     return std::monostate{};
   }
 
-  // What the step that comes next is forced to; to nothing where it is chosen.
+  // The forced kernel of the next step; none if it is chosen.
   Expected<Forced> next_forced() const {
     if (!is_known_) return Forced();
     const size_t step = result_.steps.size();
@@ -266,7 +266,7 @@ class Scheduler {
     return found->second;
   }
 
-  // The value in a layout: as it is, or the copy, which is made where it is first read.
+  // The value in a layout: the value itself, or the copy, which is made at its first use.
   Expected<uint32_t> lying(ValueId value, Layout layout) {
     if (const auto known = tensors_.find({value, layout}); known != tensors_.end()) return known->second;
     const auto copy = copies_.find({value, layout});
@@ -368,8 +368,8 @@ class Scheduler {
     return value.dtype == other_value.dtype && value.shape == other_value.shape && one.layout == other.layout;
   }
 
-  // Whether a step may write an operand in the bytes of another, whose tensor nobody needs after it: the kernel has
-  // leave, for whatever operand of the step lies in these bytes.
+  // Whether a step may write an operand into the bytes of another, whose tensor no later step needs. The kernel must
+  // permit it for each operand of the step in these bytes.
   bool may_be_in_place(const Step& step, size_t output, size_t input) const {
     const auto is_tensor = [&](size_t i) { return step.operands[i].kind == Source::Kind::tensor; };
     if (step.choice->recipe || !is_tensor(output) || !is_tensor(input)) return false;
@@ -434,7 +434,7 @@ class Scheduler {
   std::vector<Offer> offers_;  // by node
   bool is_known_ = false;
   std::vector<std::string> given_kernels_;                  // of a known decision
-  std::map<std::pair<ValueId, Layout>, Layout> copies_;     // of what they are made
+  std::map<std::pair<ValueId, Layout>, Layout> copies_;     // their memory type
   size_t depth_ = 0;                                        // of copies of copies
   std::map<std::pair<ValueId, Layout>, uint32_t> tensors_;  // into result_.tensors
   Schedule result_;

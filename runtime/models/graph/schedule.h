@@ -10,7 +10,7 @@
 //   schedule->memory.bytes // of the arena
 //
 // The planner (runtime/models/planner/plan.h) chooses the layouts. For each node it gets the combinations of layouts
-// that infer() accepts and select() has a kernel for, each with the time of that kernel: measured, or else estimated. A
+// that infer() accepts and for which select() has a kernel, each with the kernel's time: measured, or else estimated. A
 // conversion is a q8ta_clone, and has a time too. Inputs and outputs of the graph are row-major. So are all tensors
 // whose elements are not bytes.
 #pragma once
@@ -76,8 +76,8 @@ struct Schedule {
 };
 
 // `weights`: how each constant that is a weight can be had (desc_of(Weight)). Errors: no kernel fits a node in any
-// layout, with the reasons of its plainest form. With a `decision`, that of the same graph at the same shapes, nothing
-// is weighed: errors are then what makes it one of another graph, device or library. `on_node` hears how many nodes
+// layout, with the reasons of its plainest form. With a `decision` for the same graph at the same shapes, nothing is
+// planned. Errors are then the reasons why it is for another graph, device or library. `on_node` hears how many nodes
 // have been offered; it may be empty.
 Expected<Schedule> make_schedule(const Graph& graph, const Inferred& inferred,
                                  const std::map<ValueId, TensorDesc>& weights, const Chooser& chooser,

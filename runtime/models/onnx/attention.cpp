@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Layers of attention and what belongs to them, of ONNX and of com.microsoft, as qgen's operators.
+// Layers of attention and their parts, of ONNX and of com.microsoft, as qgen's operators.
 #include <fmt/format.h>
 
 #include <limits>
@@ -167,7 +167,7 @@ Done Importer::tell_attention(const Node& node, const Expected<Known>& output, c
   return std::monostate{};
 }
 
-// ONNX's own: inputs of four dimensions have the heads first, those of three have them behind each other.
+// ONNX's own Attention: inputs of four dimensions have the heads first; inputs of three have them side by side.
 Done Importer::attention(const Node& node) {
   const auto given = arguments_of(node);
   if (!given) return given.error();

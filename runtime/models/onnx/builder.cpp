@@ -160,7 +160,8 @@ void Builder::add_dynamic(graph::Node& node, const std::string& port, const Pend
   node.inputs.push_back({port + "_zero_point", operand.zero_point});
 }
 
-// q8ta operators have the scale and zero point as attributes, fused ones as operands; all others read reals.
+// q8ta operators have the scale and zero point as attributes, fused ones as operands; all others read floating-point
+// tensors.
 void Builder::add_view(graph::Node& node, Style style, const std::string& port, const View& view) {
   if (style != Style::q8ta && style != Style::fused) {
     node.inputs.push_back({port, dequantized(view)});
@@ -369,7 +370,7 @@ Error without_operator(const Pending::Applied& applied) {
 
 }  // namespace
 
-// The function is a word, bounds or a table of the operator that computes what it is of, or a node behind it.
+// The function is an activation, bounds or a table of the operator that computes its argument, or a node after it.
 Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) {
   const Pending::Key key{output.scale, output.zero_point};
   const auto found = pending.quantized.find(key);
@@ -382,7 +383,7 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
   const bool is_table = is_identity(pending) && function && !is_unary && !function->bounds && fuses;
   if (is_unary) form = {function->q8ta, Style::q8ta};
   if (is_table) form = {"q8ta_table", Style::q8ta};
-  // A function that the operator has no place for, and an operator of reals is.
+  // A function that the operator cannot include, and that is a floating-point operator.
   const bool is_apart = function && !is_unary && !is_table && !function->bounds && !form.has_table &&
                         !(form.has_activation && !function->word.empty());
   if (is_apart) {

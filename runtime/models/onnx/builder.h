@@ -23,7 +23,7 @@ class Builder {
   Symbols symbols;
   int64_t opset = 0;  // of ONNX's own operators
   bool fuses = true;  // ImportOptions
-  // What may still be done with constants: turned, dequantized, packed; in elements. A model that reads one large
+  // How many elements of constants may still be transposed, dequantized or packed. A model that reads one large
   // constant from many nodes would take for ever otherwise.
   int64_t budget = 0;
 
@@ -50,14 +50,14 @@ class Builder {
 
   // Bytes with one scale; nullopt: it is something else.
   std::optional<View> view_of(const Known& known);
-  // A pending operation is computed in reals.
+  // A pending operation is computed in floating point.
   Expected<Real> real_of(const Known& known, DType constants_are = DType::f32);
   Expected<Pending::Operand> operand_of(std::string_view port, const Known& known, DType constants_are = DType::f32);
 
   // Errors: no operator does it.
   Expected<ValueId> quantized(Pending& pending, const PerTensor& output);
   Expected<Real> real(Pending& pending);
-  // One node for all that quantize the same reals so.
+  // One node for all nodes that quantize the same value in the same way.
   ValueId quantized(const Real& reals, const PerTensor& output, const std::string& name);
   Expected<Real> applied(const std::string& name, const std::string& op, const Function& function, Real input);
   // The formula's inputs, element by element; of the inputs' dtype, or as `output_dtype` says.
@@ -79,17 +79,17 @@ class Builder {
   void add_dynamic(graph::Node& node, const std::string& port, const Pending::Dynamic& operand);
   void add_view(graph::Node& node, Style style, const std::string& port, const View& view);
   void add_quantized_constant(graph::Node& node, const std::string& port, const QuantizedConstant& operand);
-  // Of Style::weighted: the weight of a layer of integers as the reals that it stands for.
+  // For Style::weighted: the weight of an int8 layer, dequantized.
   Expected<ValueId> real_weight(const Pending& layer);
-  // Of Style::joins: the last of the nodes that join the operands, which are reals, or bytes that become those of
-  // `output`.
+  // For Style::joins: the last of the nodes that join the operands. The operands are floating-point, or int8 and
+  // converted to the output's quantization.
   Expected<graph::Node> joined_node(const Pending& pending, const Form& form, const std::optional<PerTensor>& output);
   Expected<graph::Node> joined_bytes(Pending parts, const PerTensor& output);
   Expected<Real> joined_reals(Pending parts);
   void add_parameters(graph::Node& node, std::string_view port, const PerTensor& parameters);
 
   std::map<std::pair<const Tensor*, std::string>, Shared> constants_;
-  std::map<std::string, ValueId> made_;  // nodes that several need: by what they do
+  std::map<std::string, ValueId> made_;  // nodes that several others need: by their operation
   std::set<std::pair<std::string, std::string>> told_;
 };
 

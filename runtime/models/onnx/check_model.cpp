@@ -108,7 +108,7 @@ Done check_value(const Node& node, const std::string& attribute, const Attribute
 
 // ---- a node ---------------------------------------------------------------------------------------------------------
 
-// "integer" -> "an integer", "reals" -> "a list of reals".
+// "integer" -> "an integer", "reals" -> "a list of floating-point numbers".
 std::string with_article(std::string_view kind) {
   if (kind == "integer") return "an integer";
   const bool is_list = kind.ends_with('s');
@@ -274,7 +274,7 @@ class Types {
       return refuse(allowed);
     }
     const auto [found, is_first] = bound.emplace(parameter.type, Bound{*type, parameter.name});
-    // Exporters write halves beside f32, as bounds of a Clip for one. Whoever reads them says what becomes of it.
+    // Exporters write f16 constants for f32 inputs, for example as bounds of a Clip. The reader decides about them.
     if (is_short_real(found->second.type) && is_short_real(*type)) return std::monostate{};
     if (!is_first && found->second.type != *type)
       return refused(fmt::format("its input {} ('{}') is {} and its input {} is {}, and ONNX requires the same type",

@@ -14,8 +14,8 @@ namespace qgen::onnx {
 
 // ---- losses ---------------------------------------------------------------------------------------------------------
 
-// -weight[target] * input[n, target, ...], of which those to be ignored are 0; then none, the sum, or the mean by
-// weights.
+// -weight[target] * input[n, target, ...], with 0 for the ignored targets; then no reduction, the sum, or the weighted
+// mean.
 Rewritten Importer::negative_log_likelihood(const Node& node, Arguments arguments) {
   if (arguments.size() < 2 || !arguments[1] || arguments[0]->shape.size() < 2)
     return refused("it has no target, or an input of less than two dimensions");
@@ -82,7 +82,7 @@ Expected<std::optional<std::vector<Known>>> Importer::further_results(const Node
   using Results = std::optional<std::vector<Known>>;
   if (node.op == "SoftmaxCrossEntropyLoss") return Results(std::vector<Known>());  // it knows its own
   if (arguments.empty() || !arguments[0]) return Results();
-  if (node.op == "Dropout") {  // what it keeps: everything
+  if (node.op == "Dropout") {  // the kept part: everything
     const auto shape = known_shape(arguments[0]->shape);
     if (!shape) return Results();
     Tensor kept{node.name + " mask", ElementType::boolean, *shape,
@@ -208,7 +208,7 @@ Rewritten Importer::cumulative_sum(const Node& node, Arguments arguments) {
 Expected<Known> Importer::row_of_indices(const Node& node, const Known& given, const Shape& sides) {
   const auto indices = as_type(node, given, ElementType::i32);
   if (!indices) return indices.error();
-  // Of each coordinate, what is below 0 counts from the end; then coordinate by coordinate a sum of products.
+  // A coordinate below 0 counts from the end; then coordinate by coordinate a sum of products.
   std::optional<Known> place;
   int64_t stride = 1;
   for (int64_t d = given.shape.back().value; d-- > 0;) {

@@ -30,7 +30,7 @@ using Dims = std::vector<Number>;
 // Sides that nobody knows yet.
 struct Symbols {
   int64_t next = 0;
-  // What windows of one kind make of a side: of equal sides they make equal ones. By side, change and stride.
+  // The output size of a window: equal inputs have equal outputs. By side, change and stride.
   std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> of_windows;
 
   Number fresh() { return {next++, true}; }
@@ -38,7 +38,7 @@ struct Symbols {
   Number windowed(const Number& side, int64_t change, int64_t stride);
 };
 
-// What helps where a side has to be known.
+// A hint for errors about an unknown dimension.
 constexpr const char* kHowToNumberSides =
     "give the shapes of its inputs: with --input or --shape of qgen-model, or ImportOptions::shapes";
 
@@ -48,20 +48,20 @@ using qgen::to_text;
 std::string to_text(const Dims& dims);  // "[?, 3, 224, 224]"
 bool is_one(const Number& number);
 
-// An axis, of which those below 0 count from the end; nullopt: the rank has none of that number.
+// An axis, where numbers below 0 count from the end; nullopt: the rank has none of that number.
 std::optional<size_t> dimension_at(int64_t axis, size_t rank);
 
-// As NumPy broadcasts. A symbol is taken for the side that it meets: whoever prepares the graph knows both, and compares
+// As NumPy broadcasts. A symbol counts as the length that it meets: whoever prepares the graph knows both, and compares
 // them. Errors: sides that differ.
 Expected<Dims> broadcast(const Dims& a, const Dims& b);
 
-// One behind the other along an axis; a sum with a symbol is a new symbol. Errors: other sides that differ.
+// Concatenated along an axis; a sum with a symbol is a new symbol. Errors: other sides that differ.
 Expected<Dims> joined(const Dims& a, const Dims& b, size_t axis, int64_t& next_symbol);
 
-// A target has sides, symbols, one -1 for what is left over, and with `zero_copies` 0 for the side of the input.
-// Errors: what cannot be a shape of the same elements.
+// A target has lengths, symbols, one -1 for the remaining elements, and with `zero_copies` 0 for the input's length.
+// Errors: lists that cannot be a shape of the same elements.
 Expected<Dims> reshaped(const Dims& input, const Dims& target, bool zero_copies, int64_t& next_symbol);
-// The target as graph::kReshape says it. nullopt: two symbols stand elsewhere than in the input.
+// The target in the form of graph::kReshape. nullopt: two symbols stand elsewhere than in the input.
 std::optional<std::vector<int64_t>> reshape_list(const Dims& input, const Dims& output);
 
 // The window of a convolution or a pool along all axes of an image.

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Nodes that compute element by element of several tensors, of any type: each becomes a chain of steps, one launch
-// (docs/pointwise.md). Functions of one tensor of reals are in functions.cpp.
+// (docs/pointwise.md). Functions of one floating-point tensor are in functions.cpp.
 //
 //   reals       f32 or f16
 //   integers    i32, whatever the model has: 64 bits are narrowed. Their results wrap as i32 does
@@ -125,7 +125,7 @@ uint8_t types_of(ElementType type) {
   return is_eight_bits(type) || is_integer(type) ? kIntegers : 0;
 }
 
-// What an integer of 16 bits keeps of 32.
+// The 16-bit integer that remains of a 32-bit one.
 uint32_t wrapped(Formula& f, uint32_t x, ElementType type) {
   if (type == ElementType::u16) return f.step(Step::bit_and, x, f.bits(0xffff));
   if (type != ElementType::i16) return x;
@@ -181,7 +181,7 @@ Expected<ValueId> Importer::integer_value(const Known& known) {
   return builder_.constant_of(tensor, " integers", [&] { return *std::move(data); });
 }
 
-// A value of the graph: reals of that dtype, bytes, integers or booleans, as the type says.
+// A value of the graph: floating-point of that dtype, int8, integers or booleans, depending on the type.
 Expected<ValueId> Importer::element_value(const std::string& node_name, const Known& known, ElementType type) {
   if (is_real(type)) {
     const DType dtype = type == ElementType::f16 ? DType::f16 : DType::f32;
@@ -210,12 +210,12 @@ ValueId Importer::converted(const std::string& node_name, ValueId value, DType t
 
 namespace {
 
-// That of an operand which is computed, or else of any.
+// The type of a computed operand, or else of any.
 ElementType type_of_all(Arguments operands) {
   const auto is_constant = [](const Known* it) { return it->tensor() || it->as<Numbers>(); };
   const auto computed = std::ranges::find_if_not(operands, is_constant);
   ElementType type = Importer::element_type_of(computed == operands.end() ? *operands.front() : **computed);
-  // Halves beside floats are computed as floats.
+  // f16 operands next to f32 ones are computed in f32.
   for (const Known* operand : operands) {
     if (!is_constant(operand) && is_real(type) && Importer::element_type_of(*operand) == ElementType::f32)
       type = ElementType::f32;
@@ -237,7 +237,7 @@ Expected<std::optional<Known>> Importer::by_elements(const Node& node, Arguments
   if (!row || arguments.empty() || std::ranges::count(arguments, nullptr) > 0) return std::optional<Known>();
   if (row->operands != 0 && arguments.size() != row->operands)
     return refused(fmt::format("it has {} inputs, and needs {}", arguments.size(), row->operands));
-  // More than a chain has: one chain behind the other.
+  // More steps than a chain has: several chains in a row.
   if (arguments.size() > chains::kMostInputs) {
     auto first = by_elements(node, arguments.first(chains::kMostInputs));
     if (!first || !*first) return first;
@@ -257,7 +257,7 @@ Expected<std::optional<Known>> Importer::by_elements(const Node& node, Arguments
     const Known* operands[] = {arguments[0], &*slopes};
     return by_elements(newer, operands);
   }
-  // An exponent may be of another type than what it is of.
+  // An exponent may have another type than its base.
   const ElementType own = node.op == "Pow" ? element_type_of(*arguments[0]) : type;
   if (node.op == "Pow" && types_of(own) == kIntegers) return power_of_integers(node, arguments);
   Dims shape = arguments[0]->shape;
@@ -294,7 +294,7 @@ Expected<std::optional<Known>> Importer::by_elements(const Node& node, Arguments
   else wrapped(formula, result, type);
   if (type == ElementType::i64 || type == ElementType::u64 || type == ElementType::u32)
     builder_.note(node.name, "is computed with integers of 32 bits, which wrap");
-  // Bytes wrap where they are stored, so their chains say what they are: passes.h.
+  // int8 results wrap when they are stored, so their chains have a type: passes.h.
   const auto output = is_eight_bits(type) ? std::optional(DType::i8) : std::nullopt;
   return std::optional(elements_known(builder_.pointwise(node.name, formula, inputs, shape, output), type, shape));
 }
@@ -350,7 +350,7 @@ Expected<std::optional<Known>> Importer::where(const Node& node, Arguments argum
 
 // ---- other types ----------------------------------------------------------------------------------------------------
 
-// As Cast: reals towards zero, integers by their low bits, and what is not 0 is true.
+// As Cast: floating-point numbers towards zero, integers by their low bits, and values other than 0 are true.
 Expected<Known> Importer::as_type(const Node& node, const Known& input, ElementType to) {
   ElementType from = element_type_of(input);
   if (from == ElementType::f64) from = ElementType::f32;

@@ -81,7 +81,7 @@ std::vector<int64_t> places_in(const Shape& shape, const Shape& output) {
   std::vector<int64_t> places(static_cast<size_t>(element_count(output)), 0);
   const Strides strides = row_major_strides(shape);
   const size_t more = output.size() - shape.size();
-  int64_t run = 1;  // elements of the output behind the dimension
+  int64_t run = 1;  // elements of the output per step of the dimension
   for (size_t d = output.size(); d-- > 0; run *= output[d]) {
     if (d < more || shape[d - more] == 1) continue;
     for (size_t i = 0; i < places.size(); ++i)

@@ -5,8 +5,8 @@
 //
 //   ConstantOfShape([2, 3])  ->  a tensor of zeros        Equal(sr, 16000)  ->  true
 //
-// Reals are computed in double and rounded once, which gives the bits of float arithmetic for sums, products, quotients
-// and roots. Integers wrap, as those of C.
+// Floating-point numbers are computed in double and rounded once. For sums, products, quotients and roots this gives
+// the bits of float arithmetic. Integers wrap, as in C.
 #pragma once
 
 #include <span>
@@ -18,8 +18,8 @@ namespace qgen::onnx {
 // Whether such nodes are evaluated at all.
 bool is_evaluated(std::string_view op);
 
-// What the node gives; of an input that is left out, null. nullopt: it is not evaluated with these types. `most`: the
-// elements that it may have. Errors: shapes that do not go together, numbers outside their range, too many elements.
+// The node's outputs; for an omitted input, null. nullopt: it is not evaluated with these types. `most`: the elements
+// that it may have. Errors: shapes that do not go together, numbers outside their range, too many elements.
 Expected<std::optional<Tensor>> evaluate(const Node& node, std::span<const TensorPtr> inputs, int64_t opset,
                                          int64_t most);
 

@@ -10,7 +10,7 @@
 namespace qgen::onnx {
 namespace {
 
-// Whether `path` lies below `folder`; both are absolute, without links and dots.
+// Whether `path` is below `folder`; both are absolute, without links and dots.
 bool is_below(const std::filesystem::path& path, const std::filesystem::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }

@@ -13,7 +13,7 @@
 namespace qgen::onnx {
 
 struct ExternalPlace {
-  std::string location;  // relative to the model's folder, as the model says it
+  std::string location;  // relative to the model's folder, as in the model
   int64_t offset = 0;
 };
 

@@ -102,7 +102,7 @@ Expected<Dims> flattened(Builder& builder, const Node& node, const Dims& input) 
   int64_t axis = node.integer("axis", 1);
   axis += axis < 0 ? rank : 0;
   if (axis < 0 || axis > rank) return refused(fmt::format("axis {} of {}", axis, to_text(input)));
-  // The side that has a symbol, if only one does, is what is left over.
+  // If only one dimension has a symbol, it is the remaining one.
   const auto middle = input.begin() + axis;
   const Dims first(input.begin(), middle), second(middle, input.end());
   const auto side_of = [&](const Dims& dims) -> std::optional<Number> {
@@ -115,7 +115,7 @@ Expected<Dims> flattened(Builder& builder, const Node& node, const Dims& input) 
   return reshaped(input, {a.value_or(Number{-1}), b.value_or(Number{-1})}, false, builder.symbols.next);
 }
 
-// It leaves its input as it is unless it trains; training_mode is an input since opset 12.
+// Dropout passes its input through unless it trains; training_mode is an input since opset 12.
 Done check_dropout(Arguments arguments) {
   const Known *ratio = argument(arguments, 1), *mode = argument(arguments, 2);
   if (!mode) return std::monostate{};

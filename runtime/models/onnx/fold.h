@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Computes what is known before the model runs: constants, results that depend only on shapes, and the new shape of
-// nodes that only reshape their input.
+// Computes values that are known before the model runs: constants, results that depend only on shapes, and the new
+// shape of nodes that only reshape their input.
 //
 //   Shape -> Gather(0) -> Unsqueeze -> Concat(-1)         Numbers [batch, -1]
 //   Transpose, Reshape of a constant, quantized or not    the same constant, turned
@@ -12,7 +12,7 @@
 
 namespace qgen::onnx {
 
-// What the node gives, if it is known; nullopt: it is to be computed. Errors: a node that is wrong.
+// The node's outputs, if they are known; nullopt: they must be computed. Errors: a node that is wrong.
 Expected<std::optional<Known>> fold(Builder& builder, const Node& node, Arguments arguments);
 
 // Of Reshape, Flatten, Squeeze, Unsqueeze and others that leave the elements in their order: the shape of the output;

@@ -337,8 +337,8 @@ IntegerRange integer_bounds(const RealBounds& bounds, const PerTensor& output) {
 
 namespace {
 
-// The reals from the first to the last at which the output's integers still change, seen from 0 outwards in steps of a
-// sixteenth of an octave, from far below the output's quantum to far above its range.
+// The range of inputs in which the quantized output still changes. It is searched outwards from 0 in steps of a
+// sixteenth of an octave, from far below the output's quantization step to far above its range.
 RealBounds changing_range(const Function& function, const PerTensor& output) {
   const auto at = [&](double x) { return quantized(static_cast<float>(function.of(x)), output); };
   const auto last_change = [&](double sign) {

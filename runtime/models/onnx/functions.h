@@ -28,7 +28,7 @@ struct RealBounds {
   float high = std::numeric_limits<float>::infinity();
 };
 
-// Adds the function's steps to a formula, of which x is a value; gives the value of the result.
+// Adds the function's steps to a formula that has x as a value; returns the result's value.
 using WrittenFunction = std::function<uint32_t(chains::Formula& formula, uint32_t x)>;
 
 struct Function {
@@ -36,10 +36,10 @@ struct Function {
   std::function<double(double)> of = {};
   std::string_view word = {};  // an operator's `activation`; empty: none has one
   std::string_view q8ta = {};  // the operator that is this function of an int8 tensor; empty: none
-  std::string_view real = {};  // that of a tensor of reals; empty: none
+  std::string_view real = {};  // the operator for a floating-point tensor; empty: none
   bool is_gate = false;        // what `real` gives is a factor of the tensor
   std::optional<double> slope = {};
-  WrittenFunction written = {};  // as steps of `pointwise`, of a tensor of reals
+  WrittenFunction written = {};  // as steps of `pointwise`, for a floating-point tensor
 
   bool has_real() const { return !real.empty() || written; }
 };
@@ -56,16 +56,16 @@ bool is_function(std::string_view op);
 // As one: of two bounds their common ones.
 Function then(const Function& first, const Function& second);
 
-// The least and greatest integer of the bounds' reals.
+// The least and greatest integer of the bounds.
 IntegerRange integer_bounds(const RealBounds& bounds, const PerTensor& output);
 
-// A table, and what the integers that it takes mean.
+// A table, and the quantization of its input.
 struct FunctionTable {
   PerTensor input;
   ByteTable table;
 };
-// Of bounds: exact, with `output` for the input. Of another function: the input's integers cover the reals at which the
-// output's integers change; up to half of its quantum, times the function's slope, is lost.
+// Of bounds: exact, with `output` for the input. For another function, the input's integers cover the range in which
+// the output's integers change. The error is up to half of its quantization step, times the function's slope.
 FunctionTable table_of(const Function& function, const PerTensor& output);
 
 }  // namespace qgen::onnx

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Imports a quantized ONNX model as a graph of qgen's operators. docs/onnx.md says what is imported, and as what.
+// Imports a quantized ONNX model as a graph of qgen's operators. docs/onnx.md lists the imported nodes and their
+// operators.
 //
 //   const auto model = onnx::import_model("resnet50_int8.onnx");
 //   if (!model) return model.error();   // "node 'Sqrt_12' (Sqrt): needs an operator for roots of a tensor"
@@ -24,7 +25,7 @@ struct Model;  // model.h
 
 struct Imported {
   graph::Graph graph;
-  std::vector<Note> notes;  // what runs in reals or otherwise than the model says it, and why
+  std::vector<Note> notes;  // parts that run in floating point or otherwise differ from the model, with the reason
 };
 
 // Nodes of one operator that are not imported, for one reason.
@@ -33,7 +34,7 @@ struct Lack {
   std::string reason, hint;  // the reason's first line is the one to mend
   std::vector<std::string> nodes;
 };
-// What a model needs; without lacks it can be imported.
+// The operators that a model needs; if none is missing, it can be imported.
 struct Support {
   size_t nodes = 0;         // that its outputs need
   std::vector<Lack> lacks;  // in the order of their first nodes
@@ -49,8 +50,9 @@ struct ImportOptions {
   // Of inputs whose sides have names: the sides become these numbers, wherever the names stand among inputs.
   graph::InputShapes shapes = {};
   ReadLimits limits = {};
-  // Without: each node that computes is an operator by itself, which gives reals; those are quantized where the model
-  // says it, and are dequantized before they move. Slow, and what is fused can be held to it.
+  // Without fusion: each computing node is a separate operator with a floating-point result. The result is quantized if
+  // the model quantizes it, and dequantized before a node that moves elements. Slow; tests compare fused models with
+  // it.
   bool fuses = true;
 };
 
@@ -58,7 +60,7 @@ Expected<Imported> import_model(const std::filesystem::path& file, const ImportO
 // External data are refused.
 Expected<Imported> import_model(std::span<const std::byte> file, const ImportOptions& options = {});
 Expected<Imported> import_model(Model model, const ImportOptions& options = {});
-// Errors: a file that cannot be read, or that says what ONNX does not let it say.
+// Errors: an unreadable file, or one that violates the ONNX specification.
 Expected<Support> check_support(Model model, const ImportOptions& options = {});
 
 }  // namespace qgen::onnx

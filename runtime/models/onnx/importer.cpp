@@ -49,7 +49,7 @@ Expected<Imported> Importer::run() {
 
 namespace {
 
-// Those of branches too, which may have a model's weights.
+// Including those of branches, which may have a model's weights.
 int64_t elements_of_constants(const ModelGraph& graph) {
   int64_t elements = 0;
   for (const auto& [name, tensor] : graph.initializers) elements += tensor->size();
@@ -104,7 +104,7 @@ std::optional<AboutNode> about_node_in(const std::string& message) {
 
 std::vector<Lack> Importer::lacks() const {
   std::vector<Lack> lacks;
-  std::set<std::string> told;  // nodes: several may read what a function that waited gives
+  std::set<std::string> told;  // nodes: several may read the result of a waiting function
   for (const Refused& other : refused_) {
     const Node node = other.node ? *other.node : Node{};
     AboutNode about = about_node_in(other.error.message).value_or(AboutNode{node.name, node.op, other.error.message});
@@ -201,7 +201,7 @@ bool Importer::is_read_of_data(const Node& node) {
                                           "Transpose",
                                           "Unsqueeze",
                                           "Upsample"};
-  if (!node.domain.empty()) return true;  // said by domain
+  if (!node.domain.empty()) return true;  // given by domain
   if (std::ranges::find(patterns(), node.op, &Pattern::op) != patterns().end()) return true;
   if (std::ranges::find(kOthers, node.op) != std::end(kOthers)) return true;
   if (is_rewritten(node) || is_by_elements(node)) return true;
@@ -486,7 +486,7 @@ Expected<std::vector<Known>> Importer::results_of_branch(const Node& node, std::
     return refused(fmt::format("its branch has {} outputs, and it {}", graph.outputs.size(), node.outputs.size()));
   const auto order = order_of(graph, Around::may_be_read);
   if (!order) return order.error();
-  // What reads the If's result reads that of the branch.
+  // Readers of the If's result read the branch's result.
   for (const auto& [value, uses] : order->uses) {
     order_.uses[value].all += uses.all;
     order_.uses[value].quantizes += uses.quantizes;
@@ -640,7 +640,8 @@ Expected<Known> Importer::broadcast_along_axis(const Node& node, Arguments argum
   return result_of(newer, operands);
 }
 
-// Reals stay of the dtype that they have: halves of a model whose doors are f32 are computed in f32, which has them all.
+// Floating-point tensors keep their dtype. f16 values of a model with f32 inputs and outputs are computed in f32, which
+// can represent them all.
 Expected<std::optional<Known>> Importer::cast(const Node& node, const Known& input) {
   ElementType to = element_type(node.integer("to", 0));
   if (to == ElementType::f64) to = ElementType::f32;

@@ -33,7 +33,7 @@
 
 namespace qgen::onnx {
 
-// Codes as they are, a view of them, or reals: what moves elements does not care what they stand for.
+// Quantized values, a view of them, or floating-point values: nodes that move elements ignore their meaning.
 struct Elements {
   ValueId value = 0;
   Known like;
@@ -50,7 +50,7 @@ class Importer {
   Importer(const Model& model, bool fuses) : model_(model), signs_(model.graph) { builder_.fuses = fuses; }
 
   Expected<Imported> run();
-  // After run(): what has no operator; empty: all has, or run() ended for another reason.
+  // After run(): the operations without an operator; empty: none, or run() ended for another reason.
   std::vector<Lack> lacks() const;
   size_t node_count() const { return order_.nodes.size(); }
 
@@ -62,7 +62,7 @@ class Importer {
   int64_t constant_elements() const;
   // All nodes whose inputs are known; those that cannot be read are kept.
   void lower_all();
-  // The first of them, and in lines below it the others, alike ones together.
+  // The first of them, and in lines below it the others, equal ones together.
   Error refusal() const;
   // Whether an output, or a value, has the shape that the model declares.
   static Done check_declared(std::string_view what, const ValueInfo& declared, const Known& known);
@@ -70,7 +70,7 @@ class Importer {
   // Whether there is something that reads such nodes at all; and not of constants alone.
   static bool is_read(const Node& node);
   static bool is_read_of_data(const Node& node);
-  // Of a node behind one that is refused: whether it would be refused too, whatever it reads.
+  // For a node after a refused one: whether it would be refused too, for any input.
   Done check_lost(const Node& node) const;
   bool may_be_table(const Node& node) const;
   const Node* writer_of(std::string_view value) const;
@@ -78,7 +78,7 @@ class Importer {
   // Unsigned bytes as signed ones that are `shift` less, or the reverse: of a scale of 1 either way.
   ValueId shifted(ValueId value, const std::string& name, DType from, int32_t shift);
   Done add_output(const ValueInfo& output);
-  // Reals that are integers, as those.
+  // Floating-point values that are integers, as integers.
   ValueId as_integers(ValueId value, const std::string& name);
   // Initializers become known when something reads them.
   Expected<const Known*> find(const std::string& name);
@@ -89,10 +89,10 @@ class Importer {
   Expected<std::vector<Known>> results_of_branch(const Node& node, std::string_view name);
   // A Where of the results of both, which must have the same shapes and types.
   Expected<std::vector<Known>> results_of_both(const Node& node, const Known& condition);
-  // What several read would be computed several times, unless all of them quantize it.
+  // A value with several readers would be computed several times, unless all of them quantize it.
   bool may_wait(const Pending&, const Uses& uses) const;
   Expected<Known> result_of(const Node& node, Arguments arguments);
-  // Of opsets before 7: the second operand with sides of 1 behind its own.
+  // For opsets before 7: the second operand with dimensions of length 1 added at its end.
   Expected<Known> broadcast_along_axis(const Node& node, Arguments arguments);
   Expected<Known> operation(std::string_view op, const Node& node, Arguments arguments);
   // ONNX's node of that name, of these inputs, in place of `node`.
@@ -109,7 +109,7 @@ class Importer {
   Expected<std::optional<Known>> where(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> power_of_integers(const Node& node, Arguments arguments);
   Expected<Known> as_type(const Node& node, const Known& input, ElementType to);
-  // A value of the graph of such elements: reals, bytes, i32, or u8 of booleans.
+  // A value of the graph with such elements: floating-point, int8, i32, or u8 for booleans.
   Expected<ValueId> element_value(const std::string& name, const Known& known, ElementType type);
   Expected<ValueId> integer_value(const Known& known);
   ValueId converted(const std::string& name, ValueId value, DType to);
@@ -117,7 +117,7 @@ class Importer {
 
   // ---- along axes ---------------------------------------------------------------------------------------------------
 
-  // An operator `reduce`, of reals and of integers.
+  // An operator `reduce`, for floating-point values and for integers.
   Expected<Known> reduced(const Node& node, std::string_view operation, const Known& input, std::vector<int64_t> axes,
                           bool keeps);
   Expected<std::optional<Known>> arg_extreme(const Node& node, Arguments arguments);
@@ -137,7 +137,7 @@ class Importer {
   Expected<std::optional<Known>> triangle(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> one_hot(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> cumulative_sum(const Node& node, Arguments arguments);
-  // As the definition says it, in other nodes: GatherND, EyeLike ...
+  // By its definition, in other nodes: GatherND, EyeLike ...
   Expected<std::optional<Known>> gather_nd(const Node& node, Arguments arguments);
   // Of indices [..., c], which are coordinates along the first c sides, the number of the row.
   Expected<Known> row_of_indices(const Node& node, const Known& indices, const Shape& sides);
@@ -155,13 +155,13 @@ class Importer {
                                                 int64_t updates, int64_t rows, int64_t each);
   Expected<Known> scattered(const Node& node, const Known& data, const Known& places, const Known& updates);
 
-  // Outputs behind the first one. nullopt: qgen does not compute them.
+  // Outputs after the first one. nullopt: qgen does not compute them.
   Expected<std::optional<std::vector<Known>>> further_results(const Node& node, Arguments arguments);
-  // Reals that nothing computes while the model runs, as an operator that leaves them as they are.
+  // Floating-point values that need no computation at run time, as an operator that copies them.
   Expected<ValueId> constant_output(const Known& known, const std::string& name);
   // A note where qgen has another dtype than the model.
   void note_dtype(const std::string& name, ElementType type);
-  // Where no operator of a product has a place for the bias, a sum behind it.
+  // If no product operator has a bias, a sum after it.
   Expected<Known> gemm(const Node& node, Arguments arguments);
   static TensorPtr tensor_at(Arguments arguments, size_t index);
 
@@ -178,7 +178,7 @@ class Importer {
   // Activations with a scale for each channel: no operator of bytes takes them, but those that quantize do.
   std::vector<graph::Port> channel_parameters(const std::string& name, const Parameters& parameters);
   Expected<Known> dequantize(const Node& node, Arguments arguments);
-  // The integers of `input` as the reals that they stand for.
+  // The integers of `input`, dequantized.
   Expected<Known> view_of(const Known& input, Parameters parameters, ElementType type);
   Known dequantize_channels(const Known& input, const Codes& codes, const Parameters& parameters);
   // Scale and zero point of all of the input; as ONNX has them for uint8, 128 less.
@@ -189,12 +189,12 @@ class Importer {
   // The triple that begins at input `first`.
   Expected<Known> operand_of(const QuantizedOperator& row, size_t first, bool may_be_weight, const Node& node,
                              Arguments arguments);
-  // The bias of integers as reals: its scale is that of the sums.
+  // The integer bias, dequantized: its scale is the sums' scale.
   Expected<Known> bias_of(const TensorPtr& bias, const Known& input, const Known& weight, const Node& node);
   Expected<Known> quantized_operator(const QuantizedOperator& row, const Node& node, Arguments arguments);
   // Integers of 4 or 8 bits; groups of neighbours along K have a scale and a zero point each.
   Expected<Known> matmul_nbits(const Node& node, Arguments arguments);
-  // Integers as the reals of a scale of 1; a Dynamic operand, if the zero point is found while the model runs.
+  // Integers as floating-point values with a scale of 1; a Dynamic operand, if the zero point is computed at run time.
   Expected<Known> whole(const Node& node, Arguments arguments, size_t index);
   Expected<Known> of_integers(const Node& node, Arguments arguments);
   Known less_zero_point(const Node& node, const Codes& codes, const DynamicZeroPoint& zero_point);
@@ -203,8 +203,8 @@ class Importer {
 
   // ---- integers that nothing dequantizes ----------------------------------------------------------------------------
 
-  // Add, Sub, Mul, Max, Min, Clip and Cast, as the reals of a scale of 1, which are exact; nullopt: the node does
-  // something else, or its inputs are no such integers.
+  // Add, Sub, Mul, Max, Min, Clip and Cast, as exact floating-point operations with a scale of 1. nullopt: the node
+  // does something else, or its inputs are no such integers.
   Expected<std::optional<Known>> of_codes(const Node& node, Arguments arguments);
   Expected<Known> greatest_or_least(const Node& node, const std::vector<Known>& operands, const PerTensor& output);
 
@@ -218,8 +218,8 @@ class Importer {
   // Of a constant that has one element for each channel of a layer, or one for all, its elements, one for each.
   // Channels are second in images and last in rows of a linear layer. nullopt: it is something else.
   static std::optional<std::vector<float>> of_channels(const Pending& layer, const Known& constant);
-  // A Mul, Add or Sub of a layer that waits for it and such a constant, or a Div by one, is the layer with another
-  // weight and bias; nullopt: it is something else.
+  // A Mul, Add or Sub of a waiting layer and such a constant, or a Div by one, is the layer with another weight and
+  // bias. nullopt: it is something else.
   Expected<std::optional<Known>> scaled_or_shifted(const Node& node, Arguments arguments);
   // By a constant: the product with its reciprocal, which is rounded once more.
   Expected<Known> divided(const Node& node, Arguments arguments);
@@ -257,7 +257,7 @@ class Importer {
   Expected<Known> resize_image(const Node& node, Arguments arguments);
   // Where these do not do it: a Gather or a product along each axis.
   Expected<Known> resize_along_axes(const Node& node, Arguments arguments);
-  // With a constant matrix, whose rows are the places along the axis: its columns are those of the result.
+  // With a constant matrix, whose rows are the positions along the axis: its columns are the result's positions.
   Expected<Known> product_along(const Node& node, const Known& input, size_t axis, const Known& matrix);
   // Along another axis than the last: of dimensions in another order, and back.
   Expected<std::optional<Known>> turned_softmax(const Node& node, Arguments arguments);
@@ -265,7 +265,7 @@ class Importer {
   // ---- nodes that are others, written out ---------------------------------------------------------------------------
 
   static bool is_rewritten(const Node& node);
-  // nullopt: the node is none of them, or what it is depends on its inputs, and they are others.
+  // nullopt: the node is none of them, or its meaning depends on its inputs, and they do not fit.
   Expected<std::optional<Known>> rewritten(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> sum_of_all(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> power(const Node& node, Arguments arguments);
@@ -302,7 +302,7 @@ class Importer {
   };
   // An operator `attention`. The result has four dimensions, as the query.
   Expected<Known> attention_of(const Node& node, const Attention& layer);
-  // Booleans as 0 and -infinity, reals as they are, of this type.
+  // Booleans as 0 and -infinity, floating-point values unchanged, of this type.
   Expected<Known> additive_mask(const Node& node, const Known& mask, ElementType type);
   Expected<Known> with_past(const Node& node, const Known* past, const Known& heads, bool is_heads_first);
   Expected<Known> joined_heads(const Node& node, const Known& heads);
@@ -311,16 +311,16 @@ class Importer {
   Done attention(const Node& node);
   Done multi_head_attention(const Node& node);
   Done group_query_attention(const Node& node);
-  // What several nodes are to read is put into the graph now.
+  // A value with several readers is put into the graph now.
   Expected<Known> computed(const Known& input);
   // written() and then computed().
   Expected<Known> computed(const Node& node, std::string_view op, std::vector<Known> inputs,
                            std::map<std::string, AttributeData, std::less<>> attributes = {});
-  // A Reshape to sides of which one may be -1.
+  // A Reshape to dimensions, one of which may be -1.
   Expected<Known> viewed(const Node& node, const Known& input, const Dims& target);
 
   const Model& model_;
-  Signs signs_;                              // of what is lowered
+  Signs signs_;                              // of the lowered node
   std::vector<const ModelGraph*> branches_;  // that are being lowered, the innermost last
   Order order_;
   Builder builder_;

@@ -33,7 +33,7 @@ Real halves(Builder& builder, const std::string& name, const Codes& codes) {
   return Real{builder.add(std::move(node), shape), DType::f16};
 }
 
-// To what has every one of the integers: floats, and integers with more bits.
+// To types that hold each of the integers: floats, and integers with more bits.
 std::optional<Known> cast_of_codes(Builder& builder, const Node& node, const Known& input) {
   const Codes& codes = *input.as<Codes>();
   const ElementType to = element_type(node.integer("to", 0));

@@ -67,7 +67,7 @@ class Joiner {
     return nullptr;
   }
 
-  // What a node has a sixth of.
+  // The constant of which a node has a sixth.
   const std::string* sixth_of(const Node& node) const {
     if (is_plain(node, "Mul", 2)) return beside(node, is_sixth);
     const bool divides = is_plain(node, "Div", 2) && number(node.inputs[1]) == 6;
@@ -134,7 +134,8 @@ class Joiner {
   std::map<std::string, size_t> writers_, reads_;
 };
 
-// (x - mean) / sqrt(mean of its squares + epsilon), and what that is multiplied by and added to; and the same of x itself.
+// (x - mean) / sqrt(mean of its squares + epsilon), with the factor and the summand after it; and the same for x
+// itself.
 class LayerJoiner {
  public:
   explicit LayerJoiner(ModelGraph& graph) : graph_(graph) {
@@ -195,7 +196,7 @@ class LayerJoiner {
     return &difference->inputs[0];
   }
 
-  // What a value is the square of; nullptr: of nothing.
+  // The value of which this is the square; nullptr: none.
   const std::string* squared_at(const std::string& value) const {
     const Node* power = writer_of(value, "Pow", 2);
     const Node* product = writer_of(value, "Mul", 2);
@@ -234,7 +235,7 @@ class LayerJoiner {
     if (!root) return std::nullopt;
     const auto& [squared, axes, epsilon] = root->layer;
     const std::string *x = centred(quotient.inputs[0], axes), *same = centred(squared, axes);
-    // What is between them nothing else reads.
+    // Nothing else reads the values in between.
     const size_t of_square = writer_of(root->squares, "Pow", 2) ? 1 : 2;
     const bool is_alone = squared == quotient.inputs[0] ? reads(squared) == of_square + 1
                                                         : reads(squared) == of_square && reads(quotient.inputs[0]) == 1;
@@ -261,7 +262,7 @@ class LayerJoiner {
     return std::nullopt;
   }
 
-  // The constant that the only reader of a value, of this operator, has beside it; else nullptr.
+  // The constant operand of a value's only reader, if that has this operator; else nullptr.
   Node* reader_with_constant(const std::string& value, std::string_view op, std::string& beside) {
     const auto readers = readers_.find(value);
     if (readers == readers_.end() || readers->second.size() != 1 || readers->second[0] == kOutput) return nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the importer knows of a value while it visits the nodes in order. A node is added to the graph as late as
+// The importer's knowledge about a value while it visits the nodes in order. A node is added to the graph as late as
 // possible. A DequantizeLinear is a view of integers (View), and a floating-point operation waits for its readers
 // (Pending). If the reader is a QuantizeLinear, the result is computed in integers; otherwise in floating point.
 //
@@ -29,7 +29,7 @@ struct Codes {
   ValueId value = 0;
   ElementType type = ElementType::i8;  // to the model, whose integers are shift_of(type) more
 };
-// Bytes as the reals that they stand for.
+// int8 values, dequantized.
 struct View {
   ValueId codes = 0;
   PerTensor quantization;
@@ -46,18 +46,19 @@ struct Integers {
 
   bool are_booleans() const { return type == ElementType::boolean; }
 };
-// What DynamicQuantizeLinear finds while the model runs: one i32 in the graph, for signed bytes.
+// DynamicQuantizeLinear's zero point at run time: one i32 in the graph, for signed bytes.
 struct DynamicZeroPoint {
   ValueId value = 0;
 };
-// A shape, or what was computed of one: rank 0 or 1.
+// A shape, or a value computed from one: rank 0 or 1.
 struct Numbers {
   std::vector<Number> numbers;
 };
 
 struct Pattern;
 
-// An operation on reals that is not in the graph yet, without what depends on how its result is wanted.
+// A floating-point operation that is not in the graph yet. The parts that depend on the desired form of its result are
+// missing.
 struct Pending {
   // Bytes with a scale of 1 and a zero point of the graph.
   struct Dynamic {
@@ -88,8 +89,8 @@ struct Pending {
   bool takes_bias = false;                // an operand `bias`, a real for each output
   Dims shape = {};                        // of the operation's result
   std::vector<Applied> functions = {};    // of the result, the first one first
-  std::optional<Dims> reshaped = {};      // what it is seen as
-  std::map<Key, ValueId> quantized = {};  // what has been put into the graph
+  std::optional<Dims> reshaped = {};      // its present shape
+  std::map<Key, ValueId> quantized = {};  // the value in the graph
   std::optional<Real> real = {};
 };
 using PendingPtr = std::shared_ptr<Pending>;

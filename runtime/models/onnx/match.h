@@ -29,14 +29,14 @@ const Known* at(Arguments arguments, size_t index);  // nullptr: left out
 Expected<const Known*> needed(Arguments arguments, size_t index);
 Expected<View> view_at(Builder& builder, Arguments arguments, size_t index);
 Expected<const QuantizedConstant*> constant_at(Builder& builder, Arguments arguments, size_t index);
-// Whatever it is, as reals.
+// In floating point, whatever it is.
 Expected<Real> real_at(Builder& builder, Arguments arguments, size_t index);
 
-// Operands weight and weight_scales of a layer that takes a bias; `form` says what was made of the source.
+// Operands weight and weight_scales of a layer that takes a bias; `form`: the value made from the source.
 void add_weight(Builder& builder, const TensorPtr& source, Pending& pending, SymmetricWeight weight,
                 const std::string& form);
-// The operand bias, if input `index` is there: `count` reals. Operators add reals, so that a bias of integers needs no
-// particular scale: they are taken as what they stand for.
+// The operand bias, if input `index` is there: `count` floating-point numbers. Operators add floating-point numbers, so
+// an integer bias needs no particular scale: it is dequantized.
 Done add_bias(Builder& builder, const Node& node, Arguments arguments, size_t index, int64_t count, Pending& pending,
               float factor = 1);
 // ONNX wants a bias of integers to have the scale of the sums; where a model does not, somebody may be wrong: a note.

@@ -20,7 +20,8 @@ Expected<const QuantizedConstant*> taps_at(Builder& builder, Arguments arguments
                                  to_text(input), to_text(taps)));
 }
 
-// A convolution of an image with a weight of these sides, as far as the node says it: shape, window and groups.
+// A convolution of an image with a weight of these dimensions, as far as the node describes it: shape, window and
+// groups.
 Expected<Pending> forward(Builder& builder, const Node& node, const Dims& input, const Shape& taps) {
   const int64_t groups = node.integer("group", 1);
   if (groups < 1 || groups > taps[0] || taps[0] % groups != 0 ||
@@ -69,7 +70,7 @@ Expected<Pending> conv_of_reals(Builder& builder, const Node& node, Arguments ar
   return convolution(builder, node, arguments, {"input", *real, arguments[0]->shape});
 }
 
-// A weight of integers that are no bytes without their zero points: as a sum of weights that are, of an input that is
+// An integer weight that exceeds int8 without its zero points. It becomes a sum of int8 weights, for an input that is
 // repeated along its channels.
 Expected<Pending> conv_of_copies(Builder& builder, const Node& node, Arguments arguments) {
   const auto view = view_at(builder, arguments, 0);
@@ -139,14 +140,14 @@ Expected<Pending> conv_of_pixels(Builder& builder, const Node& node, Arguments a
 
 namespace {
 
-// What a transposed convolution takes off both ends of an axis so that it has as many pixels as the model says.
+// How many pixels a transposed convolution removes from both ends of an axis to get the model's size.
 void trim(Window& window, size_t axis, int64_t pixels, int64_t wanted, bool more_at_end) {
   const int64_t total = std::max<int64_t>(pixels - wanted, 0);
   window.before[axis] = more_at_end ? total / 2 : total - total / 2;
   window.after[axis] = total - window.before[axis];
 }
 
-// A transposed convolution, as far as the node says it; its outputs are those of a group times the groups.
+// A transposed convolution, as far as the node describes it; its outputs are a group's outputs times the groups.
 Expected<Pending> transposed_forward(Builder& builder, const Node& node, const Dims& input, const Shape& taps) {
   const int64_t groups = node.integer("group", 1);
   if (groups < 1 || groups > taps[0] || taps[0] % groups != 0 || (!input[1].is_symbol && input[1].value != taps[0]))
@@ -240,7 +241,7 @@ Expected<Pending> of_real_weight(Builder& builder, const Node& node, Arguments a
   if (!pending) return pending;
   const auto real = real_at(builder, arguments, 0);
   if (!real) return real.error();
-  // A constant has the dtype of what it is multiplied by.
+  // A constant has the dtype of its factor.
   const auto weight = builder.real_of(*arguments[1], real->dtype);
   if (!weight) return weight.error();
   if (weight->dtype != real->dtype) return unsupported("its input and its weight are f16 and f32");

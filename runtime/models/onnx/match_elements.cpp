@@ -7,7 +7,7 @@
 namespace qgen::onnx::matching {
 namespace {
 
-// Constants are of the dtype of the reals beside them.
+// Constants have the dtype of the other operand.
 DType dtype_of_constants(Arguments arguments) {
   for (const Known* known : arguments) {
     if (const auto* real = known ? known->as<Real>() : nullptr) return real->dtype;

@@ -10,7 +10,7 @@
 namespace qgen::onnx::matching {
 namespace {
 
-// MatMul and Gemm alike: how the second matrix lies, and what the product and the bias are multiplied by.
+// For MatMul and Gemm: the orientation of the second matrix, and the factors of the product and the bias.
 struct Product {
   bool is_turned = false;  // the second is [N, K]
   float alpha = 1, beta = 1;
@@ -149,8 +149,8 @@ Expected<Pending> bmm(Builder& builder, const Node& node, Arguments arguments) {
 
 namespace {
 
-// Of the operands of a product. A matrix that is known lies transposed, as linear layers' weights do: few rows are
-// multiplied fastest so.
+// Of the operands of a product. A constant matrix is stored transposed, like linear layers' weights: that is fastest
+// for few rows.
 struct Factor {
   Real real;
   bool is_transposed;
@@ -206,7 +206,7 @@ Expected<Pending> matmul(Builder& builder, const Node& node, Arguments arguments
   auto shape = product_shape(arguments[0]->shape, matrices);
   if (!shape) return shape.error();
 
-  // A constant has the dtype of what it is multiplied by.
+  // A constant has the dtype of its factor.
   const bool is_constant = arguments[0]->tensor() != nullptr;
   const auto computed = builder.real_of(*arguments[is_constant ? 1 : 0]);
   if (!computed) return computed.error();

@@ -10,7 +10,8 @@
 namespace qgen::onnx::matching {
 namespace {
 
-// Operators take the last dimension; the input's from the axis on are one, and parted again behind it.
+// Operators work on the last dimension: the input's dimensions from the axis on are merged into one, and split again
+// afterwards.
 Expected<Pending> rows_from(Builder& builder, const Node& node, Arguments arguments, int64_t axis) {
   const auto real = real_at(builder, arguments, 0);
   if (!real) return real.error();

@@ -23,8 +23,8 @@
 
 namespace qgen::onnx {
 
-// What an element of an ONNX tensor can be; `other` is what no operator here takes: strings, complex numbers, floats of
-// 8 and 4 bits.
+// The element types of an ONNX tensor; `other`: types that no operator here supports: strings, complex numbers, floats
+// of 8 and 4 bits.
 enum class ElementType : uint8_t { f32, f64, f16, bf16, boolean, i4, u4, i8, u8, i16, u16, i32, u32, i64, u64, other };
 
 // Of a number of TensorProto.DataType.
@@ -35,7 +35,7 @@ bool is_real(ElementType type);
 bool is_nibble(ElementType type);
 // Of two a byte, the first in the low half, one a byte, as Tensor::data has them.
 std::vector<std::byte> spread_nibbles(std::span<const std::byte> packed, int64_t count, ElementType type);
-// Whether qgen has such a dtype; none of f64, boolean, 64 bits and 4 bits.
+// Whether qgen has such a dtype; it has none for f64, boolean, 64 bits and 4 bits.
 std::optional<DType> dtype_of(ElementType type);
 
 // Row-major. Integers of four bits are one a byte, sign-extended.
@@ -60,7 +60,7 @@ Tensor tensor_of(ElementType type, Shape shape, std::span<const T> values, std::
 }
 
 struct ModelGraph;
-// A branch of an If; of Loop and Scan, which are refused, what they repeat.
+// A branch of an If, or the body of Loop and Scan, which are refused.
 struct Subgraph {
   std::shared_ptr<const ModelGraph> graph;
 };
@@ -104,7 +104,7 @@ struct ModelGraph {
   std::map<std::string, TensorPtr, std::less<>> initializers;
   std::vector<ValueInfo> inputs;  // without those that have an initializer
   std::vector<ValueInfo> outputs;
-  std::vector<ValueInfo> values;  // what the file declares of others: value_info
+  std::vector<ValueInfo> values;  // the file's declarations of others: value_info
 };
 
 struct Model {
@@ -112,7 +112,7 @@ struct Model {
   ModelGraph graph;
 };
 
-// What is not imported, though nothing is wrong with the model.
+// A part that is not imported, in a valid model.
 Error unsupported(std::string message, std::string hint = {});
 
 }  // namespace qgen::onnx

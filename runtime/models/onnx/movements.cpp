@@ -140,7 +140,7 @@ Known Importer::part_of(const std::string& name, const Elements& elements, size_
   Dims shape = elements.like.shape;
   Numbers64 first(shape.size(), 0), last(shape.size(), kToTheEnd);
   first[dimension] = start;
-  // -1 is the last place, and what is behind it has no number.
+  // -1 is the last position; the end after it has no number.
   if (start + count != 0) last[dimension] = start + count;
   shape[dimension] = {count};
   return moved(name, elements, "slice", {{"starts", first}, {"ends", last}, {"steps", Numbers64(shape.size(), 1)}},
@@ -149,7 +149,7 @@ Known Importer::part_of(const std::string& name, const Elements& elements, size_
 
 namespace {
 
-// How many places each result takes: as the model says, or alike.
+// How many positions each result gets: as given in the model, or equally many.
 Expected<Numbers64> sides_of_split(const Node& node, Arguments arguments, int64_t side, bool may_be_smaller) {
   const auto count = std::ssize(node.outputs);
   if (const auto said = list_at(node, "split", arguments, 1)) {
@@ -378,8 +378,8 @@ Expected<Known> Importer::expand(const Node& node, Arguments arguments) {
 
 namespace {
 
-// Height and width that an image becomes. ONNX computes places from scales where it has them, and qgen from sides: both
-// are the same where a side times its scale is an integer.
+// Height and width that an image becomes. ONNX computes positions from scales if it has them, and qgen from lengths.
+// Both are the same if a length times its scale is an integer.
 Expected<Numbers64> resized_sides(const Node& node, Arguments arguments, size_t scales_at) {
   const Dims& input = arguments[0]->shape;
   const auto known = known_shape({input.end() - 2, input.end()});
@@ -438,7 +438,7 @@ Expected<Known> Importer::resize_image(const Node& node, Arguments arguments) {
   const std::string mode(node.word("mode", "nearest"));
   const bool is_nearest = mode == "nearest", is_linear = mode == "linear" || mode == "bilinear";
   if (!is_nearest && !is_linear) return unsupported(fmt::format("its mode is {}", mode));
-  // Until opset 10 nothing says where pixels lie.
+  // Up to opset 10 the position of pixels is undefined.
   std::string places(is_old ? "asymmetric" : node.word("coordinate_transformation_mode", "half_pixel"));
   // A side becomes an integer of pixels (resized_sides), and is then symmetric anyway.
   const bool is_pytorch = places == "pytorch_half_pixel";
@@ -477,7 +477,7 @@ Expected<Known> Importer::resize_image(const Node& node, Arguments arguments) {
 Expected<std::optional<Known>> Importer::turned_softmax(const Node& node, Arguments arguments) {
   const auto rank = std::ssize(arguments[0]->shape);
   const int64_t said = node.integer("axis", -1), axis = said < 0 ? said + rank : said;
-  // Until opset 12 rows are all that is behind the axis: patterns.h.
+  // Up to opset 12 rows are everything after the axis: patterns.h.
   if (builder_.opset < 13 || axis < 0 || axis >= rank - 1) return std::optional<Known>();
   Numbers64 order(static_cast<size_t>(rank));
   std::iota(order.begin(), order.end(), 0);

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // BatchNormalization with constants is factor * x + offset, with both for each channel, and so is a product or a sum
-// with a constant. Of a convolution or a linear layer that nothing else reads it becomes a part: the factor of the
-// scales of its weight, or of its reals, a sign of the integers, the offset of the bias. Else it is a product and a
-// sum.
+// with a constant. If nothing else reads a convolution or a linear layer, it becomes a part of it. The factor goes into
+// the scales of its weight, or into its floating-point weight; a sign into the integers; the offset into the bias. Else
+// it is a product and a sum.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace qgen::onnx {
 namespace {
 
-// What an element of channel c becomes is factors[c] * x + offsets[c].
+// An element of channel c becomes factors[c] * x + offsets[c].
 struct Channelwise {
   std::vector<double> factors, offsets;
 };
@@ -66,7 +66,7 @@ std::optional<HostTensor> with_signs(HostTensor codes, const std::vector<double>
   return codes;
 }
 
-// Reals times the factors; nullopt: one would not be finite.
+// Floating-point numbers times the factors; nullopt: one would not be finite.
 std::optional<HostTensor> with_products(HostTensor weight, const std::vector<double>& factors,
                                         const ChannelOf& channel_of) {
   const auto reals = weight.as<float>();
@@ -110,7 +110,7 @@ Expected<std::optional<Pending>> folded(Builder& builder, const Pending& layer, 
   const HostTensor *weight = constant_at("weight"), *scales = constant_at("weight_scales");
   const bool is_real = weight && !scales;
   if (!weight || (is_real && weight->dtype != DType::f32)) return std::optional<Pending>();  // halves would lose bits
-  // Scales of groups of a channel come with integers of four bits, whose signs may not turn as those of bytes do.
+  // Scales of groups of a channel go with 4-bit integers, whose signs may not change as int8's may.
   if (scales && scales->shape != Shape{std::ssize(channelwise.factors)}) return std::optional<Pending>();
   if (Done spent = builder.spend(element_count(weight->shape)); !spent) return spent.error();
   const auto& factors = channelwise.factors;
@@ -133,7 +133,7 @@ Expected<std::optional<Pending>> folded(Builder& builder, const Pending& layer, 
   return std::optional(std::move(result));
 }
 
-// nullopt: it is none, or not of reals.
+// nullopt: it is none, or not in floating point.
 std::optional<HostTensor> reals_of_constant(const Known& known) {
   const TensorPtr tensor = known.tensor();
   if (tensor && is_real(tensor->type)) return reals_of(*tensor, DType::f32);

@@ -8,7 +8,7 @@
 
 namespace qgen::onnx {
 
-// What was not done in integers, and why.
+// A part that does not run in integers, with the reason.
 struct Note {
   std::string node;
   std::string reason;

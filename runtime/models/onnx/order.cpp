@@ -46,7 +46,7 @@ void add_captured(const ModelGraph& branch, std::vector<std::string_view>& captu
   }
 }
 
-// Depth first, with a stack of its own: a model may be as deep as it has nodes.
+// Depth first, with an explicit stack: a model may be as deep as it has nodes.
 class Walk {
  public:
   Walk(const ModelGraph& graph, const Writers& writers, Around around)

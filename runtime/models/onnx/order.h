@@ -15,7 +15,7 @@ namespace qgen::onnx {
 
 struct Uses {
   size_t all = 0;        // reads by nodes that are needed, and by the graph's outputs
-  size_t quantizes = 0;  // those of them that are QuantizeLinear
+  size_t quantizes = 0;  // the number of QuantizeLinear among them
 };
 
 struct Order {
@@ -23,7 +23,7 @@ struct Order {
   std::map<std::string_view, Uses> uses;  // of the model's strings
 };
 
-// The node's inputs, and behind them what its branches read of the values around them.
+// The node's inputs, then the outer values that its branches read.
 std::vector<std::string_view> reads_of(const Node& node);
 
 // Errors: a value that nothing writes, that is written twice, or that needs itself; an output that is not there.

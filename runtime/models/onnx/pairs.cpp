@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// TopK and Scatter, by comparing elements in pairs. Each compares all elements along an axis with all others, and reduces
-// what it finds: no order of execution decides anything, and equal elements keep their order. This takes the square of
-// the elements along the axis, so they may be some thousand.
+// TopK and Scatter, by comparing elements in pairs. Each compares all elements along an axis with all others, and
+// reduces the results. So the order of execution has no influence, and equal elements keep their order. This takes the
+// square of the elements along the axis, so they may be some thousand.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -133,7 +133,7 @@ Expected<Known> Importer::scattered(const Node& node, const Known& data, const K
   const auto mask = seen_as(node, *goes_there, {{n}, {m}, {1}}), of_all = seen_as(node, updates, {{1}, {m}, {r}});
   if (!mask || !of_all) return mask ? of_all.error() : mask.error();
   const bool is_sum = reduction == "add", is_product = reduction == "mul", is_maximum = reduction == "max";
-  // Where nothing goes, what changes nothing: 0, 1, or the element itself.
+  // Without a scattered value, the neutral one: 0, 1, or the element itself.
   const auto none = is_sum || is_product
                         ? as_type(node, number(node.name + " none", is_product ? 1 : 0), element_type_of(data))
                         : seen_as(node, data, {{n}, {1}, {r}});
@@ -145,7 +145,7 @@ Expected<Known> Importer::scattered(const Node& node, const Known& data, const K
   return written(node, is_sum ? "Add" : is_product ? "Mul" : is_maximum ? "Max" : "Min", {data, *all});
 }
 
-// Each place along the axis is a row of its own: coordinates of all dimensions, of which the indices give one.
+// Each position along the axis is a separate row: coordinates of all dimensions, one of which comes from the indices.
 Rewritten Importer::scatter_elements(const Node& node, Arguments arguments) {
   if (arguments.size() < 3 || !arguments[1] || !arguments[2]) return refused("it has no indices, or no updates");
   const auto sides = known_shape(arguments[0]->shape), given = known_shape(arguments[1]->shape);

@@ -36,7 +36,7 @@ bool has_residual(const graph::Node& node) {
   return node.op == "q8ta_conv2d" || node.op == "q8ta_conv2d_transposed" || node.op == "q8ta_linear";
 }
 
-// Whether the bounds of the sum's activation are those of a byte anyway.
+// Whether the bounds of the sum's activation are the int8 range anyway.
 bool is_activation_idle(const graph::Node& sum) {
   const auto activation = attribute_or<std::string>(sum, "activation", "none");
   const PerTensor output = parameters_of(sum, "output");

@@ -11,13 +11,13 @@
 
 namespace qgen::onnx {
 
-// A sum that only adds a convolution's or a linear layer's result to something becomes the layer's `residual`, to the
-// bit (docs/linear.md): of q8ta_add with alpha 1, of two tensors of one shape, where nothing else reads the layer's
-// result. Relu in the sum is what its output's zero point does; where it is not, the sum stays. `shapes` is by value.
+// A sum that only adds a convolution's or a linear layer's result to something becomes the layer's `residual`,
+// bit-exact (docs/linear.md). It is a q8ta_add with alpha 1, of two tensors of one shape, and nothing else reads the
+// layer's result. The output's zero point acts as the sum's Relu; if it does not, the sum stays. `shapes` is by value.
 void join_residuals(graph::Graph& graph, const std::vector<Dims>& shapes);
 
-// A chain of element-wise steps that only one other chain of its shape reads becomes a part of that one: one launch, and
-// nothing is stored between them. Chains that convert, and those of bytes, stay by themselves.
+// A chain of element-wise steps with only one reader, another chain of its shape, becomes a part of that one: one
+// launch, and no stored values in between. Chains that convert, and chains on int8, stay separate.
 void join_chains(graph::Graph& graph, const std::vector<Dims>& shapes);
 
 // Nodes and constants that no output needs.

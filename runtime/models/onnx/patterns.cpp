@@ -12,7 +12,7 @@
 namespace qgen::onnx {
 namespace {
 
-using namespace matching;  // NOLINT(google-build-using-namespace): the table below is what they are for
+using namespace matching;  // NOLINT(google-build-using-namespace): the table below uses all its names
 
 constexpr Form as_q8ta(std::string_view op, bool has_activation = false, bool has_table = false) {
   return {op, Style::q8ta, has_activation, has_table};

@@ -18,14 +18,14 @@ namespace qgen::onnx {
 
 class Builder;
 
-// How an operator of qgen is told what its operands are.
+// How an operator of qgen receives its operands.
 enum class Style : uint8_t {
   none,      // there is no such operator
   q8ta,      // int8 operands; attributes input_scale, input_zero_point
   fused,     // operands that may be quantized; further operands input_scale, input_zero_point
-  joins,     // operands in any number, int8 or reals, which are joined four at a time
-  real,      // reals
-  weighted,  // the same with a weight of reals, where the operands are those of integers with scales
+  joins,     // any number of operands, int8 or floating-point, which are joined four at a time
+  real,      // floating-point
+  weighted,  // the same with a floating-point weight, if the operands are integers with scales
 };
 
 struct Form {
@@ -51,11 +51,11 @@ struct Pattern {
 
 std::span<const Pattern> patterns();
 
-// Of an operator that the table has no row for: what would be needed, and what helps until then.
+// For an operator without a row in the table: the needed operator, and a hint.
 Error lacking(std::string_view op);
 
-// The operation as the first row that fits has it. `op` is a float operation: that of the node, or what an
-// operator-oriented node stands for.
+// The operation as the first row that fits has it. `op` is a float operation: the node's, or the one that an
+// operator-oriented node represents.
 Expected<Pending> match(Builder& builder, std::string_view op, const Node& node, Arguments arguments);
 // Whether its rows go through a matrix: channels are then last.
 inline bool is_linear(const Pending& pending) {

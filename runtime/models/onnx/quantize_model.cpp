@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// It edits the message of the file, so that what qgen does not know stays in it.
+// It edits the file's message, so that parts unknown to qgen stay in it.
 #include "runtime/models/onnx/quantize_model.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ constexpr std::string_view kOthers[] = {
 // Operators that have several operands of the result's type.
 constexpr std::string_view kOfSeveral[] = {"Add", "Concat", "Div", "Max", "Mean", "Min",
                                            "Mul", "PRelu",  "Pow", "Sub", "Sum",  "Where"};
-// Its input needs no integers of its own: it is a part of the layer before it.
+// Its input needs no quantization: it is a part of the layer before it.
 constexpr std::string_view kFused[] = {"Clip", "Relu"};
 
 bool is_among(std::span<const std::string_view> list, const std::string& op) {
@@ -218,7 +218,7 @@ std::string FloatModel::with_outputs(const std::vector<std::string>& values) con
 
 namespace {
 
-// Adds the nodes and constants of a quantized model to a graph. Names begin with that of what they are for.
+// Adds the nodes and constants of a quantized model to a graph. Names begin with the name of their user.
 class GraphWriter {
  public:
   GraphWriter(::onnx::GraphProto& graph, bool has_channels) : graph_(graph), has_channels_(has_channels) {
@@ -262,7 +262,7 @@ class GraphWriter {
   }
 
   struct Weight {
-    std::string value;          // what the layer reads
+    std::string value;          // the layer's input
     std::vector<float> scales;  // of channels, or one
     double sqnr_db = 0;
   };
@@ -395,7 +395,7 @@ Expected<QuantizedModel> FloatModel::quantized(const std::map<std::string, Activ
     if (range == ranges.end()) return std::nullopt;
     return round_trips.emplace(value, writer.round_trip(value, range->second, added)).first->second;
   };
-  // What a node reads stands before it.
+  // A node comes after the nodes that it reads.
   const auto put = [&](const ::onnx::NodeProto& node) {
     for (auto& one : added) *graph.add_node() = std::move(one);
     added.clear();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Writes a floating-point ONNX model as a statically quantized one: a QuantizeLinear and a DequantizeLinear before what
-// computes with bytes, and int8 weights with a scale for each output channel. All else of the file stays as it is.
+// Writes a floating-point ONNX model as a statically quantized one. It inserts a QuantizeLinear and a DequantizeLinear
+// ahead of int8 nodes, and int8 weights with a scale for each output channel. The rest of the file stays unchanged.
 //
 //   auto model = onnx::FloatModel::load("net.onnx");
 //   for (const std::string& name : model->activations()) ranges[name] = ...;   // from runs of model->with_outputs(...)
@@ -24,7 +24,8 @@
 
 namespace qgen::onnx {
 
-// The ratio of the sum of squares of values to that of what rounding changes, in dB; 200 where nothing changes.
+// The ratio of the sum of squares of the values to the sum of squares of their rounding errors, in dB; 200 without
+// errors.
 double sqnr_db(double signal, double noise);
 
 // Of an activation. It contains 0.
@@ -39,7 +40,7 @@ struct ActivationRange {
 
 struct QuantizeOptions {
   std::set<std::string, std::less<>> kept;  // nodes that stay in floating point
-  bool layers_only = false;                 // of Conv, Gemm and MatMul alone, not of what is between them
+  bool layers_only = false;                 // of Conv, Gemm and MatMul only, not of the nodes in between
 };
 
 struct QuantizedLayer {

@@ -111,7 +111,7 @@ Expected<Known> Importer::dequantize(const Node& node, Arguments arguments) {
   const auto* scale = arguments.size() > 1 && arguments[1] ? arguments[1]->as<Real>() : nullptr;
   const auto* zero_point = arguments.size() > 2 && arguments[2] ? arguments[2]->as<DynamicZeroPoint>() : nullptr;
   if (codes && scale && zero_point) return dequantized_dynamically(node, *codes, scale->value, *zero_point);
-  // DynamicQuantizeLinear of what is never below 0 gives a constant zero point.
+  // DynamicQuantizeLinear of values that are never below 0 has a constant zero point.
   const TensorPtr fixed = tensor_at(arguments, 2);
   if (codes && scale && arguments[1]->shape.empty() && fixed && fixed->type == codes->type && fixed->size() == 1) {
     const auto zero = static_cast<int32_t>(fixed->integer(0)) - shift_of(fixed->type);

@@ -227,8 +227,7 @@ Expected<QuantizedConstant> reshaped(const QuantizedConstant& constant, const Sh
   const Shape before = std::exchange(codes.shape, shape);
   QuantizedConstant result{std::make_shared<const Tensor>(std::move(codes)), constant.parameters};
   if (constant.parameters.is_per_tensor()) return result;
-  // Scales along one axis, one for each side of it, stay with it if the reshape leaves that side, and what is before
-  // it, as they are.
+  // Scales along one axis stay valid if the reshape keeps that dimension, and everything before it.
   const auto axis = channel_axis(constant.parameters.shape);
   const auto leading = [](const Shape& of, size_t count) {
     return element_count(Shape(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(count)));
@@ -257,8 +256,7 @@ HostTensor signed_codes(const Tensor& codes) {
 
 namespace {
 
-// What is left of the integers once their zero points are taken off, if that is from `least` to `greatest`: then the
-// weight has none.
+// The integers minus their zero points, if they are from `least` to `greatest`: then the weight has none.
 Expected<HostTensor> symmetric_codes(const QuantizedConstant& constant, int64_t least, int64_t greatest) {
   const ElementType type = constant.codes->type;
   if (bytes(type) != 1 || type == ElementType::boolean)

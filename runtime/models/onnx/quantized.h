@@ -30,15 +30,15 @@ struct Parameters {
   bool is_per_tensor() const { return scales.size() == 1; }
 };
 
-// Of the inputs behind the first of a QuantizeLinear or DequantizeLinear, with the data's shape; `type` is what the
-// integers are where no zero point says it. A rank is needed only where there are several scales.
+// The other inputs of a QuantizeLinear or DequantizeLinear, with the data's shape; `type`: the type of the integers
+// without a zero point. A rank is needed only where there are several scales.
 Expected<Parameters> parameters_of(const Node& node, const TensorPtr& scale, const TensorPtr& zero_point,
                                    ElementType type, const std::optional<Shape>& data);
 // The same of operators that have neither axis nor blocks: one, or one along `axis` of the data's rank.
 Expected<Parameters> parameters_along(size_t axis, size_t rank, const TensorPtr& scale, const TensorPtr& zero_point,
                                       ElementType type);
 
-// The same of blocks along `axis` of which the last is not whole: of smaller ones that all are.
+// The same for blocks along `axis` with an incomplete last one: smaller blocks that are all complete.
 Parameters in_whole_blocks(const Parameters& parameters, size_t axis, int64_t block, int64_t side);
 
 // Of a tensor of bytes, as operators take it. Errors: several scales, integers of more than a byte, a scale outside
@@ -51,7 +51,7 @@ struct QuantizedConstant {
 };
 Expected<TensorPtr> quantized(const Tensor& reals, const Parameters& parameters);  // as ONNX divides and rounds
 HostTensor dequantized(const QuantizedConstant& constant);                         // f32
-// A constant of reals, in one of the dtypes that operators take.
+// A floating-point constant, in one of the operators' dtypes.
 HostTensor reals_of(const Tensor& tensor, DType dtype);
 
 // Errors: scales that would be cut apart.
@@ -59,16 +59,16 @@ Expected<QuantizedConstant> reshaped(const QuantizedConstant& constant, const Sh
 QuantizedConstant transposed(const QuantizedConstant& constant, const std::vector<int64_t>& order);
 Tensor transposed(const Tensor& tensor, const std::vector<int64_t>& order);
 
-// Integers of up to 8 bits with a scale for each side of `axis`, from which zero points are taken off: what weights
-// are. Errors: what is left is no signed byte, scales along other axes.
+// Integers of up to 8 bits with a scale for each position along `axis`, minus their zero points: the form of weights.
+// Errors: the difference exceeds int8, scales along other axes.
 struct SymmetricWeight {
   HostTensor codes;   // i8
   HostTensor scales;  // f32 [side]
 };
 Expected<SymmetricWeight> symmetric_along(const QuantizedConstant& constant, size_t axis);
-// The same of integers that are up to 255 away from their zero points, along the first axis: as sums of bytes, which lie
-// one behind the other along the second axis. [O, I, ...] becomes [O, copies * I, ...], for an input that is repeated
-// so often.
+// The same for integers up to 255 away from their zero points, along the first axis. They become sums of int8 values,
+// which are consecutive along the second axis: [O, I, ...] becomes [O, copies * I, ...], for an input that is repeated
+// as often.
 struct RepeatedWeight {
   SymmetricWeight weight;
   int64_t copies;

@@ -57,7 +57,7 @@ Expected<Known> Importer::bias_of(const TensorPtr& bias, const Known& input, con
   if (!bias || bias->type != ElementType::i32 || !view || !constant)
     return unsupported("its bias is not an int32 constant");
   Parameters parameters{.shape = {}, .type = ElementType::i32};
-  // QGemm's sums and its bias are multiplied by alpha alike: alpha * a_scale * b_scale * ((A - za)(B - zb) + C).
+  // alpha multiplies QGemm's sums and its bias: alpha * a_scale * b_scale * ((A - za)(B - zb) + C).
   const float alpha = node.op == "QGemm" ? node.real("alpha", 1) : 1;
   for (const float scale : constant->parameters.scales)
     parameters.scales.push_back(alpha * (view->quantization.scale * scale));
@@ -99,7 +99,7 @@ Expected<Known> Importer::quantized_operator(const QuantizedOperator& row, const
   stand_in.inputs = {node.inputs.front()};
   auto function = function_of(stand_in, {});
   if (!function) return function.error();
-  // Until opset 12 rows are all that is behind the axis.
+  // Up to opset 12 rows are everything after the axis.
   const auto rank = operands.empty() ? 0 : std::ssize(operands[0].shape);
   const int64_t axis = node.integer("axis", -1);
   if (node.op == "QLinearSoftmax" && node.integer("opset", 13) < 13 && axis != -1 && axis != rank - 1)
@@ -122,7 +122,7 @@ Expected<Known> Importer::quantized_operator(const QuantizedOperator& row, const
 
 namespace {
 
-// Rows of integers of 4 or 8 bits, each beginning a byte; what fills them up is left out.
+// Rows of integers of 4 or 8 bits, each beginning a byte; the padding bits are omitted.
 std::vector<std::byte> unpacked(const Tensor& packed, ElementType type, int64_t rows, int64_t columns) {
   std::vector<std::byte> integers;
   const size_t row_bytes = packed.data.size() / static_cast<size_t>(rows);
@@ -201,7 +201,7 @@ Expected<Known> Importer::whole(const Node& node, Arguments arguments, size_t in
   return view_of(*input, *std::move(parameters), type);
 }
 
-// Reals, which have all differences of two bytes.
+// Floating-point values, which can represent all differences of two bytes.
 Known Importer::less_zero_point(const Node& node, const Codes& codes, const DynamicZeroPoint& zero_point) {
   const float one = 1;
   const ValueId scale = builder_.constant(node.name + " scale", make_tensor<float>(DType::f32, {}, std::span(&one, 1)));

@@ -19,7 +19,7 @@ struct QuantizedOperator {
   std::string_view domain;      // empty: ONNX's own
   std::string_view stands_for;  // a row of patterns.h, or a function of one value
   // Where the triples of tensor, scale and zero point begin, and where the output's scale does; -1: at none. Without:
-  // all that is behind the output's.
+  // all of the inputs after the output's.
   std::vector<int> operands;
   int output = -1;
   int bias = -1;  // integers, with the scale of the sums

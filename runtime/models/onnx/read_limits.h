@@ -11,7 +11,7 @@ namespace qgen::onnx {
 struct ReadLimits {
   size_t file_bytes = size_t{1} << 31;  // protobuf reads no more
   size_t nodes = 200'000;
-  size_t data_bytes = size_t{1} << 36;  // of all initializers, those that lie in files of their own too
+  size_t data_bytes = size_t{1} << 36;  // of all initializers, including those in separate files
 };
 
 }  // namespace qgen::onnx

@@ -52,7 +52,7 @@ std::vector<std::byte> typed_data(const ::onnx::TensorProto& proto, ElementType 
   }
 }
 
-// The fields of a tensor that hold elements, of which one is right.
+// The fields of a tensor that may hold elements; one of them is right.
 std::vector<std::string_view> fields_of(const ::onnx::TensorProto& proto) {
   std::vector<std::string_view> fields;
   const auto add = [&](bool is_there, std::string_view field) {
@@ -133,7 +133,7 @@ class Reader {
     if (!tensor.has_shape()) return info;
     info.shape.emplace();
     for (const auto& side : tensor.shape().dim()) {
-      // A side without a name is one of its own; so is -1, which some exporters write.
+      // A dimension without a name is a separate one; so is -1, which some exporters write.
       const std::string unnamed = fmt::format("{}.{}", proto.name(), info.shape->size());
       if (side.has_dim_value() && side.dim_value() < -1)
         return refused(fmt::format("{} '{}' has a dimension of {}, and it must be 0 or more", what, proto.name(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// LSTM, GRU and RNN, written out. The input's product is one for all steps; then each step is a product with the state,
+// LSTM, GRU and RNN, written out. The input's product is one for all steps. Then each step is a product with the state,
 // slices of its gates, and chains of element-wise steps. So the number of steps has to be known.
 #include <fmt/format.h>
 
@@ -60,7 +60,7 @@ Expected<std::vector<std::string>> activations_of(const Node& node, int64_t dire
 // A layer with its inputs, which runs in one direction or both.
 class Importer::Recurrent {
  public:
-  // Errors: what the importer does not write out.
+  // Errors: variants that the importer does not write out.
   static Expected<Recurrent> create(Importer& importer, const Node& node, Arguments arguments);
   // Makes the node's results known.
   Done run();
@@ -76,11 +76,11 @@ class Importer::Recurrent {
     std::vector<std::optional<Step>> functions = {};
     bool is_reverse = false;
   };
-  // What each gate adds up, of one step.
+  // The sums of each gate, for one step.
   struct Terms {
     std::vector<Known> of_input, of_state;
   };
-  // What the directions give, one behind the other.
+  // The results of the directions, concatenated.
   struct Results {
     std::vector<Known> outputs, states, cells;
   };
@@ -164,7 +164,7 @@ Expected<Known> Importer::Recurrent::part_of_rows(const Known& rows, int64_t fir
                              {"axes", std::vector<int64_t>{std::ssize(rows.shape) - 1}}});
 }
 
-// With the biases, of which a GRU may keep that of the state apart.
+// With the biases; a GRU may keep the state's bias separate.
 Expected<Known> Importer::Recurrent::product_of_input(int64_t d, Direction& direction) {
   auto weights = slice(*at(1), d);
   if (weights) weights = importer_.written(node_, "Transpose", {*weights}, {{"perm", std::vector<int64_t>{1, 0}}});
@@ -284,7 +284,7 @@ Expected<Importer::Recurrent::State> Importer::Recurrent::next_of_lstm(const Dir
   return State{*hidden, *cell};
 }
 
-// The reset gate multiplies the state behind its product with the weights, or before it.
+// The reset gate multiplies the state after its product with the weights, or before it.
 Expected<Known> Importer::Recurrent::candidate_of_gru(const Direction& direction, const Terms& terms,
                                                       const Known& reset, const Known& hidden) {
   Formula f;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Sums, extremes and others along axes, by the operator `reduce` (docs/reduction.md), and what is made of them.
+// Sums, extremes and others along axes, by the operator `reduce` (docs/reduction.md), and the nodes built from them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ Expected<int64_t> axis_of(const Node& node, int64_t otherwise, size_t rank) {
   return static_cast<int64_t>(*axis);
 }
 
-// Up to opset 12 Softmax and its kin are of all that is behind their axis.
+// Up to opset 12 Softmax and its kin work on everything after their axis.
 std::vector<int64_t> softmax_axes(int64_t axis, size_t rank, int64_t opset) {
   if (opset >= 13) return {axis};
   std::vector<int64_t> axes(rank - static_cast<size_t>(axis));
@@ -34,7 +34,7 @@ Expected<Known> Importer::reduced(const Node& node, std::string_view operation, 
   const bool gives_place = operation.starts_with("arg_");
   const ElementType own = element_type_of(input);
   const bool is_of_reals = is_real(own);
-  // Integers of all kinds as those of 32 bits.
+  // All kinds of integers as 32-bit integers.
   const auto elements =
       is_of_reals || input.as<Integers>() ? Expected<Known>(input) : as_type(node, input, ElementType::i32);
   if (!elements) return elements;

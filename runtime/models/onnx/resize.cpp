@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Resize along any axes, in any mode, as ONNX defines it: where the operator `resize2d` does not do it (movements.cpp).
-// Each axis by itself: places of the nearest elements are a Gather, and weights of neighbours a product with a constant
-// matrix. The formulas are those of the operator's definition, Resize-19:
+// Each axis separately: positions of the nearest elements are a Gather, and weights of neighbours a product with a
+// constant matrix. The formulas come from the operator's definition, Resize-19:
 // https://onnx.ai/onnx/operators/onnx__Resize.html
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ constexpr int64_t kMostPlaces = int64_t{1} << 24;  // of an axis: output side ti
 
 enum class Mode : uint8_t { nearest, linear, cubic };
 
-// What is done along one axis. `scale` is that which the model gives, or the ratio of the sides.
+// The resampling along one axis. `scale` is that which the model gives, or the ratio of the sides.
 struct Axis {
   int64_t from = 1, to = 1;
   double scale = 1;
@@ -36,7 +36,7 @@ struct Resizing {
   double cubic_coefficient = -0.75;
   bool excludes_outside = false, antialiases = false;
 
-  // Where output element `i` lies on the input's axis.
+  // The position of output element `i` on the input's axis.
   double place(const Axis& axis, int64_t i) const {
     const double from = static_cast<double>(axis.from), to = from * axis.scale, x = static_cast<double>(i);
     if (places == "align_corners") return to == 1 ? 0 : x * (from - 1) / (to - 1);
@@ -223,7 +223,7 @@ Expected<Known> Importer::resize_along_axes(const Node& node, Arguments argument
     result = product_along(node, *result, d,
                            constant_of(fmt::format("{} weights {}", node.name, d), {axis.from, axis.to}, matrix));
   }
-  // What lies outside of the input has one value.
+  // Elements outside of the input have one value.
   for (size_t d = 0; crops && result && d < sides.size(); ++d) {
     Shape lies(sides.size() - d, 1);
     lies[0] = sides[d].to;

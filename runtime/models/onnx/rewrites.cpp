@@ -19,7 +19,7 @@ namespace {
 using Attribute = std::pair<const std::string, AttributeData>;
 const Rewritten kOther = std::optional<Known>();
 
-// Of a constant of reals with one element.
+// For a floating-point constant with one element.
 std::optional<float> number_of(const Known* known) {
   if (!known) return std::nullopt;
   if (const TensorPtr tensor = known->tensor(); tensor && tensor->size() == 1) return tensor->real(0);
@@ -179,8 +179,8 @@ constexpr ReductionRow kReductions[] = {{"ReduceL1", "l1"},          {"ReduceL2"
 
 }  // namespace
 
-// Of bytes that a scale goes with, the axes become one, of an image [before, 1, axes, behind], and a pool takes its
-// columns: so the result can be quantized at once.
+// For int8 values with a scale, the reduced axes become one, in an image [before, 1, axes, after], and a pool reduces
+// its columns. So the result can be quantized at once.
 Rewritten Importer::along_axes(const Node& node, Arguments arguments) {
   const size_t rank = arguments[0]->shape.size();
   const auto axes = reduced_axes(node, arguments, rank);
@@ -300,7 +300,7 @@ Rewritten Importer::tiled(const Node& node, Arguments arguments) {
 
 // ---- layers ---------------------------------------------------------------------------------------------------------
 
-// alpha * A^T * B^T + beta * C, of which the factors move into constants.
+// alpha * A^T * B^T + beta * C; the factors move into constants.
 Rewritten Importer::plain_gemm(const Node& node, Arguments arguments) {
   const bool turns = node.integer("transA", 0) != 0;
   const float alpha = node.real("alpha", 1), beta = node.real("beta", 1);
@@ -394,7 +394,7 @@ Rewritten Importer::group_normalization(const Node& node, Arguments arguments) {
   return as_other(std::move(result));
 }
 
-// Of com.microsoft, which ONNX Runtime writes: a layer, what is added to it, and a function.
+// A node of com.microsoft, which ONNX Runtime writes: a layer, a summand, and a function.
 Rewritten Importer::fused_layer(const Node& node, Arguments arguments) {
   const bool is_conv = node.op == "FusedConv";
   auto attributes = node.attributes;

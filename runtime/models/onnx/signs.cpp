@@ -11,7 +11,7 @@ enum class From : uint8_t { itself, first_input, all_inputs, any_input };
 
 struct SignRow {
   std::string_view op;
-  From from;  // what must be never below 0, so that the result is
+  From from;  // the inputs that must be never below 0, so that the result is not
 };
 constexpr SignRow kSignRows[] = {
     {"Abs", From::itself},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Convolutions and pools of volumes [N, C, D, H, W], as those of images. A pool of a volume is one of its images, and then
-// one along its depth. A convolution has the images of a window as channels of one image:
+// Convolutions and pools of volumes [N, C, D, H, W], as convolutions and pools of images. A pool of a volume is one of
+// its images, and then one along its depth. A convolution has the images of a window as channels of one image:
 //
 //   x [N, C, D, H, W] -> for each place along depth the kD images of its window: [N * D', C * kD, H, W] -> Conv
 #include <fmt/format.h>

@@ -13,7 +13,7 @@
 
 namespace qgen::onnx {
 
-// nullopt: the node is none of those that are written out.
+// nullopt: the node is not written out.
 using Rewritten = Expected<std::optional<Known>>;
 
 inline Rewritten as_other(Expected<Known> known) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Several steps, each of which may refuse the graph: what the device can hold, the kernels of each operator, the
+// Several steps, each of which may refuse the graph: the device's limits, the kernels of each operator, the
 // representations of each tensor, and last the model of choices. A refusal lists the given operands, and the reason of
 // each kernel.
 #include "runtime/models/planner/assignment.h"
@@ -175,7 +175,7 @@ class Builder {
             "add a kernel for these representations, or give the tensors a shape that the device can hold"};
   }
 
-  // What kernels of the operator take the tensor as.
+  // The representations that kernels of the operator accept for the tensor.
   RepresentationSet wanted(uint32_t node, uint32_t tensor) const {
     RepresentationSet all;
     for (size_t operand = 0; operand < operands(node).size(); ++operand) {

@@ -10,8 +10,8 @@
 //   they fit:                    a mode that writes the tensor must write its home, one that reads it must read one of
 //                                its representations
 //
-// So the graph of choices is the graph itself: an edge for each operand. What a mode takes at each operand is a set,
-// and tuples of sets are never multiplied out; a concatenation of 30 inputs is 30 edges.
+// So the graph of choices is the graph itself: an edge for each operand. A mode has a set of representations for each
+// operand, and tuples of sets are never multiplied out; a concatenation of 30 inputs is 30 edges.
 #pragma once
 
 #include <vector>

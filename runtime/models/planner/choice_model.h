@@ -31,7 +31,7 @@
 
 namespace qgen::planner {
 
-// What a choice costs. Whole numbers, so that sums are the same in any order and a tie is a tie.
+// The cost of a choice. Whole numbers, so that sums are the same in any order and a tie is a tie.
 struct Cost {
   int64_t misfits = 0;  // pairs that do not fit, and conversions that do not exist; of a plan 0
   int64_t picoseconds = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Every conversion has a tie above 0, so a least tree passes each form once, and what is equal in time is settled by
-// the number of conversions; then by the order of the table, since a later candidate must be better to replace one.
+// Every conversion has a tie above 0, so a least tree visits each representation once. Equal times are decided by the
+// number of conversions, then by the order of the table, since a later candidate must be better to replace one.
 #include "runtime/models/planner/conversions.h"
 
 #include <fmt/format.h>

@@ -3,9 +3,10 @@
 //
 // The cheapest conversions that make one tensor available in several representations.
 //
-// A copy may be made from another copy: if two readers need a wide image in two packed forms, the second is cheaper to
-// make from the first. If no kernel converts directly, a detour does. So the copies are a tree that grows from the form
-// that the tensor is written in, its home. The tree may contain forms that no operator reads: it is a Steiner tree.
+// A copy may be made from another copy: if two readers need a wide image in two packed layouts, the second is cheaper
+// to make from the first. If no kernel converts directly, a detour does. So the copies are a tree that grows from the
+// form that the tensor is written in, its home. The tree may contain forms that no operator reads: it is a Steiner
+// tree.
 //
 //   CopyTreesOf trees_of(cost_of_one);
 //   const auto trees = trees_of(tensor, held);
@@ -73,7 +74,7 @@ class CopyTrees {
   std::vector<Row> rows_;
 };
 
-// The copy trees of tensors. What it returns is good until it is asked again.
+// The copy trees of tensors. The returned value is valid until the next call.
 class CopyTreesOf {
  public:
   explicit CopyTreesOf(const ConversionCost& cost) : cost_(cost) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The choices wait in a queue by the sizes of their tables. Only the neighbours of one that is taken out are weighed
-// anew, and old entries of the queue are passed over.
+// The choices wait in a queue by the sizes of their tables. Only the neighbours of a removed choice get new weights,
+// and old entries of the queue are skipped.
 #include "runtime/models/planner/elimination_order.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr uint64_t kTooMany = uint64_t{1} << 62;
 
-// The graph of choices that are left: an edge between two that some table holds together, and at each end the classes
-// in which such tables have the values of the other.
+// The graph of the remaining choices. It has an edge between two choices that share a table. Each end has the classes
+// into which such tables divide the values of the other.
 class ChoiceGraph {
  public:
   struct Edge {
@@ -138,7 +138,7 @@ class Orderer {
   ChoiceGraph graph_;
   uint64_t table_cells_;
   std::vector<uint32_t>& turns_;
-  std::vector<uint64_t> cells_;  // of each choice's table; 0: taken
+  std::vector<uint64_t> cells_;  // of each choice's table; 0: removed
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
   EliminationOrder order_;
 };

@@ -14,7 +14,7 @@
 namespace qgen::planner {
 
 struct EliminationOrder {
-  std::vector<uint32_t> apart;    // with those of one value, about which there is nothing to choose
+  std::vector<uint32_t> apart;    // including choices with one value, where there is nothing to choose
   std::vector<uint32_t> choices;  // all others, the first goes first
   uint64_t work = 0;              // cells of all tables
   bool is_exact = true;           // nothing that has two values is apart

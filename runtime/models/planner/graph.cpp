@@ -147,7 +147,7 @@ class Resolver {
     return refused(fmt::format("the operators form a cycle: {}", cycle(missing)));
   }
 
-  // Walks from a node that waits to one that it waits for, until one repeats.
+  // Follows nodes that wait for each other, until one repeats.
   std::string cycle(const std::vector<uint32_t>& missing) const {
     std::vector<uint32_t> path;
     auto node = static_cast<uint32_t>(std::find_if(missing.begin(), missing.end(), [](uint32_t m) { return m > 0; }) -

@@ -60,8 +60,8 @@ struct Graph {
   friend bool operator==(const Graph&, const Graph&) = default;
 };
 
-// A checked graph with names resolved, in canonical order: everything sorted by name, so that what is computed from it
-// cannot depend on the order of insertion.
+// A checked graph with names resolved, in canonical order: everything is sorted by name, so that results cannot depend
+// on the order of insertion.
 struct ResolvedGraph {
   struct Use {
     uint32_t node, operand;
@@ -73,8 +73,8 @@ struct ResolvedGraph {
   std::vector<uint32_t> topological;            // nodes, each after those that write its inputs
 };
 
-// Refuses: names that are not unique or not known, tensors written twice or both written and arriving, cycles, kernels
-// whose `takes` does not match the operands, costs that are no non-negative number.
+// Refuses: names that are not unique or not known, tensors that are written twice or both written and arriving, cycles,
+// kernels whose `takes` does not match the operands, costs that are negative or no number.
 Expected<ResolvedGraph> resolve(const Graph& graph);
 
 }  // namespace qgen::planner

@@ -40,7 +40,7 @@ struct Table {
 
 class Elimination {
  public:
-  // `kept`: a value for each choice, of which those that are set apart are kept; empty: they go to pieces.
+  // `kept`: a value for each choice; those that are set apart stay whole. Empty: they are divided.
   Elimination(const ChoiceModel& model, const std::vector<FitClasses>& classes, const EliminationOrder& order,
               const Values& kept)
       : model_(model),
@@ -85,8 +85,8 @@ class Elimination {
     }
   };
 
-  // Moves what the choice costs to those that it must fit: all of the least that it costs to the bound, and an equal
-  // share of what is above that to each fit. Misfits are not shared: one is enough to rule a value out.
+  // Moves the choice's cost to the choices that it must fit: its least cost to the bound, and an equal share of the
+  // rest to each fit. Misfits are not shared: one is enough to rule a value out.
   void take_apart(uint32_t choice) {
     is_open_[choice] = false;
     const auto& costs = costs_[choice];
@@ -171,7 +171,7 @@ class Elimination {
     }
   }
 
-  // In the order of their elimination; of one class is what all tables have in one.
+  // In the order of their elimination; values that all tables treat equally are one class.
   std::vector<Axis> others_of(const std::vector<Table>& tables) const {
     std::vector<Axis> others;
     for (const Table& table : tables) {
@@ -219,7 +219,7 @@ class Elimination {
     }
   }
 
-  // Decides in the reverse order, the choices set apart last: each at its best beside what is decided.
+  // Decides in the reverse order, the choices set apart last: each gets its best value, given the decided ones.
   Minimum assignment() const {
     Minimum result{Values(costs_.size()), {}, lower_bound_};
     for (auto choice = order_.choices.rbegin(); choice != order_.choices.rend(); ++choice) {
@@ -257,10 +257,10 @@ class Elimination {
   const ChoiceModel& model_;
   const EliminationOrder& order_;
   const Values& kept_;
-  std::vector<std::vector<Cost>> costs_;  // with what was moved here from those set apart
+  std::vector<std::vector<Cost>> costs_;  // with costs that were moved here from choices set apart
   std::vector<uint32_t> place_;           // in the order, from 1; 0: set apart
   std::vector<std::vector<Neighbour>> neighbours_;
-  std::vector<std::vector<Table>> buckets_;  // what eliminations left, by the choice that goes first
+  std::vector<std::vector<Table>> buckets_;  // the results of eliminations, by the choice that comes first
   std::vector<Decision> decided_;
   std::vector<bool> is_open_;  // not set apart
   Cost lower_bound_;
@@ -274,9 +274,9 @@ Minimum eliminate(const ChoiceModel& model, const std::vector<FitClasses>& class
 }  // namespace
 
 Minimum minimize(const ChoiceModel& model, const MinimizeOptions& options) {
-  // Cells of all tables that an exact answer may take, and as multiples of the model's size what it and a round may.
-  // With 4 instead of 8 a round, 64 operators of which each reads two of the 8 tensors before it ended 14 % above their
-  // bound instead of 10 %.
+  // The cells that all tables of an exact answer may have, and the limits of it and of a round as multiples of the
+  // model's size. With 4 instead of 8 in a round, 64 operators that each read two of the 8 tensors before them ended 14
+  // % above their bound instead of 10 %.
   constexpr uint64_t kAlwaysExact = uint64_t{1} << 26, kExactWork = 64, kRoundWork = 8;
   constexpr uint32_t kRounds = 8, kIdleRounds = 3;
   uint64_t size = 0;  // of the model: cells of the tables that its fits are

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A kernel's mode is what is left of its sets. A mode that another replaces at no higher cost is left out.
+// A kernel's mode is the remaining part of its sets. A mode that another replaces at no higher cost is left out.
 #include "runtime/models/planner/modes.h"
 
 #include <fmt/format.h>

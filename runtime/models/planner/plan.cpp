@@ -33,7 +33,7 @@ class Writer {
     return assignment_.states[tensor][minimum_.values[assignment_.model.leaders + tensor]];
   }
 
-  // As it is written, if the mode takes that; else the first copy that it takes.
+  // The home, if the mode accepts it; else the first copy that it accepts.
   Representation taken(uint32_t node, size_t operand, uint32_t tensor) const {
     const RepresentationSet takes = mode(node).takes[operand];
     const State& s = state(tensor);
@@ -51,7 +51,7 @@ class Writer {
     plan_.nodes.push_back(std::move(planned));
   }
 
-  // Makes what is read, and no more: a search that was cut short may hold copies that nobody reads.
+  // Makes only copies that are read: a search that was cut short may hold others.
   void write_tensor(uint32_t tensor) {
     const Tensor& described = assignment_.resolved.graph.tensors[tensor];
     const Representation home = state(tensor).home;

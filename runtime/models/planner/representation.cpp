@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Everything here is computed from a layout's row; a representation has no facts of its own.
+// Everything here is computed from a layout's row; a representation has no other facts.
 #include "runtime/models/planner/representation.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace qgen::planner {
 namespace {
 
-// A plan asks for this a hundred times for each tensor, mostly of blocks of one, and dividing takes long.
+// A plan calls this a hundred times for each tensor, mostly for blocks of one, and division takes long.
 Integer padded(Integer side, uint8_t block) { return block == 1 ? side : ceil_div(side, block) * block; }
 
 }  // namespace

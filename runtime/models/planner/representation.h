@@ -3,7 +3,7 @@
 //
 // A representation of a tensor: a storage and a layout, for tensors of any shape. It is a row of
 // vocabulary/layout_rows.inc that is not a weight form. The planner has no table of layouts, so a plan may use a new
-// layout as soon as it is a row there.
+// layout as soon as it has a row there.
 //
 //   const Representation tiles = *Representation::of(Layout::packed_4w4c);
 //   info(tiles).dims.block                 // 4 channels in a word; and outer_block: 4 columns of words in a block
@@ -29,7 +29,7 @@ static_assert(kRepresentationCount <= 16, "plan() keeps rows in the bits of a ma
 class Representation {
  public:
   constexpr Representation() = default;  // buffer.strided
-  // None of a layout that holds weights.
+  // None for a layout of weights.
   static constexpr std::optional<Representation> of(Layout layout) {
     return holds_tensors(layout) ? std::optional(Representation(layout)) : std::nullopt;
   }
@@ -119,7 +119,7 @@ RepresentationSet set_of(const Predicate& is_member) {
   return set;
 }
 
-// What a device can hold: all that planning asks of it.
+// A device's limits: the only ones that planning needs.
 struct DeviceModel {
   std::array<int64_t, 3> image_extent{16384, 16384, 2048};  // width, height, depth of a 3-D image
   int64_t buffer_bytes = int64_t{1} << 27;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// All states of a home are listed from its useful copies, then sorted by cost, and each is kept unless one kept before
-// it replaces it.
+// All states of a home are listed from its useful copies, then sorted by cost. A state is kept unless a kept one
+// replaces it.
 #include "runtime/models/planner/states.h"
 
 #include <algorithm>
@@ -35,8 +35,8 @@ class StateLister {
  private:
   using Bits = std::array<uint32_t, kRepresentationCount>;
 
-  // For each representation one bit for each set that has it. With more sets than bits, one for the representation:
-  // what has more of them satisfies no less.
+  // For each representation one bit for each set that has it. With more sets than bits, one bit for each
+  // representation: a state with more of them satisfies no less.
   static Bits bits_of(const std::set<RepresentationSet>& sets) {
     Bits result{};
     uint32_t bit = 1;
@@ -77,7 +77,7 @@ class StateLister {
     }
   }
 
-  // Copies that can be made, and that somebody asks for.
+  // Copies that can be made, and that some mode needs.
   RepresentationSet useful_copies(Representation home) {
     return set_of([&](Representation copy) {
       const bool is_wanted = of_present_[copy.row()] != 0 || around_.leaves_as.contains(copy);

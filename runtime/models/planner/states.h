@@ -21,7 +21,7 @@ struct State {
   Cost cost;
 };
 
-// What the modes around a tensor write and read.
+// The representations that modes around a tensor write and read.
 struct Surroundings {
   RepresentationSet homes;
   RepresentationSet leaves_as;          // empty: no demand
@@ -31,8 +31,8 @@ struct Surroundings {
   friend auto operator<=>(const Surroundings&, const Surroundings&) = default;
 };
 
-// Empty where no conversion leads to what the caller takes. Of states that cost the same, that of the lower home comes
-// first, then of the lower copies.
+// Empty if no conversion leads to a representation that the caller accepts. States of equal cost are ordered by home,
+// then by copies.
 std::vector<State> states_of(const Surroundings& around, CopyTrees& trees);
 
 }  // namespace qgen::planner

@@ -21,7 +21,7 @@ struct ValueClasses {
 };
 using Classes = std::shared_ptr<const ValueClasses>;  // many tables have the same
 
-// What a fit tells apart of both of its choices.
+// The values that a fit distinguishes, for both of its choices.
 struct FitClasses {
   Classes a, b;
 };

@@ -55,7 +55,7 @@ struct Table {
   std::map<std::string, size_t> passed_over;  // by reason: how many rows
 };
 
-// A recipe's conditions may have no part in what was measured: a choice is forced, so its reason is told.
+// A recipe's conditions need not hold for the measured problem: a choice is forced, so its reason is reported.
 Expected<Choice> choice_of(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
                            const std::string& id) {
   Selection selection = select(problem, device, library, {.force = id, .all_specializations = true});
@@ -115,8 +115,8 @@ class TableMaker {
 
 // ---- constants ------------------------------------------------------------------------------------------------------
 
-// Those that the costs of rows read, each once, however many families share it. All but those of the specs `only` keep
-// the numbers that their specs say.
+// Those that the costs of rows read, each once, however many families share it. All constants except those of the specs
+// `only` keep the numbers of their specs.
 class Constants {
  public:
   Constants(std::span<const Row> rows, const std::vector<std::string>& only) {
@@ -143,11 +143,11 @@ class Constants {
     }
   }
 
-  const std::vector<std::string_view>& names() const { return names_; }  // each behind its spec or fragment
+  const std::vector<std::string_view>& names() const { return names_; }  // each after its spec or fragment
   const std::vector<double>& values() const { return values_; }          // as that says
   static std::string_view spec_of(std::string_view name) { return name.substr(0, name.find('.')); }
 
-  // What the family's cost reads, in its order, where the constants are `values`.
+  // The inputs of the family's cost, in its order, with the constants `values`.
   void read(const OperatorInfo* family, const std::vector<double>& values, std::vector<double>& result) const {
     result.clear();
     const auto sources = sources_.find(family);
@@ -184,7 +184,7 @@ double cost_of(const Row& row, const Constants& constants, const std::vector<dou
                                own.empty() ? nullptr : own.data()};
     cost += launch.op->cost(scope).value;
   }
-  return std::clamp(cost, 1e-6, 1e12);  // what has a logarithm
+  return std::clamp(cost, 1e-6, 1e12);  // the ones with a logarithm
 }
 
 double log_ratio(const Row& row, const Constants& constants, const std::vector<double>& values) {
@@ -200,8 +200,8 @@ double huber_root(double error) {
   return std::copysign(size, error);
 }
 
-// What Eigen's Levenberg-Marquardt asks: errors, one for each row and one for each constant (its distance from the
-// value before), and their derivatives.
+// The functor for Eigen's Levenberg-Marquardt: errors, one for each row and one for each constant (its distance from
+// the value before), and their derivatives.
 class Errors {
  public:
   Errors(std::span<const Row* const> rows, const Constants& constants) : rows_(rows), constants_(constants) {

@@ -8,14 +8,14 @@
 //   for (const FittedConstant& constant : fitted->constants) ...      // written into the specs by write_constants()
 //
 // A row is the measured time of a choice. Its cost is the sum over its launches, each a function of the constants of
-// its family. A family's constants are found from the rows of all operators whose recipes run it, those of a fragment
-// from the rows of all families that use it. The fit minimises the squares of log(cost / time) over all rows, in the
-// logarithms of the constants: constants stay positive, and twice too long counts as much as twice too short. Costs
-// have to find the best choice, so errors of slow choices count less. Large errors count linearly (Huber's loss), so
-// that a few wrong times decide nothing. A weak prior keeps a constant that no row determines at its value before.
+// its family. A family's constants are found from the rows of all operators whose recipes run it; a fragment's
+// constants from the rows of all families that use it. The fit minimises the squares of log(cost / time) over all rows,
+// in the logarithms of the constants. So constants stay positive, and twice too long counts as much as twice too short.
+// Costs have to find the best choice, so errors of slow choices count less. Large errors count linearly (Huber's loss),
+// so that a few wrong times decide nothing. A weak prior keeps a constant that no row determines at its value before.
 //
-// Cross-validation shows whether the constants hold for problems that they were not fitted to: the problems are divided
-// into groups, and each group is judged by constants that were fitted to the others.
+// Cross-validation shows whether the constants hold for other problems. The problems are divided into groups, and each
+// group is judged by constants that were fitted to the other groups.
 #pragma once
 
 #include <span>
@@ -52,7 +52,7 @@ struct CostErrors {
 struct ChoiceQuality {
   double geometric_mean = 1;
   double worst = 1;
-  double in_first_five = 1;  // share of the problems of which one of the five that the costs rank first may be the best
+  double in_first_five = 1;  // share of the problems with a best choice among the five that the costs rank first
 };
 
 struct Judgement {
@@ -74,11 +74,11 @@ struct CostFit {
   std::vector<std::string> passed_over;   // rows that could not be used, a sentence a reason
 };
 
-// Errors: no row can be used; an operator that the library does not have; a spec none of whose constants a row reads.
+// Errors: no row can be used; an operator that the library does not have; a spec without a constant that a row reads.
 Expected<CostFit> fit_costs(std::span<const tuning::TuningFile> files, const KernelLibrary& library,
                             const FitOptions& options);
 
-// Two tables and what was passed over.
+// Two tables, and the skipped rows.
 std::string to_text(const CostFit& fit);
 
 }  // namespace qgen::fitting

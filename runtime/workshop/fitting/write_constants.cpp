@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kCostSuffix = ".cost";
 
-// A number of the text, and what stands there instead.
+// A number of the text, and its replacement.
 struct Edit {
   size_t offset = 0;
   size_t length = 0;
@@ -29,7 +29,7 @@ Error at(const std::string& file, const YAML::Mark& mark, const std::string& mes
 
 // `fit` is a map, or a list of maps and of names of fragments, whose numbers stand in their own files.
 YAML::Node number_of(const YAML::Node& fit, const std::string& name) {
-  // Alone, or beside its unit: `step_us: {value: 0.2, unit: us, help: ...}`.
+  // Alone, or next to its unit: `step_us: {value: 0.2, unit: us, help: ...}`.
   const auto in = [&](const YAML::Node& map) -> YAML::Node {
     const YAML::Node number = map[name];
     return number && number.IsMap() ? number["value"] : number;
@@ -66,7 +66,7 @@ Expected<YAML::Node> fit_of(std::string_view text, const std::string& file) {
   }
 }
 
-// Where the constants of the spec or fragment of each name lie below a folder: in its cost's file, if it has one.
+// Where the constants of the spec or fragment of each name are below a folder: in its cost's file, if it has one.
 Expected<std::map<std::string, std::string>> specs_below(const std::string& folder) {
   const auto files = list_files(folder);
   if (!files) return files.error();

@@ -17,7 +17,7 @@
 
 namespace qgen::fitting {
 
-// `constants` are those of one spec or fragment. Errors have the place: no YAML, a constant that the spec does not have.
+// `constants`: those of one spec or fragment. Errors have the place: no YAML, a constant that the spec does not have.
 Expected<std::string> with_constants(std::string_view text, const std::string& file,
                                      std::span<const FittedConstant> constants);
 

@@ -22,8 +22,8 @@ constexpr nanoseconds kLongest = 3s;   // of one climb
 constexpr nanoseconds kShorter = 1s;   // the same, of a device that once did not come back to its plateau
 constexpr nanoseconds kRest = 500ms;   // of a device that does not come back to its plateau by work
 constexpr int kClimbs = 3;
-constexpr int kLooks = 5;       // samples that are looked at before a clock is said to have fallen
-constexpr double kRise = 1.01;  // what counts as one
+constexpr int kLooks = 5;       // samples that are examined before a clock counts as fallen
+constexpr double kRise = 1.01;  // a sample that counts as fallen
 
 double part_of(double rate, double best) { return best > 0 ? rate / best : 1; }
 
@@ -118,9 +118,9 @@ double base_us(const Rates& rates) {
 namespace {
 
 constexpr double kSampleUs = 50;   // of each of the two kernels, as the device's profile estimates it
-constexpr uint32_t kRepeats = 16;  // in a submission, the first of which is not counted
+constexpr uint32_t kRepeats = 16;  // in a submission; the first is not counted
 
-// A call, recorded over and over; the recording keeps what it writes.
+// A call, recorded many times; the recording keeps its outputs.
 struct Calibrator {
   PreparedCall call;
   Recording recording;

@@ -42,10 +42,10 @@ class KernelSample {
  public:
   explicit KernelSample(SampleOptions options) : options_(std::move(options)) {}
 
-  // Begins the next combination of formats of a request. Whether it belongs to this shard; else none of its kernels is
-  // taken.
+  // Begins the next combination of formats of a request. Whether it belongs to this shard; if not, it has no sampled
+  // kernels.
   bool begin_formats(std::string_view op);
-  // The kernels of `ranked` that are taken, in the same order. They belong to the combination that was begun.
+  // The sampled kernels of `ranked`, in the same order. They belong to the combination that was begun.
   std::vector<Choice> of(std::vector<Choice> ranked, bool is_as_it_stands);
 
   size_t traits() const { return met_.size(); }  // met so far

@@ -21,7 +21,7 @@
 namespace qgen::measure {
 namespace {
 
-constexpr int kRuns = 5;           // the best of which counts
+constexpr int kRuns = 5;           // the best one counts
 constexpr double kEnoughUs = 2e5;  // runs that took so long together: no more of them
 constexpr double kRunUs = 400;     // a run that is long enough for its launch not to count
 constexpr uint32_t kMostSteps = 1u << 20;
@@ -230,7 +230,8 @@ Done measure_cache(Context& context, Findings& findings) {
 
 constexpr uint32_t kDispatches = 256;
 
-// What one dispatch adds to a submission, by the host's clock: timestamps between dispatches would make each wait.
+// The time that one dispatch adds to a submission, by the host's clock: timestamps between dispatches would make each
+// wait.
 Expected<double> dispatch_us(Context& context, Recording& one, Recording& many) {
   double best_one = 0, best_many = 0;
   for (int i = 0; i < 4 * kRuns; ++i) {
@@ -258,7 +259,7 @@ Done measure_launches(Context& context, Findings& findings) {
     if (!next) return next.error();
     bound.push_back(*std::move(next));
   }
-  // bind() leaves the addresses of its own tensors, which a move of the vector that holds them keeps.
+  // bind() leaves the addresses of its own tensors, which stay valid when the vector that holds them moves.
   for (const BoundCall& each : bound) {
     waiting.push_back({&choice, bound.front().operands});
     free.push_back({&choice, each.operands});
@@ -295,7 +296,7 @@ Expected<SettledRate> settled_rate(const std::function<Expected<double>()>& meas
 }
 
 ReadWalk read_walk(const DeviceNumbers& device, int64_t bytes) {
-  constexpr uint32_t kLine = 64;  // vectors that lie in whole lines
+  constexpr uint32_t kLine = 64;  // vectors in whole cache lines
   const auto most = static_cast<uint32_t>(bytes / 16);
   const uint32_t invocations = std::min(invocations_of(device), most);
   const uint32_t windows = most / invocations, vectors = windows * invocations;

@@ -23,12 +23,12 @@ namespace qgen::measure {
 // Called before each of `total` steps.
 using OnStep = std::function<void(size_t done, size_t total)>;
 
-// The context's profile with what was measured, and `source` said of each ("measured on 2026-11-22"); behind it, of
-// rates that never agreed: ", whose runs do not agree: measure again".
+// The context's profile with the measured numbers, and `source` for each ("measured on 2026-11-22"); for rates that
+// never agreed, it is followed by: ", whose runs do not agree: measure again".
 Expected<DeviceProfile> measured_numbers(Context& shipped, const std::string& source, const OnStep& on_step = {});
 
-// The largest of what `measure` gives, asked until the two largest agree, or a few times; not again where `may_go_on`
-// says no, except once to compare. 0: the device cannot run it.
+// The largest of `measure`'s results. It is repeated until the two largest agree, or a few times; if `may_go_on` says
+// no, only once more to compare. 0: the device cannot run it.
 struct SettledRate {
   double rate = 0;
   bool is_settled = true;  // two agreed
@@ -36,18 +36,18 @@ struct SettledRate {
 Expected<SettledRate> settled_rate(const std::function<Expected<double>()>& measure,
                                    const std::function<bool()>& may_go_on);
 
-// How `bytes` of memory are read to see which cache holds them: in each step by all invocations together a window of it,
-// one vector of sixteen bytes each, and then what lies `stride` vectors further on. Nearly all windows are read before
-// one is read again, so that all bytes have to be held; the next lies far from where neighbours read, and a processor
-// moves on by its own share of it, so that it comes back later than a cache of its own remembers.
+// How `bytes` of memory are read to see which cache holds them. In each step all invocations together read a window of
+// it, one vector of sixteen bytes each, and then the window `stride` vectors further on. Nearly all windows are read
+// before one is read again, so that all bytes have to be held. The next window is far from those that neighbours read.
+// A processor moves on by its own share of it, so it comes back later than its own cache remembers.
 struct ReadWalk {
   uint32_t vectors, invocations, stride;
 };
 ReadWalk read_walk(const DeviceNumbers& device, int64_t bytes);
 
-// Of sizes in ascending order, the largest far too large for any cache, and the rate at which each is read: the largest
-// that is read faster than memory is, and the rate at half of it. Smaller ones may be faster still: those lie in caches
-// of single compute units. None, where all are read about alike.
+// From sizes in ascending order, the largest far too large for any cache, and the read rate of each: the largest size
+// that is read faster than memory, and the rate at half of it. Smaller sizes may be faster still: they fit caches of
+// single compute units. None, if all rates are about equal.
 struct CacheFinding {
   int64_t bytes = 0;
   double bytes_per_us = 0;

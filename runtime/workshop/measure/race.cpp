@@ -8,15 +8,15 @@
 namespace qgen::measure {
 namespace {
 
-constexpr uint32_t kNotCounted = 1;  // rounds: caches fill, pages are touched, drivers finish what they put off
+constexpr uint32_t kNotCounted = 1;  // rounds: caches fill, pages are touched, drivers finish deferred work
 // Of TimingOptions::is_quick:
 constexpr uint32_t kFewest = 3;          // chains of ten that count, of a submission that would take longer than
 constexpr double kSubmissionUs = 100e3;  // this
 constexpr double kFarSlower = 4;         // than the best, at the first look: a clock may be at a third for one of them
-constexpr int kMostFalls = 5;            // of the clock, before what was measured is taken as it is
+constexpr int kMostFalls = 5;            // for the clock, before the measured time is accepted
 
-// Replays of a chain: as many as layers of a network follow one another, or fewer, which take so long that the
-// timestamp between two chains does not count.
+// Replays of a chain: as many as a network has layers in a row. Or fewer, which take so long that the timestamp between
+// two chains does not count.
 constexpr uint32_t kLongestChain = 20;
 constexpr double kChainUs = 400;
 

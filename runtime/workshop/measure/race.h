@@ -19,7 +19,7 @@ namespace qgen::measure {
 
 struct Spread {  // of microseconds
   double median = 0;
-  double low = 0, high = 0;  // a tenth lies below, a tenth above
+  double low = 0, high = 0;  // a tenth is below, a tenth above
   uint32_t samples = 0;      // 1: a first look, and no round
 };
 Spread spread_of(std::vector<double> samples);
@@ -28,8 +28,8 @@ struct TimingOptions {
   uint32_t replays = 60;  // samples of each contestant, at least
   uint32_t chains = 10;   // of each contestant in a round: fewer make more rounds, so more pairs to compare
   bool is_cold = false;   // the cache, of weights
-  // For a search among many: a contestant that takes many times as long as the best does, or as `best_us`, has the time
-  // of its first look and takes part in no round, and one whose replays take tens of milliseconds has fewer samples.
+  // For a search among many. A contestant that takes many times as long as the best, or as `best_us`, keeps the time of
+  // its first look and takes part in no round. One whose replays take tens of milliseconds has fewer samples.
   bool is_quick = false;
   double best_us = 0;  // of another that is known already; 0: none is
   // Hears of each turn of a contestant, once it is done, and how many there are; may be empty. A round that is made
@@ -47,10 +47,10 @@ struct Timings {
   ClockLevel clock;  // the lowest in a round that was counted
 };
 
-// A chain is replays one after the other; a first chain, of what is recorded, is not counted.
+// A chain is a sequence of replays. The first chain of a recording is not counted.
 struct Racer {
   std::function<Done(uint32_t chain, uint32_t counted)> record;  // so many replays, so many chains that count
-  std::function<Expected<std::vector<double>>()> run;  // what was recorded: of each chain that counts, a replay's share
+  std::function<Expected<std::vector<double>>()> run;  // the recordings: a replay's share of each counted chain
   uint32_t copies = 1;                                 // of its operands, which one run should come through
 };
 Expected<Timings> race(SteadyClock& clock, std::span<const Racer> racers, const TimingOptions& options);

@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kMaxTextureRank = 4;
 constexpr std::string_view kOutputDtype = "output_dtype";
 
-// Calls visit(form) for everything that a kernel of the operator, or of a recipe's step, takes at an operand; of a
-// step, as far as the operator takes it too.
+// Calls visit(form) for every format that a kernel of the operator, or of a recipe's step, accepts at an operand; for a
+// step, only formats that the operator accepts too.
 void for_each_form(const OperatorInfo& op, size_t operand, const std::function<void(const OperandForm&)>& visit) {
   for (const KernelInfo& kernel : op.kernels) visit(op.form(kernel.parameters, operand));
   for (const RecipeInfo& recipe : op.recipes) {
@@ -108,7 +108,8 @@ HostTensor as_half(const HostTensor& tensor) {
   return half;
 }
 
-// What becomes a half: f32 inputs that some kernel takes as f16, and a real output whose dtype the request may say.
+// The tensors that become f16: f32 inputs that some kernel accepts as f16, and a floating-point output whose dtype the
+// request may set.
 bool may_be_half(const OperatorInfo& op, std::string_view name, DType given) {
   const size_t operand = operand_named(op, name);
   return given == DType::f32 && operand < op.operands.size() && takes(op, operand, DType::f16);

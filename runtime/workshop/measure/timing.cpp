@@ -34,7 +34,7 @@ class Copies {
   Done copy(Executor& executor, const DeviceTensor& tensor, uint32_t count);
 
   std::map<const DeviceTensor*, std::deque<DeviceTensor>>
-      copies_;  // beside the tensor itself; they stay where they are
+      copies_;  // in addition to the tensor itself; they stay in place
 };
 
 // The weights; of a call without any its inputs. Those in buffers.
@@ -82,7 +82,7 @@ Done Copies::copy(Executor& executor, const DeviceTensor& tensor, uint32_t count
   return std::monostate{};
 }
 
-// Contestants as racers. Those of one call write the same outputs, in turn.
+// Contestants as racers. The recordings of one call write the same outputs, in turn.
 class Recordings {
  public:
   // It lives as long as this, and as the contestant.

@@ -18,10 +18,10 @@
 // short kernel, one of a long one. A sample is the time of a chain divided by its replays. The first chain of a
 // contestant in a submission finds an idle device, and is not counted.
 //
-// Replays of one call find in the cache the data of the previous replay. The time of a layer with few rows is that of
-// reading its weight from memory, so such replays do not measure its time in a network. With a cold cache, each replay
-// reads another copy of the weights. The copies together are twice as large as the last cache. A call without weights
-// has copies of its inputs. Textures are not copied.
+// Replays of one call find in the cache the data of the previous replay. A layer with few rows takes as long as reading
+// its weight from memory, so such replays do not measure its time in a network. With a cold cache, each replay reads
+// another copy of the weights. The copies together are twice as large as the last cache. A call without weights has
+// copies of its inputs. Textures are not copied.
 #pragma once
 
 #include <span>
@@ -42,18 +42,18 @@ struct Contestant {
 Expected<Timings> time_together(SteadyClock& clock, std::span<const Contestant> contestants,
                                 const TimingOptions& options);
 
-// So many copies of what takes `bytes` are larger than the cache, as far as 1024 are: smaller weights stay in part.
+// How many copies of `bytes` are larger than the cache, at most 1024: smaller weights stay in part.
 uint32_t copies_beyond(uint64_t cache_bytes, uint64_t bytes);
 
 // The medians, for SelectOptions::times. Of contestants of one problem that time_together() timed.
 KernelTimes medians_of(std::span<const Contestant> contestants, const Timings& timings);
 
-// What the operands hold, each counted as often as it must at least be moved: once if it is read or written, twice if
+// The operands' bytes, each counted as often as it must at least be moved: once if it is read or written, twice if
 // both.
 uint64_t bytes_moved(const Call& call);
 
-// A kernel that copies half as many bytes, which it reads and writes: what memory gives. Of a context of the shipped
-// kernels.
+// A kernel that copies half as many bytes, which it reads and writes: it shows the memory's rate. Of a context of the
+// shipped kernels.
 Expected<PreparedCall> copy_call(Context& context, uint64_t bytes_moved);
 struct CopyRival {
   Context* context;

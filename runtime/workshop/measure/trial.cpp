@@ -89,7 +89,7 @@ Expected<StoredOutputs> read_all(Executor& executor, const std::vector<Written>&
   return outputs;
 }
 
-// That a tensor holds what was written before, in its padding too.
+// Checks that a tensor still holds its earlier content, in its padding too.
 Done check_same(Executor& executor, std::string_view name, const StoredOutput& before, const DeviceTensor& now,
                 std::string_view of_before, std::string_view of_now) {
   const auto same = holds(executor, now, before);

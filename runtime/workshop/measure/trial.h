@@ -12,7 +12,7 @@
 //   if (again->is_as_known) ...                               // the same bits: there is nothing else to look at
 //
 // Outputs are compared in their layout: converting hundreds of megabytes to row-major order takes the host a hundred
-// times as long as the device takes to write them.
+// times as long as writing them takes the device.
 #pragma once
 
 #include <functional>
@@ -26,14 +26,14 @@ namespace qgen::measure {
 
 struct StoredOutput {
   TensorDesc tensor;
-  std::vector<std::byte> bytes;  // in a buffer as they lie; of a texture its elements
+  std::vector<std::byte> bytes;  // in a buffer the stored bytes; in a texture its elements
   friend bool operator==(const StoredOutput& a, const StoredOutput& b) { return a.bytes == b.bytes; }
 };
 using StoredOutputs = std::map<std::string, StoredOutput, std::less<>>;  // by operand
 
 struct Trial {
-  StoredOutputs written;     // what the call makes, and tensors given to it that it only writes
-  bool is_as_known = false;  // they are what was known, and `written` is empty
+  StoredOutputs written;     // the call's outputs, and given tensors that it only writes
+  bool is_as_known = false;  // they equal the known ones, and `written` is empty
 };
 // `known`: outputs of the same call, of a choice that was found right; may be null.
 Expected<Trial> run_trial(Context& context, const PreparedCall& prepared, const Choice& choice,

@@ -12,7 +12,7 @@
 namespace qgen::measure {
 namespace {
 
-// What is wrong with the outputs; empty: nothing.
+// The fault of the outputs; empty: none.
 std::string fault_of(const Tensors& outputs, const Expectation& expected, double& largest_error) {
   for (const auto& [name, wanted] : expected.outputs) {
     const auto got = outputs.find(name);
@@ -59,7 +59,7 @@ bool begin_formats(const OperatorInfo& op, const VerifyOptions& options, Verdict
   return is_ours;
 }
 
-// The choices that the options ask for, of the call as it lies.
+// The choices that the options select, for the call as it is.
 std::vector<Choice> choices_of(Context& context, const Problem& problem, const VerifyOptions& options, bool is_as_asked,
                                Verdict& verdict) {
   std::vector<Choice> ranked =

@@ -25,15 +25,15 @@ namespace qgen::measure {
 
 struct Expectation {
   Tensors outputs;
-  std::map<std::string, Tolerance, std::less<>> tolerances;    // of an output without one: to the bit
-  std::map<std::string, reference::Exact, std::less<>> exact;  // of outputs that are made of reals
+  std::map<std::string, Tolerance, std::less<>> tolerances;    // of an output without one: bit-exact
+  std::map<std::string, reference::Exact, std::less<>> exact;  // of outputs that are floating-point sums
 };
 // These outputs, within the tolerance that the operator's spec says.
 Expectation expectation_of(const OperatorInfo& op, Tensors outputs);
-// What the operator's reference gives, within the tolerance that its spec says; nullopt: it has none.
+// The results of the operator's reference, within the spec's tolerance; nullopt: it has none.
 std::optional<Expectation> expectation_by_reference(const OperatorEntry& entry, const Request& request,
                                                     reference::Answers answers = reference::answer);
-// What is wrong with an output; empty: nothing. Halves are widened where floats are expected.
+// The fault of an output; empty: none. Halves are widened where floats are expected.
 Comparison compare(const HostTensor& got, const Expectation& expected, std::string_view output);
 
 // The expected outputs of a complete request in given formats. Empty: nobody knows them, and these formats are left
@@ -46,7 +46,7 @@ struct VerifyOptions {
   bool all_step_kernels = true;     // of all kernels; else the best that each recipe has
   bool in_all_ways = true;          // of all kernels; else as the request stands
   std::string kernel;               // only this, wherever it applies
-  KernelSample* sample = nullptr;   // of what the options above say; null: all of it
+  KernelSample* sample = nullptr;   // of the options above; null: all of it
 };
 
 struct Finding {

@@ -20,14 +20,14 @@ struct Arguments {
   Command command = Command::run;
   std::string model;
   std::vector<std::string> inputs;     // file.npy of the only input, or name=file.npy
-  std::vector<std::string> shapes;     // name=1x3x224x224:f32, made up
+  std::vector<std::string> shapes;     // name=1x3x224x224:f32, random
   std::vector<std::string> constants;  // name=16000, of inputs that are known before the model runs
   std::vector<std::string> outputs;    // file.npy of the only output, or name=file.npy
   std::vector<std::string> expected;
   double tolerance = 0;
-  bool is_unfused = false;       // ImportOptions::fuses, of what is expected
+  bool is_unfused = false;       // ImportOptions::fuses, for the expected values
   std::string compiled;          // the file to write, also of quantize
-  std::optional<int64_t> batch;  // of inputs that are made up; nullopt: what the model was compiled for, or 1
+  std::optional<int64_t> batch;  // of random inputs; nullopt: the batch for which the model was compiled, or 1
   std::string device;
   std::string device_file;
   profiles::MaskText mask;

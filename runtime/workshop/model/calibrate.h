@@ -33,7 +33,8 @@ struct Calibrated {
 // The values of the named activations for a sample.
 using RunSample = std::function<Expected<Tensors>(const std::vector<std::string>& names, size_t sample)>;
 
-// Runs each sample two or three times for each group of activations. Errors: those of `run`; an activation is not finite.
+// Runs each sample two or three times for each group of activations. Errors: the errors of `run`; an activation is not
+// finite.
 Expected<Calibrated> calibrate(const std::vector<std::vector<std::string>>& groups, size_t samples,
                                const RunSample& run, const CalibrationOptions& options);
 

@@ -11,8 +11,8 @@
 
 namespace qgen::model {
 
-// Whether a file of this name can be drawn here, to be asked before long work. Errors: it ends in none of .dot, .svg,
-// .png and .pdf; of all but .dot, `dot` is not there.
+// Whether a file of this name can be drawn here, to be checked ahead of long work. Errors: it ends in none of .dot,
+// .svg, .png and .pdf; for all but .dot, the program `dot` is missing.
 Done check_drawing(const std::string& file);
 
 // The bytes of a file of this name: of .dot the text itself, of others what `dot` makes of it. Errors: those above, and

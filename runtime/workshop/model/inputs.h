@@ -13,17 +13,17 @@
 
 namespace qgen::model {
 
-// Each input of the graph: read, made up as --shape says, or as runner::random_input() does, of the shape in `shapes`
-// or with --batch for each side that is not known. `random_inputs`: the names of those. Errors: unknown names, files
-// that cannot be read.
+// Each input of the graph: read from a file; or random, as --shape says or as runner::random_input() does. An open
+// dimension comes from `shapes` or --batch. `random_inputs`: the names of those. Errors: unknown names, files that
+// cannot be read.
 struct Inputs {
-  Tensors tensors;  // of those that are made up, before make(): dtype and shape without data
+  Tensors tensors;  // before make(), of random ones: dtype and shape without data
   std::vector<std::string> random_inputs;
-  std::map<std::string, runner::RandomInput> values;  // of what is made up
+  std::map<std::string, runner::RandomInput> values;  // of random ones
 };
 // Gives them their data. Errors: it takes more memory than the host has available.
 Done make(Inputs& inputs);
-// `left_out`: Loaded, of which nothing is read.
+// `left_out`: Loaded, with nothing read yet.
 Expected<Inputs> inputs_of(const graph::Graph& graph, const Arguments& arguments, const graph::InputShapes& shapes,
                            const std::set<std::string, std::less<>>& left_out = {});
 

@@ -15,7 +15,7 @@
 
 namespace qgen::model {
 
-// Every value of the graph, by ValueId. Errors: those of infer(), an operator without a reference.
+// Every value of the graph, by ValueId. Errors: the errors of infer(), an operator without a reference.
 Expected<std::vector<HostTensor>> by_reference(const graph::Graph& graph, OperatorEntries operators,
                                                const Tensors& inputs,
                                                const std::function<void(size_t node)>& on_node = {});

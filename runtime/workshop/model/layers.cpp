@@ -80,8 +80,8 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// How a row goes on behind its numbers: layouts, layer and kernel, each in its column. Ids of kernels and names of
-// layers have any length: where a row would be wider than a terminal, the kernel has a line of its own below.
+// The rest of a row after its numbers: layouts, layer and kernel, each in its column. Ids of kernels and names of
+// layers have any length. If a row would be wider than a terminal, the kernel is on a separate line below.
 struct RowForm {
   static constexpr size_t kWidest = 100;
   static constexpr size_t kIndent = 4;
@@ -223,7 +223,7 @@ std::string dot_of(const graph::Graph& graph, const Schedule& schedule, const st
     text += fmt::format("  input{} [label=\"{}\", shape=ellipse];\n", i,
                         escaped(graph.values[schedule.tensors[schedule.inputs[i]].value].name));
   }
-  // Of a reshape, who writes what it reshapes.
+  // For a reshape, the writer of its input.
   const auto writer_of = [&](uint32_t tensor) {
     while (writer[tensor].empty()) tensor = schedule.tensors[tensor].alias_of;
     return writer[tensor];

@@ -24,7 +24,7 @@ struct Layer {
   std::string layouts;  // "packed_4c -> packed_4w4c"
   std::string shapes;   // "1x64x56x56 -> 1x256x56x56"
   TimeSource source = TimeSource::estimated;
-  double estimated_us = 0;  // what it was chosen by
+  double estimated_us = 0;  // the source of the choice's time
   double operations = 0;    // of layers with a weight, a multiplication and an addition as two
   double bytes = 0;         // that it must at least move
   measure::Spread us = {};  // measured; 0: it was not
@@ -35,8 +35,8 @@ struct Layer {
 // `samples`: of each replay the microseconds of each step; none: nothing was measured.
 std::vector<Layer> layers_of(const graph::Schedule& schedule, const std::vector<std::vector<double>>& samples);
 
-// Layers, their sum, and what no layer accounts for: the difference to `headline_us`, the time of a replay without
-// timestamps between layers. Without times: kernels and layouts alone.
+// Layers, their sum, and the rest: the difference to `headline_us`, the time of a replay without timestamps between
+// layers. Without times: kernels and layouts alone.
 std::string table_of(const std::vector<Layer>& layers, double headline_us);
 std::string trace_of(const std::vector<Layer>& layers, std::string_view model, std::string_view device);
 std::string json_of(const std::vector<Layer>& layers, size_t replays);

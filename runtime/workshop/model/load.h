@@ -17,17 +17,18 @@ namespace qgen::model {
 struct Loaded {
   graph::Graph graph;                           // of a compiled model: without the data of weights
   std::optional<graph::Compiled> compiled;      // nullopt: of an ONNX file
-  std::vector<std::string> notes;               // for people: what runs otherwise than they may think
+  std::vector<std::string> notes;               // for people: parts that run otherwise than expected
   std::set<std::string, std::less<>> left_out;  // inputs of the file that the graph does not have
   double parse_ms = 0;                          // the file
   double fuse_ms = 0;                           // its patterns
 };
-// Errors: the file cannot be read, or is refused. `fuses`: onnx::ImportOptions. Sides that have names keep them, unless
-// the model cannot be read so: then they become those of the arguments' inputs.
+// Errors: the file cannot be read, or is refused. `fuses`: onnx::ImportOptions. Dimensions with names keep them, unless
+// the model cannot be read so: then they get the lengths of the arguments' inputs.
 Expected<Loaded> load(const Arguments& arguments, bool fuses = true);
 
-// What the arguments say of a model's inputs. Constants: --constant. What may be one, if the model cannot be imported
-// otherwise: integers and booleans of which --input has a file, such as a sample rate. Shapes: of all inputs, with --batch or 1 for sides that nothing says.
+// The arguments' values for a model's inputs. Constants: --constant. An input that may become a constant, if the model
+// cannot be imported otherwise: integers and booleans with a file of --input, such as a sample rate. Shapes: of all
+// inputs, with --batch or 1 for sides that nothing says.
 struct Stated {
   Tensors constants;
   Tensors may_be_constants;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Quantizes a floating-point model: runs it on samples, chooses ranges, writes the file, and says what each rounding adds.
+// Quantizes a floating-point model: runs it on samples, chooses ranges, writes the file, and prints the error that each
+// rounding adds.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -10,9 +10,9 @@
 
 namespace qgen::model {
 
-// Of the layers of this name, which is whole ("Conv_5 + Relu_6") or that of one of their nodes ("Conv_5"); where there
-// are none, of those whose names have it in them. What they would cost in other layouts, and the ranking of the kernels
-// in those that they have. Errors: there is no such layer.
+// The layers of this name, which is whole ("Conv_5 + Relu_6") or one of their nodes' ("Conv_5"). If there are none, the
+// layers whose names contain it. Their costs in other layouts, and the ranking of the kernels in their present layouts.
+// Errors: there is no such layer.
 Expected<std::string> reasons_of(const graph::Graph& graph, const graph::Schedule& schedule, const std::string& layer,
                                  const graph::Chooser& chooser);
 

@@ -24,7 +24,7 @@ namespace {
 using graph::Prepared;
 using graph::Schedule;
 
-// How often a replay is taken apart into layers.
+// How often a replay is divided into layers.
 constexpr size_t kProfiled = 50;
 
 std::string bytes_text(uint64_t bytes) {
@@ -215,7 +215,7 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   const auto made = prepare_and_trace(**session, inputs.tensors, arguments.trace);
   if (!made) return made.error();
   Prepared& prepared = **made;
-  if (Done filled = make(inputs); !filled) return filled.error();  // the device has taken the shapes
+  if (Done filled = make(inputs); !filled) return filled.error();  // the device has accepted the shapes
   const graph::Model& model = (*session)->model();
   Stopwatch watch;
   const auto outputs = prepared.run(inputs.tensors);

@@ -21,11 +21,11 @@ Expected<Question> read_question(const Arguments& arguments);
 
 class Session {
  public:
-  // `program` and `arguments` must outlive it. Errors: those of opening the device.
+  // `program` and `arguments` must outlive it. Errors: the errors of opening the device.
   static Expected<std::unique_ptr<Session>> open(const Program& program, const Arguments& arguments, Loaded loaded,
                                                  const Tensors& inputs);
 
-  // Ready for these inputs. Errors: those of Model::prepare().
+  // Ready for these inputs. Errors: the errors of Model::prepare().
   Expected<graph::Prepared*> prepare(const Tensors& inputs);
 
   Context& context() { return opened_->context(); }

@@ -23,7 +23,7 @@ size_t count_of(const onnx::Support& support) {
                          [](size_t sum, const onnx::Lack& lack) { return sum + lack.nodes.size(); });
 }
 
-// Lines behind the first say why other rows of an operation do not fit.
+// Lines after the first name the reasons why other rows of an operation do not fit.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::string text_of(const std::string& file, const onnx::Support& support) {

@@ -30,7 +30,7 @@ float dequantize(int32_t q, float scale, int32_t zero_point);
 // One block.
 ScaleAndZeroPoint choose_qparams(std::span<const float> block, MappingType mapping, IntegerBounds bounds, float eps);
 
-// Whole tensors: reals of any dtype to i8, with one scale and zero point for all.
+// Whole tensors: floating-point of any dtype to i8, with one scale and zero point for all.
 HostTensor quantized(const HostTensor& reals, const ScaleAndZeroPoint& to);
 // `zero_point` may be null or have one element.
 HostTensor quantize_affine(const HostTensor& input, const Shape& block, const HostTensor& scale,

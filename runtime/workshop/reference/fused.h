@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operations on operands that are each real or quantized, as docs/fused.md defines them: every operand made real, the
-// operation in f32, one element at a time, and the result quantized if the output is.
+// Operations on operands that are floating-point or quantized, as docs/fused.md defines them. Every operand is
+// dequantized, the operation is done in f32, one element at a time, and the result is quantized if the output is.
 #pragma once
 
 #include <limits>
@@ -32,7 +32,7 @@ struct FusedNumbers {
 HostTensor fused(FusedOperation operation, const FusedOperand& input, const FusedOperand* other,
                  const FusedNumbers& numbers, const FusedOutput& output);
 
-// f32 values of any operand, and of reals as the output has them.
+// f32 values of any operand, and of floating-point ones in the output's dtype.
 HostTensor made_real(const FusedOperand& operand);
 HostTensor made_output(const HostTensor& reals, const FusedOutput& output);
 

@@ -26,10 +26,10 @@ float output_of(int64_t sum, size_t n, const HostTensor& scales, const HostTenso
 HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
                   const LinearParams& params);
 
-// Reals as another dtype of reals.
+// Floating-point values in another floating-point dtype.
 HostTensor rounded_to(DType dtype, const HostTensor& reals);
 
-// Of reals x, f32 or f16, quantized first; y is of their dtype.
+// For floating-point x, f32 or f16, quantized first; y has their dtype.
 HostTensor linear_q8ta_q8csw(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
                              const LinearParams& params);
 

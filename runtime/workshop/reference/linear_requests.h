@@ -13,8 +13,8 @@ namespace qgen::reference {
 Activation activation_of(const Request& request);
 LinearParams params_of(const Request& request);
 
-// What is stored of real results, f32: rounded to i8, looked up in a table, and added to a residual, where there are
-// such.
+// The stored value of f32 results: rounded to i8, looked up in a table, and added to a residual, if the operator has
+// these.
 HostTensor stored(const HostTensor& results, const Request& request);
 
 }  // namespace qgen::reference

@@ -14,11 +14,11 @@ namespace qgen::reference {
 
 constexpr double kSmallestNormal = 0x1p-126;  // of f32
 
-// The sum of one output, the sum of the magnitudes that entered it, and what subnormals may lose.
+// The sum of one output, the sum of its terms' magnitudes, and the possible loss by subnormals.
 struct RealSum {
   double value = 0, magnitude = 0, absolute = 0;
 
-  // Of two reals that a kernel may hold as subnormals, and may multiply to one.
+  // For two numbers that a kernel may hold as subnormals, and whose product may be one.
   void add_product(double a, double b) {
     value += a * b;
     magnitude += std::abs(a * b);

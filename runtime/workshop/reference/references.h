@@ -18,7 +18,7 @@ namespace qgen::reference {
 using Operator = Tensors (*)(const Request& request);
 Operator find(std::string_view name);  // null: none
 
-// With the exact values of those outputs that are made of reals.
+// With the exact values of floating-point outputs.
 struct Answer {
   Tensors outputs;
   std::map<std::string, Exact, std::less<>> exact;  // by output
@@ -28,7 +28,7 @@ std::optional<Answer> answer(std::string_view name, const Request& request);  //
 // How another library's operators are judged: a function like answer(), or null where it has no references.
 using Answers = std::optional<Answer> (*)(std::string_view name, const Request& request);
 
-// Whether the reference has exact values to tell: what the spec calls `computed`.
+// Whether the reference has exact values: for outputs that the spec calls `computed`.
 bool has_exact_values(std::string_view name);
 
 }  // namespace qgen::reference

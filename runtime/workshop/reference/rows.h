@@ -17,7 +17,7 @@ struct Row {
   Answer (*with_exact_values)(const Request& request) = nullptr;
 };
 
-// Of an operator whose results are made of reals.
+// For an operator with floating-point results.
 template <Answer (*compute)(const Request&)>
 constexpr Row exact_row(std::string_view name) {
   return {name, [](const Request& request) { return compute(request).outputs; }, compute};

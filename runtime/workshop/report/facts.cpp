@@ -37,7 +37,7 @@ std::vector<std::string_view> words_of(std::string_view key) {
 
 using Alike = std::vector<ProblemFact*>;  // problems of one name
 
-// Those of each name that several have.
+// The entries of each name that several have.
 std::vector<Alike> alike(const Alike& problems) {
   std::map<std::pair<std::string_view, std::string>, Alike> by_name;
   for (ProblemFact* problem : problems) by_name[{problem->op(), problem->name}].push_back(problem);
@@ -48,7 +48,7 @@ std::vector<Alike> alike(const Alike& problems) {
   return groups;
 }
 
-// Adds the first word that differs among them, behind `begin` words that do not, and so on; of keys of as many words.
+// Adds the first word that differs among them, after `begin` words that do not, and so on; for keys of as many words.
 void tell_apart(const Alike& problems, size_t begin, size_t words_left) {
   if (words_left == 0) return;
   std::vector<std::vector<std::string_view>> words;
@@ -77,7 +77,7 @@ Costs costs_of(const Selection& selection) {
   return costs;
 }
 
-// A recipe is listed with one step's kernels at a time, and may have been measured with others: those are asked for.
+// A recipe is listed with one step's kernels at a time, and may have been measured with others: these are requested.
 double cost_of(const Costs& costs, const std::string& id, const Problem& problem, const DeviceProfile& device,
                const KernelLibrary& library) {
   if (const auto known = costs.find(id); known != costs.end()) return known->second;

@@ -148,7 +148,7 @@ std::string cell_text(double x, double y, double width, double ratio) {
 std::string heat_map_of(const ProblemFact& problem) {
   const std::string family = family_of(problem);
   const auto samples = samples_of(problem, family);
-  // A family's kernels have as many words each; what a file says otherwise has no place here.
+  // A family's kernels have equally many words; ids with another number are left out.
   const bool are_alike = std::ranges::all_of(
       samples, [&](const Sample& sample) { return sample.words.size() == samples.front().words.size(); });
   if (samples.empty() || !are_alike || !(problem.best_us() > 0)) return "";

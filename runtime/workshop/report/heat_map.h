@@ -5,8 +5,8 @@
 //
 //   q8_linear_tile.i8...b4x4/m4n8workgroup32.step64     words: "m4n8workgroup32", "step64"
 //
-// For a recipe, the map shows the step of which most kernels were measured. The axes are the two words with the most
-// values (or the variant, if fewer than two words differ). A cell shows the fastest of its kernels.
+// For a recipe, the map shows the step with the most measured kernels. The axes are the two words with the most values
+// (or the variant, if fewer than two words differ). A cell shows the fastest of its kernels.
 #pragma once
 
 #include <string>

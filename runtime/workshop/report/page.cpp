@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMostListed = 300;  // problems in tables, of all operators together
 constexpr size_t kMostKernels = 5;   // of a problem
 constexpr size_t kMostOperators = 150;
-constexpr size_t kMostLetters = 1000;  // of a key, an id or what a driver says
+constexpr size_t kMostLetters = 1000;  // of a key, an id or a driver's text
 
 constexpr std::string_view kStyle = R"(
   body { font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; max-width: 1100px; margin: 2em auto;
@@ -53,7 +53,7 @@ std::string shortened(std::string_view text) {
   return escaped(text.substr(0, kMostLetters)) + " ...";
 }
 
-// A kernel's id, which may break behind its words.
+// A kernel's id, with line breaks allowed between its words.
 std::string id_text(std::string_view id) {
   std::string text = "<code>";
   for (const char c : shortened(id)) {
@@ -70,7 +70,7 @@ std::string value_text(const json::Value& value) {
   return "?";
 }
 
-// TunedRow::statistics, a line for each launch. What is no such list, or far longer, is shown as it stands.
+// TunedRow::statistics, a line for each launch. A text that is no such list, or far longer, is shown unchanged.
 std::string statistics_text(const std::string& statistics) {
   if (statistics.empty()) return "-";
   if (statistics.size() > 4 * kMostLetters) return shortened(statistics);

@@ -24,7 +24,7 @@ std::string thinned_text(size_t shown, size_t all, std::string_view what) {
   return shown == all ? "" : fmt::format("<p class=\"note\">{} of {} {} are drawn.</p>\n", shown, all, what);
 }
 
-// What an operator's rates are said in: kernels choose among them.
+// The unit of an operator's rates: kernels choose among them.
 void add_rates(LogChart& chart, const DeviceNumbers& numbers) {
   const auto add = [&](double ops_per_us, std::string_view name) {
     chart.add_rate(ops_per_us, fmt::format("{}, {} TOP/s", name, rate_text(ops_per_us / 1e6)));

@@ -14,10 +14,10 @@ namespace {
 
 constexpr double kLeft = 64, kTop = 28, kWidth = 340, kHeight = 230, kBelow = 44, kLegendRow = 16, kRight = 16;
 
-constexpr size_t kMaxReported = 160;  // letters behind a point
+constexpr size_t kMaxReported = 160;  // digits after a point
 constexpr int kMostEmpty = 4;         // decades that are drawn for a line's sake
 
-// The powers of ten around what is drawn, and where they lie.
+// The powers of ten around the drawn values, and their positions.
 struct Decades {
   int low = 0, high = 1;
   double from = 0, length = 0;  // in the picture

@@ -15,7 +15,7 @@
 
 namespace qgen::report {
 
-// Text of others in HTML and SVG, and in an attribute: what is no printable UTF-8 is shown by its bytes.
+// Foreign text for HTML and SVG, and for attributes: bytes that are no printable UTF-8 are shown as numbers.
 std::string escaped(std::string_view text);
 
 // Four digits of microseconds, and of thousands whole ones: "12.34", "67900".

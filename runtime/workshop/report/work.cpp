@@ -30,7 +30,7 @@ double bytes_of(const Problem& problem, std::string_view operand, double element
   if (found == problem.op->operands.end()) return 0;
   const OperandDesc& desc = problem.operands[static_cast<size_t>(found - problem.op->operands.begin())];
   if (!desc.is_present) return 0;
-  const WeightForm* form = find_weight_form(desc.layout);  // where nibbles may lie, two to a byte
+  const WeightForm* form = find_weight_form(desc.layout);  // which may hold nibbles, two to a byte
   const double bits = form ? form->bits : 8.0 * bytes(desc.dtype);
   return elements * bits / 8;
 }

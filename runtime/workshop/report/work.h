@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The bytes and operations that a problem needs with any kernel, as far as the problem key
-// tells.
+// The bytes and operations that a problem needs with any kernel, as far as the problem key has them.
 //
 //   work_of(*problem_of("q8ta_linear m=512 n=4096 k=4096 ...", library))   // 20 MB, 17 G operations
 //
@@ -22,7 +21,7 @@ struct Work {
   double operations = 0;  // 0: it multiplies nothing
 };
 
-// nullopt: the key does not say it.
+// nullopt: the key does not have it.
 std::optional<Work> work_of(const Problem& problem);
 
 }  // namespace qgen::report

@@ -22,7 +22,7 @@
 
 namespace qgen::runner {
 
-// Exit codes, as --help tells them.
+// Exit codes, as in --help.
 constexpr int kDone = 0;
 constexpr int kCasesFailed = 1;
 constexpr int kWrongInput = 2;
@@ -43,7 +43,7 @@ struct Arguments {
   std::string device_file;
   profiles::MaskText mask;
   std::string json;
-  std::string explained;  // "true", or "all"; empty: not asked
+  std::string explained;  // "true", or "all"; empty: not requested
   measure::TimingOptions timing;
   bool all_kernels = false;
   double sample = 1;         // of all kernels: the share of SampleOptions

@@ -57,7 +57,7 @@ struct Reader {
                           json::hint_of(name, known));
   }
 
-  // The files beside case.json that a list of names means.
+  // The files next to case.json that a list of names refers to.
   Expected<Tensors> tensors(const json::Value& list, std::string_view what,
                             const std::vector<TensorInfo>& infos) const {
     const auto* names = list.as<json::List>();

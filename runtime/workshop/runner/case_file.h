@@ -26,10 +26,10 @@ struct ConformanceCase {
 // Of each case below a folder its case.json, sorted. Errors: there is none; a folder that cannot be read.
 Expected<std::vector<std::filesystem::path>> find_cases(const std::filesystem::path& folder);
 std::string case_name(const std::filesystem::path& file);
-// Nothing is taken for something else: what a case may not hold is an error with its line and column. Where the library
-// has the operator, names and attributes are held to it.
+// Nothing is guessed: every unknown entry of a case is an error with its line and column. If the library has the
+// operator, names and attributes are checked against it.
 Expected<ConformanceCase> load_case(OperatorEntries operators, const std::filesystem::path& file);
-// Into a folder, which is made. What is written is exact: tolerances are not.
+// Into a folder, which is made. A written case is exact: it has no tolerances.
 Done save_case(const std::filesystem::path& folder, const ConformanceCase& saved);
 
 }  // namespace qgen::runner

@@ -35,7 +35,7 @@ Done add_input(std::string_view text, Request& request) {
   return add(request.inputs, named->name, *std::move(tensor));
 }
 
-// Inputs that are made up, by name.
+// Random inputs, by name.
 using RandomInputs = std::map<std::string, RandomInput, std::less<>>;
 
 Done add_random_input(std::string_view text, Request& request, RandomInputs& random_inputs) {
@@ -83,7 +83,7 @@ Done add_attribute(const OperatorEntry& entry, std::string_view text, Request& r
   const auto named = split_named("--set", text);
   if (!named) return named.error();
   const auto info = std::ranges::find(entry.attributes, named->name, &AttributeInfo::name);
-  // A name that the operator does not know is reported by complete(), with what it does know.
+  // complete() reports a name that the operator does not know, with the known ones.
   const auto value =
       info == entry.attributes.end() ? AttributeValue(named->value) : parse_attribute(*info, named->value);
   if (!value) return value.error();
@@ -197,7 +197,7 @@ Expected<Named> split_named(std::string_view flag, std::string_view text) {
 
 namespace {
 
-// Without the data of what is made up.
+// Without the data of random inputs.
 Expected<Request> parse(const OperatorEntry& entry, const RequestText& text, RandomInputs& random_inputs) {
   Request request;
   for (const std::string& storage : text.storages) {

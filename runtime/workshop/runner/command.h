@@ -24,7 +24,7 @@ struct RequestText {
 Expected<Request> parse_request(const OperatorEntry& entry, const RequestText& text);
 
 // The complete request. Its operands are inferred and compared with the device's limits before random inputs are made.
-// Errors: those of parse_request(), complete() and infer_call(), and tensors too large for the device or the host.
+// Errors: the errors of parse_request(), complete() and infer_call(), and tensors too large for the device or the host.
 Expected<Request> read_request(const OperatorEntry& entry, const RequestText& text, const DeviceProfile& device);
 
 // The file of each requested output, by the output's name. Errors: an output that the operator does not have, or

@@ -7,7 +7,7 @@
 namespace qgen::runner {
 namespace {
 
-// The values of the case, within its tolerance, and those of the reference, within the spec's. Inputs rounded to f16
+// The values of the case, within its tolerance, and the reference's values, within the spec's. Inputs rounded to f16
 // give another result: then only the reference counts. If there is none, f16_rel bounds the effect of rounding. An
 // empty list means that nothing can be expected.
 std::vector<measure::Expectation> expectations_of(const ConformanceCase& tested, const OperatorEntry& entry,

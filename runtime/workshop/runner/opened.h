@@ -20,7 +20,7 @@
 namespace qgen::runner {
 
 struct UseOfDevice {
-  bool is_guarded = false;  // guard words behind each tensor
+  bool is_guarded = false;  // guard words after each tensor
   // As tests run: on the pipelines that a driver keeps of those, which Mesa 26 would compile again for a device without
   // robust access.
   bool is_robust = false;
@@ -33,7 +33,7 @@ struct UseOfDevice {
 
 class Opened {
  public:
-  // `library` must outlive it. Errors: those of Device::open(), of kind device, and of Executor::create().
+  // `library` must outlive it. Errors: the errors of Device::open(), of kind device, and of Executor::create().
   static Expected<std::unique_ptr<Opened>> open(const KernelLibrary& library, const std::string& device,
                                                 const UseOfDevice& use);
 

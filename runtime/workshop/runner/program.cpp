@@ -24,7 +24,7 @@ int fail(const Program& program, const Error& error, int exit_code) {
   return exit_code;
 }
 
-// Each case has pipelines of its own: those of hundreds of cases take gigabytes.
+// Each case has its own pipelines: those of hundreds of cases together take gigabytes.
 Expected<int> run_cases(const Device& device, const Context& context, const Program& program,
                         const Arguments& arguments) {
   const auto files = find_cases(arguments.cases);

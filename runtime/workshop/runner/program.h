@@ -24,7 +24,7 @@ struct Program {
   const LibraryInfo& kernels;
   OperatorEntries operators;
   reference::Answers answers = nullptr;  // the references; null: there are none
-  std::string_view examples = "";        // what --help says behind the options
+  std::string_view examples = "";        // the text of --help after the options
 };
 
 int run_program(int argc, char** argv, const Program& program);

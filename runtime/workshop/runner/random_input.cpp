@@ -69,7 +69,7 @@ void fill_bytes_between(HostTensor& tensor, int64_t low, int64_t high) {
     value = static_cast<int8_t>(low + static_cast<int64_t>(noise.next() * count >> 32));
 }
 
-// Reals from low up to high, integers from low to high.
+// Floating-point numbers from low up to high, integers from low to high.
 void fill_between(HostTensor& tensor, double low, double high) {
   if (tensor.dtype == DType::i8) {
     return fill_bytes_between(tensor, static_cast<int64_t>(low), static_cast<int64_t>(high));
@@ -97,8 +97,8 @@ void fill_with_noise(HostTensor& tensor) {
   for (uint16_t& value : tensor.as<uint16_t>()) value = narrow(real());
 }
 
-// "0.05" as an element of the dtype. A number that the dtype holds only as another one (300 as i8, 1e40 or 1e-50 as
-// f32, 0.5 as an integer) is refused; what it rounds is not.
+// "0.05" as an element of the dtype. A number that the dtype cannot hold (300 as i8, 1e40 or 1e-50 as f32, 0.5 as an
+// integer) is refused; one that it rounds is not.
 Expected<double> number_of(std::string_view text, DType dtype) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Random inputs from a text: "4096x4096:f32" is uniform in -1 to 1, "4096x4096:i8" uniform over all integers,
-// "1:f32=0.05" has a single value, "64x64:i8=-8..7" is uniform over this range. A number that the dtype cannot hold
+// Random inputs from a text: "4096x4096:f32" is uniform in -1 to 1, "4096x4096:i8" uniform over all integers.
+// "1:f32=0.05" has a single value, and "64x64:i8=-8..7" is uniform over this range. A number that the dtype cannot hold
 // (300 as i8, 1e40 as f32) is refused; nan and inf are numbers of the floating-point dtypes.
 #pragma once
 

@@ -52,7 +52,7 @@ Json json_of(const TimedKernel& kernel, uint64_t bytes) {
           {"gb_per_s", gb_per_s(bytes, kernel.device_us.median)}};
 }
 
-// What people want to see first of a tensor: how it begins, and of a longer one how far its values reach.
+// The first facts about a tensor for people: its beginning, and for a longer one the range of its values.
 std::string values_of(const HostTensor& tensor) {
   constexpr int64_t kShown = 8;
   const int64_t count = element_count(tensor.shape);

@@ -24,7 +24,7 @@ Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, con
   return qgen::prepare(context, entry, *request);
 }
 
-// What a call made, in the operator's order.
+// The outputs of a call, in the operator's order.
 Expected<std::vector<OutputTensor>> download_made(Context& context, const PreparedCall& prepared,
                                                   const BoundCall& bound, const OutputFiles& files) {
   std::vector<OutputTensor> made;
@@ -92,7 +92,7 @@ Done save(const RunReport& report) {
 
 // ---- timing ---------------------------------------------------------------------------------------------------------
 
-// What was timed, and the selection that it leads to.
+// The times, and the selection that follows from them.
 struct Timed {
   TimeReport report;
   Selection selection;

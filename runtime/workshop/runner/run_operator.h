@@ -13,7 +13,7 @@ namespace qgen::runner {
 
 Expected<int> run_operator(Context& context, const OperatorEntry& entry, const Arguments& arguments);
 
-// `shipped` is a context of the same device with the shipped kernels, among them the copy that is timed beside.
+// `shipped` is a context of the same device with the shipped kernels, among them the copy that is timed for comparison.
 Expected<int> time_operator(Context& context, Context& shipped, const OperatorEntry& entry, const Arguments& arguments);
 
 // Prints which kernel would be chosen on the device, and why; opens none.

@@ -20,8 +20,8 @@ bool has_four_bits(const TensorDesc& weight) {
   return false;
 }
 
-// The values with which the tuner fills a tensor: any value of its bits for a weight, a small number for a parameter
-// (scale, zero point, bias), any values for all others.
+// The values with which the tuner fills a tensor: any bit pattern for a weight, a small number for a parameter (scale,
+// zero point, bias), any values for all others.
 std::string_view values_of(const TensorInfo& info, const TensorDesc& desc) {
   if (info.role == TensorInfo::Role::weight) return has_four_bits(desc) ? "=-8..7" : "";
   if (info.has_place) return "";

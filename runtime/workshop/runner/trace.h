@@ -35,7 +35,7 @@ class Trace {
   std::vector<Task> tasks_;
 };
 
-// How the Call that was inferred from this would be asked for.
+// The request that leads to this inferred Call.
 Task task_of(const Given& given);
 
 }  // namespace qgen::runner

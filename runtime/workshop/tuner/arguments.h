@@ -17,7 +17,7 @@
 
 namespace qgen::tuner {
 
-// Exit codes, as --help tells them.
+// Exit codes, as in --help.
 constexpr int kDone = 0;
 constexpr int kSomeFailed = 1;
 constexpr int kWrongInput = 2;

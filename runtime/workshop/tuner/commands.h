@@ -11,7 +11,7 @@ namespace qgen::tuner {
 
 Expected<int> tune(const Program& program, const Arguments& arguments);
 
-// Of what is known.
+// Of the known times.
 Expected<int> show(const Program& program, const Arguments& arguments);
 Expected<int> export_file(const Program& program, const Arguments& arguments);
 Expected<int> import_files(const Program& program, const Arguments& arguments);

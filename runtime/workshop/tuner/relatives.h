@@ -20,7 +20,7 @@
 
 namespace qgen::tuner {
 
-// Of a request whose inputs are made up (RequestText::shapes).
+// For a request with random inputs (RequestText::shapes).
 std::vector<runner::RequestText> relatives_of(const runner::RequestText& request);
 
 // Of all its inputs.

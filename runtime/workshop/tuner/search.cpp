@@ -25,13 +25,13 @@ struct SearchPolicy {
   size_t finalists = 4;
   double finalist_cost = 3;  // how much longer it takes than a first measurement
   double final_share = 0.2;  // of the budget, at most
-  // Expected times. On 23 problems of an H200, the best of the first eight candidates takes 1.007 times as long as the
-  // best that is known (geometric mean); 1.016 without a bonus, 1.015 with 0.5, 1.020 with 0.8. A similarity that
-  // decays within 1 or 4 steps makes it 1.005 and 1.007.
+  // Expected times. On 23 problems of an H200, the best of the first eight candidates takes 1.007 times the best known
+  // time (geometric mean). It takes 1.016 without a bonus, 1.015 with 0.5, 1.020 with 0.8. A similarity that decays
+  // within 1 or 4 steps makes it 1.005 and 1.007.
   double similarity_decay = 2;          // steps in which a similarity falls to 1/e
   double most_steps = 3;                // of one part of an id: another number may be a hundred doublings away
   double other_kind_similarity = 0.05;  // of candidates of another recipe or family
-  double common_weight = 0.3;           // of the mean over all measured candidates, beside the similar ones
+  double common_weight = 0.3;           // of the mean over all measured candidates, next to the similar ones
   double novelty_bonus = 0.3;           // in powers of e, for a candidate that is similar to no measured one
 };
 constexpr SearchPolicy kPolicy;
@@ -196,7 +196,7 @@ class Search {
     return std::max(kPolicy.least_measured,
                     static_cast<size_t>(kPolicy.most_of_space * static_cast<double>(prospects_.size())));
   }
-  // One, where estimates say that several would take too much of the budget, or what others took does.
+  // One, if by estimates, or by the others' times, several would take too much of the budget.
   size_t first_count() {
     double seconds = 0;
     size_t several = std::min(kPolicy.first_batch, options_.batch);
@@ -291,7 +291,8 @@ class Search {
     }
   }
 
-  // Batches, as long as one brings a gain; then what is of a kind that nobody tried, and batches again if that did.
+  // Batches, as long as one brings a gain. Then one candidate of each untried kind, and batches again if that brought a
+  // gain.
   Done climb() {
     while (true) {
       if (Done climbed = climb_once(); !climbed) return climbed;
@@ -323,8 +324,9 @@ class Search {
     }
   }
 
-  // The best few for longer: as many as the budget has time for. One of several meets nobody. With the first two what
-  // was announced before, and the choice by estimates, so that they are compared under the same conditions.
+  // The best few for longer: as many as the budget has time for. One of several meets nobody. The first two come with
+  // the earlier announced choice, and with the choice by estimates, so that they are compared under the same
+  // conditions.
   Done finish() {
     std::vector<std::string> ids;
     const auto add = [&](const std::string& id) {
@@ -365,7 +367,7 @@ class Search {
   std::vector<Measured> measured_;
   size_t requested_ = 0;
   size_t rounds_ = 0;       // that were measured
-  double sum_of_logs_ = 0;  // of times beside estimates
+  double sum_of_logs_ = 0;  // of times compared with estimates
   size_t learned_ = 0;
   double budget_s_;
   Pace pace_;        // of the short stages

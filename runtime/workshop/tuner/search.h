@@ -46,8 +46,8 @@ constexpr uint32_t kReplaysOfFinal = 60;
 
 // Measures candidates. One that got no time is not requested again.
 struct Laboratory {
-  // Some candidates against each other, each replayed so often. `best_us`: of what was measured before; 0: nothing was,
-  // or it does not compare.
+  // Some candidates against each other, each replayed so often. `best_us`: the best earlier time; 0: there is none, or
+  // it is not comparable.
   std::function<Expected<Batch>(std::span<const std::string> ids, uint32_t replays, double best_us)> measure;
   std::function<double()> elapsed_s;  // of the budget
   // The ids of the measure() after the next, if the next brings no surprise: there may be time to compile them.
@@ -79,11 +79,11 @@ struct SearchResult {
   bool is_exhaustive = false;    // every candidate was requested
 };
 
-// The order of measured candidates: those of the final round first, then by time. The same as tuning::order_of().
+// The order of measured candidates: first those of the final round, then by time. The same as tuning::order_of().
 bool is_before(const Measured& a, const Measured& b);
 
-// `candidates` by cost. `known`: what was measured before and need not be again.
-// Errors: the laboratory's. What was measured until then is lost to the caller, so a laboratory keeps it.
+// `candidates` by cost. `known`: earlier times, which need not be measured again. Errors: the laboratory's. Earlier
+// measurements are lost to the caller, so a laboratory keeps them.
 Expected<SearchResult> find_best(std::span<const Candidate> candidates, std::span<const Measured> known,
                                  const Laboratory& laboratory, const SearchOptions& options);
 

@@ -13,8 +13,8 @@ namespace {
 constexpr double kLarge = 1 << 26;  // elements
 constexpr double kOver = 0.02;      // of the budget, by which a first candidate may end later
 
-// Before anything was measured. Element-wise problems of 2^25 elements took 0.7 to 1.6 s to open and 0.5 to 1.6 s for
-// a candidate, on llvmpipe with two cores.
+// Before anything was measured. On llvmpipe with two cores, element-wise problems of 2^25 elements took 0.7 to 1.6 s to
+// open and 0.5 to 1.6 s for a candidate.
 constexpr double kFixedS = 0.2;                           // to open, and as much for a candidate
 constexpr double kOpeningS = 30e-9, kCandidateS = 20e-9;  // for each element
 

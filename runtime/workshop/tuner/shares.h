@@ -53,7 +53,7 @@ class Shares {
 
   Share next() const;
   // Error: the next problem's first candidate is not expected to end in time. The first problem of a run may always
-  // begin, since its expected times are those of another host.
+  // begin, since its expected times come from another host.
   Done may_begin() const;
 
   // The time that a problem took.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reading, moving and removing what the store has; no device is opened.
+// Reading, moving and removing the store's rows; no device is opened.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -80,8 +80,8 @@ std::string counts_text(const std::map<std::string, size_t>& counts) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// Leaves out rows of problems that there are not; a sentence for each of those, and one for all that another version
-// of the specs wrote.
+// Leaves out rows of unknown problems, with a sentence for each, and one for all rows that another version of the specs
+// wrote.
 std::vector<std::string> drop_impossible(std::vector<TunedRow>& rows, const KernelLibrary& library) {
   std::map<std::string, bool, std::less<>> is_impossible;
   std::map<std::string, size_t> lapsed;
@@ -118,7 +118,7 @@ Expected<TuningFile> load_checked(const std::string& path, const Program& progra
   return file;
 }
 
-// A store may serve several programs: what is of operators that this one lacks is another's. How many there were.
+// A store may serve several programs: rows of operators that this one lacks belong to another. How many there were.
 size_t drop_foreign(std::vector<TunedRow>& rows, const KernelLibrary& library) {
   return std::erase_if(rows, [&](const TunedRow& row) { return !library.find(operator_of(row.problem)); });
 }
@@ -136,7 +136,7 @@ Error no_times(const Store& store, const Arguments& arguments, const std::vector
           "measure some with qgen-tune"};
 }
 
-// What the store has of each device that is meant, of the operators that are.
+// The store's rows for each selected device and operator.
 Expected<std::vector<TuningFile>> stored_files(Store& store, const Program& program, const Arguments& arguments,
                                                const KernelLibrary& library) {
   auto devices = store.devices();
@@ -230,7 +230,7 @@ std::string line_of(const TunedRow& row) {
   return fmt::format("    {:>9} us  {}\n", us_text(row.us), wrapped(row.kernel, 18, 100));
 }
 
-// As programs choose: by what is of the kernels that the library has. `problem` has one at least.
+// As programs choose: by the rows of kernels that the library has. `problem` has one at least.
 void show_problem(const report::ProblemFact& problem, const std::string& left_out) {
   const TunedRow& best = problem.kernels.front().row;
   fmt::print("{}{}", key_text(best.problem), line_of(best));
@@ -247,7 +247,7 @@ void show_problem(const report::ProblemFact& problem, const std::string& left_ou
   fmt::print("                  {}\n", wrapped(measured, 18));
 }
 
-// Takes away rows of kernels that are not those of the library; how many there were of each problem.
+// Removes rows of kernels that the library lacks; returns their number for each problem.
 std::map<std::string, size_t> drop_changed(std::vector<TunedRow>& rows, const KernelLibrary& library) {
   std::map<std::string, size_t> changed;
   std::erase_if(rows, [&](const TunedRow& row) {
@@ -283,7 +283,7 @@ void show_file(TuningFile file, const KernelLibrary& library) {
   }
 }
 
-// No time of a first look is one that others may go by: it is a single sample, taken to see that a kernel is slow.
+// A first look's time is not for use by others: it is a single sample, taken to see that a kernel is slow.
 size_t drop_looks(std::vector<TunedRow>& rows) {
   return std::erase_if(rows, [](const TunedRow& row) { return row.samples == 1; });
 }
@@ -385,7 +385,7 @@ Expected<TuningFile> merged_files(const Program& program, const Arguments& argum
   return *std::move(all);
 }
 
-// What the store has of the one device that is meant.
+// The store's rows for the one selected device.
 Expected<TuningFile> stored_file(const Program& program, const Arguments& arguments, const KernelLibrary& library) {
   auto store = Store::open_to_read(store_path(arguments));
   if (!store) return store.error();

@@ -77,7 +77,7 @@ struct WorkerProcess::State {
     return how_it_ended(status);
   }
 
-  // Whether it has ended by itself, its input being closed.
+  // Whether it has ended by itself after its input was closed.
   bool wait_a_moment() const {
     pollfd gone{from.get(), POLLIN, 0};
     const auto deadline = Clock::now() + std::chrono::seconds(2);
@@ -152,7 +152,7 @@ Expected<WorkerProcess> WorkerProcess::start(const WorkerProcessOptions& options
   if (::pipe2(out, O_CLOEXEC) != 0) return Error{Error::Kind::system, "cannot make a pipe", ""};
   Descriptor out_read(out[0]), out_write(out[1]);
 
-  // What is buffered would be written twice.
+  // Buffered output would be written twice.
   std::fflush(nullptr);
   std::cout.flush();
   const pid_t process = ::fork();
@@ -182,7 +182,7 @@ Expected<WorkerProcess> WorkerProcess::start(const WorkerProcessOptions& options
 
 Reply WorkerProcess::ask(const Json& command, const std::function<void(const Json& line)>& on_line) {
   if (state_->process < 0) return {.end = "it has ended"};
-  // A pipe without a reader is an error to be told, not a signal.
+  // A pipe without a reader is an error to report, not a signal.
   struct sigaction ignore {
   }, before{};
   ignore.sa_handler = SIG_IGN;

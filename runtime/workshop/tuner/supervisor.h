@@ -22,7 +22,7 @@ namespace qgen::tuner {
 
 struct WorkerProcessOptions {
   std::function<int()> work;                   // in the process; its exit code
-  std::chrono::milliseconds patience{20'000};  // of a worker that says nothing; it may ask for more
+  std::chrono::milliseconds patience{20'000};  // for a silent worker; it may request more
 };
 
 struct Reply {
@@ -35,7 +35,7 @@ class WorkerProcess {
  public:
   using Json = nlohmann::ordered_json;
 
-  // Waits until it has opened its device. Errors: what it says of that; it cannot be started.
+  // Waits until it has opened its device. Errors: the worker's message; it cannot be started.
   static Expected<WorkerProcess> start(const WorkerProcessOptions& options);
   // `on_line` hears of everything before the answer; may be empty. Of a worker that is dead: dead again.
   Reply ask(const Json& command, const std::function<void(const Json& line)>& on_line);

@@ -63,7 +63,7 @@ Expected<std::vector<runner::Task>> tasks_of(const Program& program, const Argum
   if (tasks->empty()) {
     return refused("there is no problem to tune", "name some with --problems, or one with --operator and --shape");
   }
-  // Small ones take less than their share: the large ones, whose data and references take long, have what those leave.
+  // Small problems take less than their share. The large ones, whose data and references take long, get the rest.
   std::ranges::stable_sort(*tasks, {}, [](const runner::Task& task) { return elements_of(task.request); });
   return tasks;
 }
@@ -91,7 +91,7 @@ class Display {
       progress_.clear();
       fmt::print("  dropped {}\n", printable(event.text));
       std::fflush(stdout);
-    } else if (event.all > 0 && is_terminal_) {  // a log would have a line for each batch, and has what was found
+    } else if (event.all > 0 && is_terminal_) {  // a log would have a line for each batch; it has the results
       const bool has_best = !event.best.empty();
       progress_.show(event.stage, event.done, event.all,
                      has_best ? fmt::format("best {} us  {}", us_text(event.best_us), event.best) : "");
@@ -146,7 +146,7 @@ class Display {
   Progress progress_{is_terminal_};
 };
 
-// The worker's process. Its exit code says what the machine lacks.
+// The worker's process. Its exit code names what the machine lacks.
 int work(const Program& program, const Arguments& arguments) {
   return qgen::run_program(program.library.name, [&] {
     return run_worker(program.library, {.device = arguments.device,

@@ -93,7 +93,7 @@ Expected<Tuner::Opened> Tuner::open(const runner::Task& task) {
   if (!reply.answer) {  // the next problem may do better, with another worker
     worker_.reset();
     if (Done counted = count_death(); !counted) return counted.error();
-    if (std::exchange(is_ahead_, false)) {  // it may have died of what it compiled for the one before
+    if (std::exchange(is_ahead_, false)) {  // it may have died of an earlier compilation
       if (Done started = start(); !started) return started.error();
       return open(task);
     }
@@ -133,7 +133,7 @@ Expected<Reply> Tuner::ask(const Json& command, const std::function<void(const J
   const bool was_ahead = std::exchange(is_ahead_, false);
   if (Done again = reopen(); !again) return again.error();
   if (!was_ahead) return reply;
-  // What it was asked for may not be to blame: once more, and nothing beside it.
+  // The current candidate may not be the cause: it is tried once more, alone.
   looks_ahead_ = false;
   return ask(command, on_line);
 }
@@ -327,7 +327,7 @@ Expected<std::vector<Measured>> Tuner::stored_times(TaskReport& report) const {
   return known;
 }
 
-// What is announced is read from the store, as programs do: so they choose the same.
+// The announced choice is read from the store, as programs do, so they choose the same.
 Done Tuner::rank_as_stored(TaskReport& report) {
   auto stored = stored_times(report);
   if (!stored) return stored.error();
@@ -339,7 +339,7 @@ Done Tuner::rank_as_stored(TaskReport& report) {
   return std::monostate{};
 }
 
-// What gives other bits in one run of many falls only here: the next best stands then.
+// A kernel that gives other bits in one run of many is found only here: the next best then replaces it.
 Done Tuner::repeat_winner(TaskReport& report, double until_s) {
   SearchResult& found = report.found;
   while (!found.ranked.empty() && options_.repeats > 0) {
@@ -401,7 +401,7 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
   auto found = find_best(candidates, *known, laboratory, how);
   if (!found) return found.error();
   report.found = *std::move(found);
-  if (Done ranked = rank_as_stored(report); !ranked) return ranked.error();  // without what was found wrong
+  if (Done ranked = rank_as_stored(report); !ranked) return ranked.error();  // without rejected ones
   if (Done repeated = repeat_winner(report, budget_s); !repeated) return repeated.error();
   report.by_relatives = static_cast<size_t>(std::ranges::count_if(
       report.found.ranked, [&](const Measured& measured) { return by_relatives_.contains(measured.id); }));

@@ -35,7 +35,7 @@ struct TaskReport {
   std::string device;
   size_t candidates = 0;
   size_t left_out = 0;  // others, which were rarely the best on such devices (Candidate)
-  SearchResult found;   // in the store's order: the first is what programs choose
+  SearchResult found;   // in the store's order: programs choose the first
   // The store has times with a cold cache, by which programs choose; these times are with a warm one.
   bool has_cold_times = false;
   std::optional<Measured> untuned;      // the choice by estimates; only if it was timed in the same round as the best
@@ -58,7 +58,7 @@ struct TunerEvent {
   std::string_view stage;  // "open", "compile", "verify", "time", "dropped"
   std::string text;        // of "dropped", which and why
   size_t done = 0, all = 0;
-  // Of the problem so far, of what was not dropped; empty: none has a time.
+  // For the problem so far, without dropped ones; empty: none has a time.
   std::string_view best = "";
   double best_us = 0;
 };
@@ -68,9 +68,9 @@ struct TunerOptions {
   SearchOptions search;   // its share is tune()'s
   uint32_t repeats = 20;  // of the winner, whose results must be the same bits each time; fewer where time is up
   bool is_cold = false;   // measure::TimingOptions, of tasks that do not say
-  bool is_anew = false;   // measures again what the store has, and what was quarantined
+  bool is_anew = false;   // measures again rows of the store, and quarantined kernels
   std::function<void(const TunerEvent&)> on_event;
-  const std::atomic<bool>* is_stopped = nullptr;  // set by whoever interrupts; looked at between measurements
+  const std::atomic<bool>* is_stopped = nullptr;  // set by the interrupting code; read between measurements
 };
 
 class Tuner {
@@ -107,12 +107,12 @@ class Tuner {
   Done keep(Times& times, bool is_final);
   Done drop(const std::string& id, const std::string& reason, bool is_quarantined);
 
-  // What the worker says. Without an answer it died, and another one is there. Error: its answer is one.
+  // The worker's message. Without an answer it died, and another one is there. Error: its answer is one.
   Expected<Reply> ask(const WorkerProcess::Json& command,
                       const std::function<void(const WorkerProcess::Json& line)>& on_line);
   bool is_cold() const { return task_->is_cold.value_or(options_.is_cold); }
   void tell(std::string_view stage, size_t done, size_t all, std::string text = "") const;
-  // What a worker says of how far a stage is.
+  // A worker's message about a stage's progress.
   std::function<void(const WorkerProcess::Json& line)> told_as(std::string_view stage) const;
 
   tuning::Store& store_;
@@ -125,12 +125,12 @@ class Tuner {
   Share share_;  // of the search
   bool has_measured_ = false;
   std::vector<std::string> expected_;  // candidates, of the next measure() but one
-  bool is_ahead_ = false;              // the worker compiles what it was not yet asked to measure
+  bool is_ahead_ = false;              // the worker compiles candidates ahead of their measurement
   bool looks_ahead_ = true;
   std::set<std::string, std::less<>> verified_, compiled_, by_relatives_;
   std::map<std::string, std::string, std::less<>> dropped_;
   std::vector<std::string> suspicions_;
-  Times times_;  // of what was not dropped, those that were known with them
+  Times times_;                                                 // without dropped ones; the known ones included
   std::map<std::string, std::string, std::less<>> statistics_;  // TunedRow's
   size_t deaths_ = 0;
 };

@@ -16,7 +16,8 @@ namespace {
 
 constexpr double kSecondsAllowed = 120;
 constexpr double kOperationsPerSecond = 1e8;  // of a reference, at least; some do ten times as many
-// Results of reals whose error the reference alone can bound are held to one another within this part of the largest.
+// If only the reference can bound the error of floating-point results, they are compared with one another, within this
+// part of the largest.
 constexpr double kConsensus = 1.0 / 64;
 
 // About how many steps the reference takes: one for each element, or for each term of a sum of products.
@@ -187,7 +188,7 @@ std::vector<const Choice*> Verifier::others_than(const Choice& asked, const Othe
   return all;
 }
 
-// By the reference, if any choice gives what it gives; `relative`: null is the problem itself.
+// By the reference, if any choice agrees with it; `relative`: null is the problem itself.
 Verdict Verifier::verdict_by(const Case* relative, Standard& standard, const std::string& id, measure::Trial& trial,
                              const Others& others) {
   constexpr size_t kMostAsked = 64;
@@ -209,7 +210,7 @@ Verdict Verifier::verdict_by(const Case* relative, Standard& standard, const std
     if (!given && is_device_lost()) {
       return {fmt::format("{}; {} ran for comparison, and lost the device", fault, other->id), false};
     }
-    if (!given) continue;  // which is told when its own turn comes
+    if (!given) continue;  // it is reported at its own turn
     standard.is_confirmed = fault_of(*given, standard).empty();
     const bool is_same =
         !standard.is_confirmed && (given->written == trial.written || fault_of(*given, supposed).empty());
@@ -230,7 +231,7 @@ Verdict Verifier::verdict_by(const Case* relative, Standard& standard, const std
   return verdict;
 }
 
-// On relatives, and on the problem itself, whose outputs nobody has looked at yet. Where nothing comes of it `verdict`
+// On relatives, and on the problem itself, whose outputs nobody has checked yet. Where nothing comes of it `verdict`
 // says why.
 std::optional<Verifier::Result> Verifier::run(const std::string& id, const Others& others, Verdict& verdict) {
   others.at(id);
@@ -240,7 +241,7 @@ std::optional<Verifier::Result> Verifier::run(const std::string& id, const Other
   auto trial = measure::run_trial(context_, problem_, choice, standard_.known());
   if (trial) return Result{&choice, *std::move(trial), {id}};
   verdict.fault = to_text(trial.error());
-  // What the device cannot hold of this problem tells nothing of the choice on others.
+  // If the device cannot hold this problem, that does not count against the choice on others.
   verdict.is_proven = trial.error().kind != Error::Kind::unsupported;
   return std::nullopt;
 }

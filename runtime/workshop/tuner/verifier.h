@@ -44,9 +44,9 @@ namespace qgen::tuner {
 
 struct Verdict {
   std::string fault;  // "": none
-  // Of a fault: the choice is wrong, not only another than others of which none is proven right, or too large here.
+  // For a fault: the choice is wrong. It does not merely differ from unproven others, nor is it too large here.
   bool is_proven = true;
-  bool is_by_relatives = false;  // nothing but small relatives was looked at
+  bool is_by_relatives = false;  // only small relatives were checked
   std::string suspicion = {};    // why the reference may be wrong; empty: nothing says so
 };
 
@@ -62,19 +62,20 @@ class Verifier {
   using At = std::function<void(const std::string& id)>;
   using Say = std::function<void(const std::string& id, const Verdict& verdict)>;
 
-  // `choices` by cost. `allow` hears for how many seconds the host may now work by itself. What is given by
-  // reference outlives this, but for the options.
+  // `choices` by cost. `allow` is called with the number of seconds for which the host may now work alone. Arguments
+  // passed by reference outlive this, except the options.
   Verifier(Context& context, const runner::Program& program, const PreparedCall& problem,
            std::span<const Choice> choices, std::function<void(double seconds)> allow,
            const VerifierOptions& options = {});
-  // The relatives and references, made, a thread for each. Error: the program has references, and none of the operator.
+  // The relatives and references, made, a thread for each. Error: the program has references, but none for the
+  // operator.
   Done prepare(const OperatorEntry& entry, const runner::Task& task, const Request& request);
 
   // The candidates as verify() runs them on relatives, whose pipelines may have other constants than the problem's.
   std::vector<Choice> on_relatives(std::span<const std::string> ids) const;
-  // Says of each candidate what is wrong with it. `at` hears of each before it runs. Witnesses are choices too: `at`
-  // hears of them, `say` if they are wrong, and once more of those that passed by relatives alone, if they turn out to
-  // be wrong. No witness is of `without`. A reference that would not end by then decides nothing.
+  // Returns the fault of each candidate. `at` hears of each before it runs. Witnesses are choices too: `at` is called
+  // for each of them, `say` if they are wrong. Those that passed only by relatives are reported again if they turn out
+  // to be wrong. No witness is of `without`. A reference that would not end by then decides nothing.
   void verify(std::span<const std::string> ids, const std::set<std::string>& without, Time until, const At& at,
               const Say& say);
   // Whether a candidate gives the same bits every time: up to so many, until then.
@@ -82,8 +83,8 @@ class Verifier {
 
  private:
   using Answer = std::optional<measure::Expectation>;
-  // What a call should give: of the reference; or of a choice that was held to it, or that is believed. That one's
-  // bytes tell of most others that they are right, without a look at elements.
+  // The expected outputs of a call: from the reference, or from a choice that was compared with it or is trusted. That
+  // one's bytes tell of most others that they are right, without a look at elements.
   struct Standard {
     std::future<Answer> reference;  // valid until it was waited for
     Answer expected;
@@ -103,7 +104,7 @@ class Verifier {
     bool has_passed = false;         // by relatives alone
   };
 
-  // Who may be asked, and who hears of it.
+  // The callbacks.
   struct Others {
     const std::set<std::string>& without;
     const At& at;

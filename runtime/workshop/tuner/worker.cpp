@@ -36,13 +36,13 @@ void say_error(const Error& error) {
   say({{"error", to_text(error)}, {"is_device_lost", error.kind == Error::Kind::device}});
 }
 
-// A problem, its candidates, and what judges them.
+// A problem, its candidates, and their verifier.
 struct OpenProblem {
   const OperatorEntry* entry;
   runner::Task task;
   Request request;
   PreparedCall call;
-  std::vector<Choice> choices;  // by cost; those that were rarely the best on such devices behind the others
+  std::vector<Choice> choices;  // by cost; those that were rarely the best on such devices come last
   size_t rarely_best_from = 0;  // the first of these
   std::optional<Verifier> verifier;
 };
@@ -82,14 +82,14 @@ class Worker {
 };
 
 Done Worker::open_device() {
-  // The clock is told by two of the shipped kernels, whatever library is tuned.
+  // Two shipped kernels tell the clock, for any tuned library.
   for (auto [info, library] :
        {std::tuple(&program_.kernels, &library_), std::tuple(&generated::library(), &shipped_library_)}) {
     auto blob = KernelLibrary::open(*info);
     if (!blob) return blob.error();
     *library = *std::move(blob);
   }
-  // What was measured already is no guide to what is to be measured.
+  // Earlier measurements do not guide which to measure.
   auto opened = runner::Opened::open(*library_, options_.device,
                                      {.is_guarded = true,
                                       .is_untuned = true,
@@ -166,7 +166,7 @@ Done Worker::open(const Json& command) {
   return std::monostate{};
 }
 
-// The candidates of every search, by cost, followed by those of exhaustive searches only.
+// The candidates of every search, by cost, followed by candidates of exhaustive searches only.
 Done Worker::list_choices() {
   const auto all_of = [&](bool with_rarely_best) {
     return select(problem_->call.call.problem, context_->profile, *library_,
@@ -216,7 +216,7 @@ Expected<std::vector<Choice>> Worker::chosen(const Ids& ids) const {
   return choices;
 }
 
-// With what verifying them runs.
+// With the tensors for verifying them.
 Expected<std::vector<Choice>> Worker::with_relatives(const Ids& ids) const {
   auto choices = chosen(ids);
   if (choices) std::ranges::move(problem_->verifier->on_relatives(ids), std::back_inserter(*choices));

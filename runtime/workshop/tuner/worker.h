@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The process in which kernels are compiled, verified and timed, so that one that hangs, crashes or loses the device
-// ends this process and not the tuning. It obeys lines of JSON on standard input and answers with lines on standard
-// output; the other end is supervisor.h:
+// The process in which kernels are compiled, verified and timed. If one hangs, crashes or loses the device, this
+// process ends and not the tuning. It obeys lines of JSON on standard input and answers with lines on standard output;
+// the other end is supervisor.h:
 //
 //   {"do": "open", "operator": "q8ta_linear", "request": {...}}
 //   -> {"problem": "q8ta_linear m=...", "device": {...},
@@ -16,8 +16,8 @@
 //   -> {"times": [{"id": ..., "us": [median, low, high], "samples": 33}, ...]}, or {"fault": ...} where a candidate has none
 //   {"do": "repeat", "ids": [...], "times": 20, "within_s": 0.5}  -> as verify: whether results change from run to run
 //
-// Before each candidate it says which ("at"), so that the parent knows whom a death is to be blamed on; and before work
-// of the host that takes long, for how many seconds it may be silent ("allow"). An answer with "error" ends a command.
+// It names each candidate first ("at"), so that the parent knows the cause of a death. Ahead of long work on the host,
+// it says for how many seconds it may be silent ("allow"). An answer with "error" ends a command.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,7 @@ struct WorkerOptions {
   profiles::MaskText mask = {};
   uint64_t hang_ms = 10'000;  // a submission that takes longer is a hang
   VerifierOptions verifier;
-  bool is_ahead_on_cpu = false;  // compiles ahead even there, where it takes from what is timed: for tests
+  bool is_ahead_on_cpu = false;  // compiles ahead even if it slows the timed kernels: for tests
   // Called before a candidate is compiled, verified or timed: where tests crash and hang. May be empty.
   std::function<void(std::string_view stage, std::string_view id)> on_candidate;
 };

@@ -37,7 +37,7 @@ constexpr Fault kFaults[] = {
     {"an echo", "#version 450\nvoid main() {\n  float x = unknown[3];\n}\n", "3: 'unknown': undeclared identifier\n"},
     {"types", "#version 450\nvoid main() {\n  ivec2 i = ivec2(0);\n  float x = i;\n}\n",
      "4: '=': cannot convert from '2-component vector of int' to 'float'\n"},
-    // glslang assumes 100 and refuses what it then finds.
+    // glslang assumes 100 and refuses the rest of the text.
     {"no version", "layout(local_size_x = 1) in;\nvoid main() {}\n",
      "0: #version: compute shaders require es profile with version 310 or above, or non-es profile with version 420 "
      "or above\n0: #version: statement must appear first in es-profile shader; before comments or newlines\n"},
@@ -50,7 +50,7 @@ constexpr Fault kFaults[] = {
     {"unknown extension", "#version 450\n#extension GL_NO_such : require\nvoid main() {}\n",
      "2: '#extension': extension not supported: GL_NO_such\n"},
     {"unclosed", "#version 450\nvoid main() {\n", "3: syntax error, unexpected end of file\n"},
-    // No capability asks for scalar block layout, so no device could be chosen by it.
+    // No capability needs scalar block layout, so it could select no device.
     {"scalar layout",
      "#version 450\n"
      "#extension GL_EXT_scalar_block_layout : require\n"
@@ -115,7 +115,7 @@ TEST(Compile, a_specialization_constant_that_nothing_uses_is_kept) {
   EXPECT_EQ(found, 1u);
 }
 
-// Results of floating-point sums and products, and those of them that must not be contracted.
+// Results of floating-point sums and products, and those that must not be contracted.
 struct Arithmetic {
   size_t all = 0, exact = 0;
 };
@@ -187,7 +187,7 @@ TEST(Compile, names_stay_until_they_are_stripped) {
   }
 }
 
-// Two texts of one meaning: what differs is names alone, so what is stored is the same.
+// Two texts of one meaning: they differ only in names, so the stored modules are equal.
 TEST(Compile, modules_that_differ_in_names_strip_to_the_same_words) {
   std::string renamed(tests::kReduce);
   for (size_t at = 0; (at = renamed.find("partial", at)) != std::string::npos; at += 4) renamed.replace(at, 7, "rest");

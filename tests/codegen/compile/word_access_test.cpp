@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What words of a buffer compute is seen where kernels run: masked.adreno-660 of cmake/QgenTests.cmake.
+// Kernel runs show the computed words of a buffer: masked.adreno-660 of cmake/QgenTests.cmake.
 #include "codegen/compile/word_access.h"
 
 #include <fmt/format.h>

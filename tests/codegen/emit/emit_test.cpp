@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The whole text of every generated file, for three specs that use everything: an operator with kernels, a kernel
-// family that only recipes use, an operator that is made of a recipe. The expected files are golden/cpp; they are
-// compiled into this test, so they are known to compile and what their functions say is checked below.
+// family that only recipes use, and an operator that consists of a recipe. The expected files are golden/cpp. They are
+// compiled into this test, so they are known to compile, and their functions' results are checked below.
 //
 // After a change that is meant: QGEN_UPDATE_EXPECTED=1 test_emit, then read the diff.
 #include "codegen/emit/emit.h"
@@ -585,7 +585,7 @@ TEST(GeneratedCode, RecipesMakeTheProblemsOfTheirSteps) {
   EXPECT_FALSE(recipe.steps[1].takes(first.parameters));
 }
 
-// A typed function asks the signature first, then infer(), which has names for all that it is given.
+// A typed function checks the signature first, and then calls infer(), with names for all arguments.
 TEST(GeneratedCode, TypedFunctionsCheckAndInfer) {
   using namespace generated::operators;
   const TensorDesc rows{DType::f32, {3, 1000}};
@@ -612,7 +612,7 @@ TEST(GeneratedCode, TheLibraryHasAllOperators) {
 }  // namespace
 }  // namespace qgen::emit
 
-// What a project writes for the operators of its specs.
+// The code that a project writes for the operators of its specs.
 namespace qgen::generated::operators {
 namespace {
 

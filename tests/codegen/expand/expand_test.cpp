@@ -134,7 +134,7 @@ TEST(Expand, HasNoVariantsOfRecipes) {
   EXPECT_TRUE(variants->empty());
 }
 
-// Each of four million steps may check a condition of a thousand parts: what it costs is counted, not the steps alone.
+// Each of four million steps may check a condition of a thousand parts: this cost is counted, not only the steps.
 TEST(Expand, CountsWhatConditionsCost) {
   std::string yaml(kHead);
   std::string sum = "0";
@@ -155,7 +155,7 @@ TEST(Expand, CountsWhatConditionsCost) {
               "4000000 steps");
 }
 
-// What no condition cuts is multiplied, not walked; nothing is kept before all is counted.
+// Combinations that no condition cuts are multiplied, not visited; nothing is kept before all are counted.
 TEST(Expand, RefusesAProductThatHasNoEnd) {
   std::string yaml = std::string(kHead) + "parameters:\n";
   for (char axis = 'a'; axis < 'm'; ++axis) yaml += std::string("  ") + axis + ": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n";

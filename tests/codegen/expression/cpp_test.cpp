@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The C++ of an expression, twice over: each row's C++ is asserted as text and, being code of this test, computed by
-// this compiler, with the same flags and warnings as generated tables. Both values must agree.
+// The C++ of an expression in two ways: each row's C++ is compared as text, and it is also code of this test, computed
+// by this compiler with the flags and warnings of generated tables. Both values must agree.
 #include <gtest/gtest.h>
 
 #include "codegen/expression/expression.h"
@@ -13,7 +13,7 @@
 namespace qgen::expression {
 namespace {
 
-// What the generated tables declare; the values are those of environment_for_tests().
+// The declarations of the generated tables; the values are those of environment_for_tests().
 enum class OutputDtype { f16, i8 };
 struct Parameters {
   DType input_dtype = DType::f16;
@@ -131,7 +131,7 @@ TEST(Expression, IsTheSameInCpp) {
   }
 }
 
-// Whatever order this compiler computes arguments in: what is generated is the same of every compiler.
+// The generated text is the same with every compiler, in whatever order it evaluates arguments.
 TEST(Cpp, AsksForSymbolsInTheOrderOfTheText) {
   const Scope scope = scope_for_tests();
   const auto parsed = parse("choose(transposed or vec == 1, min(numel, width) * workgroup, eps + numel)", {}, scope);

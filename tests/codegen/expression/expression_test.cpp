@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Rows: what is written, its canonical text, its value.
+// Rows: the source text, its canonical text, its value.
 #include "codegen/expression/expression.h"
 
 #include <fmt/format.h>

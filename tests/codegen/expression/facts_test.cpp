@@ -29,7 +29,7 @@ struct Case {
 TEST(Facts, ImplyWhatFollows) {
   const Case cases[] = {
       {{"m > 4"}, "m > 4", true},
-      {{"m > 4"}, "m > 3", false},  // true, and not among what is known here
+      {{"m > 4"}, "m > 3", false},  // true, and not among the known facts here
       {{}, "true", true},
       {{}, "m == m", false},
       {{"m > 4 and n > 4"}, "n > 4", true},
@@ -84,7 +84,7 @@ TEST(Facts, KnowUpperBounds) {
   EXPECT_EQ(text("m <= 9 or device.is_cpu"), "none");
 }
 
-// Of every small m, n and k: what is said to follow does.
+// For every small m, n and k: derived facts are true.
 TEST(Facts, AreNeverWrong) {
   const std::string_view texts[] = {
       "k % 4 == 0",  "k % 6 == 0",       "2 * k % 12 == 0",   "ceil_div(k, 3) <= 2",        "k < 5",

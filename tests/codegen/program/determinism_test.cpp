@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The same inputs give the same bytes, whatever the machine around them: threads, locale, time zone, folder, the order
-// of files on disk and on the command line, a cache or none. bench/codegen_figures.py does this 50 times with the
-// corpus.
+// The same inputs give the same bytes for any machine state: threads, locale, time zone, folder, the order of files on
+// disk and on the command line, a cache or none. bench/codegen_figures.py does this 50 times with the corpus.
 #include <algorithm>
 #include <random>
 

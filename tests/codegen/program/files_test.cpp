@@ -45,7 +45,7 @@ TEST_F(HostileFiles, ALinkToAFolderIsToldAndNotLeftOut) {
   expect_refused("specs/more is a symbolic link to a folder, and qgen does not follow it");
 }
 
-// Editors mark a file that is being edited by a link to nowhere beside it.
+// Editors mark an edited file by a dangling link next to it.
 TEST_F(HostileFiles, HiddenFilesAreNoInputs) {
   fs::create_symlink("somebody@somewhere.123", here() / "specs/.#copy.yaml");
   fs::create_symlink("somebody@somewhere.123", here() / "templates/.#copy.comp");

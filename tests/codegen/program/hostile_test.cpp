@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Templates within all documented limits that still overload compilers. In each case the run ends by itself, with a
+// Templates within all documented limits that still overload compilers. In each case the run ends without help, with a
 // module or with a sentence that names the template and the variant.
 #include <algorithm>
 #include <functional>
@@ -59,7 +59,7 @@ std::string shader(const std::string& body, const std::string& globals = "") {
          "\noutput_data[0] = a;\n}\n";
 }
 
-// M0, M1 ... M<levels>, each of which is the one before twice: "#define M1 M0 M0".
+// M0, M1 ... M<levels>, each of which contains the previous one twice: "#define M1 M0 M0".
 std::string doubling_macros(const std::string& first, const std::string& between) {
   return "#define M0 " + first + "\n#define M1 M0" + between + "M0\n" + repeat(39, [&](const std::string& i) {
            const std::string lower = "M" + std::to_string(std::stoi(i) + 1);
@@ -67,7 +67,7 @@ std::string doubling_macros(const std::string& first, const std::string& between
          });
 }
 
-// f0 ... f40, each of which calls the one before twice.
+// f0 ... f40, each of which calls the previous one twice.
 std::string doubling_functions() {
   return "float f0(float x) { return x * input_data[1]; }\n" + repeat(40, [](const std::string& i) {
            return "float f" + std::to_string(std::stoi(i) + 1) + "(float x) { return f" + i + "(x) + f" + i +
@@ -201,7 +201,7 @@ TEST_F(Limits, OtherVariantsOfATemplateAreNotTried) {
                                        "1 error\n"));
 }
 
-// The limits are the user's: what is refused with one compiles with another.
+// The limits are the user's: a text that one limit refuses compiles with another.
 TEST_F(Limits, AreRaisedByFlags) {
   if (kIsSanitized) GTEST_SKIP() << "memory is not limited under sanitizers";
   const std::string text = shader("a = a" + repeat(50'000, "+a") + ";");
@@ -209,7 +209,7 @@ TEST_F(Limits, AreRaisedByFlags) {
   EXPECT_EQ(compile(text, {100, 2000}).code, 0);
 }
 
-// Nor do they wait for each other: what is lost in one template is not lost in the next as well.
+// Nor do they wait for each other: a time-out in one template is not repeated in the next.
 TEST_F(Limits, ARunDoesNotGoOnLosingTime) {
   fs::remove(here() / "specs/bad.yaml");
   for (int i = 0; i < 20; ++i) {

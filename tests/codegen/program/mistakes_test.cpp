@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The mistakes of tests/bad_specs and tests/bad_templates, made by a user of the program: each is told as it is told by
-// the rooms, with exit code 2, and nothing is written.
+// A user of the program makes the mistakes of tests/bad_specs and tests/bad_templates. The program reports each like
+// the rooms do, with exit code 2, and writes nothing.
 #include "tests/codegen/program/run_qgen.h"
 #include "tests/support/source_folder.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Names that qgen accepts compile: specs whose operators, operands, fields, attributes, words, parameters and so on
-// have random legal names become C++ that a compiler takes. QGEN_SEED repeats a run.
+// Accepted names compile: specs whose operators, operands, fields, attributes, words, parameters and so on have random
+// legal names become C++ that a compiler accepts. QGEN_SEED repeats a run.
 #include <algorithm>
 #include <cstdlib>
 #include <random>
@@ -15,7 +15,7 @@
 namespace qgen::tests {
 namespace {
 
-// Legal by the rules of specs, and likely to mean something else in C++, in GLSL, or in what qgen prints.
+// Legal by the rules of specs, and likely to mean something else in C++, in GLSL, or in qgen's output.
 constexpr std::string_view kLikely[] = {
     "a",          "b",          "x",         "I",        "x_mode",      "a_b",        "k2d",      "k2",
     "n3x3",       "X",          "X_y",       "xY",       "EOF",         "NULL_2",     "INT_MAX",  "linux",
@@ -42,7 +42,7 @@ class Names {
 
   int below(int end) { return static_cast<int>(random_() % static_cast<uint32_t>(end)); }
 
-  // A new name for which `fault` has no objection, with a type of its own.
+  // A new name to which `fault` does not object, with its own type.
   template <typename Fault>
   std::string take(const Fault& fault) {
     while (true) {
@@ -76,7 +76,7 @@ class Names {
       if (std::string name = of_enum(); !spec::fault_of_glsl_name(name)) return name;
     }
   }
-  // No words are names of what the spec declares.
+  // No words are names of the spec's declarations.
   std::string words(int count) {
     std::string list;
     for (int i = 0; i < count; ++i) list += (i ? ", " : "") + of_operator();

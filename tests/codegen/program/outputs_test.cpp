@@ -125,7 +125,7 @@ TEST_F(Program, TheDepfileIsTheUnionOfWhatWasRead) {
   EXPECT_THAT(read_text(here() / "out.d"), HasSubstr(at + "/elsewhere/lib/index.glsl"));
 }
 
-// A fragment is read, and makes nothing of its own; what it says is what the specs that use it say.
+// A fragment is read and makes no output; the specs that use it contain its sections.
 TEST_F(Program, FragmentsArePartOfTheSpecsThatUseThem) {
   made({"specs", "-o", "plain"});
   replace_in(here() / "specs/copy.yaml", "problem:\n  numel: u32\n", "problem: [length]\n");

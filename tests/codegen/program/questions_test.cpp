@@ -65,7 +65,7 @@ TEST_F(Program, SaysWhyThereIsNoVariant) {
   EXPECT_EQ(made({"specs", "--why-not", "total(method=serial)"}).out, "method=serial\n  exists as total.serial\n");
 }
 
-// Ten variants of a product of 10^12 combinations, which `require` never walks, nor does the answer.
+// Ten variants of a product of 10^12 combinations, which neither `require` nor the answer visits one by one.
 TEST_F(Program, CountsCombinationsWithoutMakingThem) {
   std::string parameters = "parameters:\n", require = "require:\n";
   for (const char name : std::string_view("abcdefghijkl")) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// codegen/README.md is right: its commands print what it shows, a line "..." standing for any lines.
+// codegen/README.md is right: its commands print the shown text, where a line "..." matches any lines.
 #include "tests/codegen/program/run_qgen.h"
 #include "tests/support/document.h"
 

@@ -68,7 +68,7 @@ TEST_F(Robustness, HalfWrittenFilesOfTheDeadAreRemoved) {
   for (const auto& [name, bytes] : contents(cache())) EXPECT_THAT(name, Not(HasSubstr("qgen-tmp")));
 }
 
-// Nor does a run take what another is about to rename for a file that no spec makes any more.
+// Nor does a run remove a file that another is about to rename, as if no spec made it any more.
 TEST_F(Robustness, HalfWrittenFilesOfTheLivingStay) {
   made({"specs", "-o", "out"});
   const fs::path half = here() / ("out/cpp/copy.h." + std::to_string(::getpid()) + "-0.qgen-tmp");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The fixture of the tests that run the built program: a folder of its own with two small specs, and a way to run qgen
-// in it.
+// The fixture of the tests that run the built program: a separate folder with two small specs, and a function to run
+// qgen in it.
 //
 //   TEST_F(Program, ListsIds) { EXPECT_EQ(qgen({"specs", "--list"}).out, "copy.f32.vec1\n..."); }
 #pragma once

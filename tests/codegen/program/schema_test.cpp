@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// `qgen --schema` against a validator of the few keywords that it uses: every spec that qgen takes fits the schema, and
-// a spec of another shape does not.
+// `qgen --schema` against a validator of the few keywords that it uses: every accepted spec fits the schema, and a spec
+// of another shape does not.
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>

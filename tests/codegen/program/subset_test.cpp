@@ -31,7 +31,7 @@ TEST_F(Program, MakesAPartOfASpecTree) {
   EXPECT_FALSE(fs::exists(here() / "out/cpp/all.cpp"));
 }
 
-// A device that lacks what a module needs.
+// A device that lacks a module's needs.
 TEST_F(Program, LeavesOutModulesThatNoDeviceRuns) {
   const std::string head = "vulkan: 1.3.0\nkind: other\nvendor_id: 0x1\nname: ";
   write_text(here() / "without.yaml", head + "Plain\nfeatures: [subgroup_basic]\n");

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 class Tuning : public Program {
  protected:
-  // Of kernels of copy; their digests are those of the manifest.
+  // Rows of copy's kernels; their digests are those of the manifest.
   void write_times(const std::string& name, const std::map<std::string, double>& us) {
     made({"specs", "-o", "out", "-q"});
     const std::string manifest = read_text(here() / "out/MANIFEST.tsv");
@@ -90,7 +90,7 @@ TEST_F(Tuning, RefusesRowsThatNoMeasurementCanBe) {
 
 TEST_F(Tuning, Prunes) {
   write_times("example-gpu", {{"copy.f32.vec4", 5}, {"copy.f32.vec2", 5.3}, {"copy.f32.vec1", 9}});
-  // A project's build, which is quiet, tells of it too.
+  // A project's build, which is quiet, reports it too.
   EXPECT_THAT(made({"specs", "-o", "quiet", "--tuning", "tuning", "--prune", "3", "-q"}).out,
               HasSubstr("pruned at 3 %: 4 of 6 variants stay, 4 of 6 modules, SPIR-V "));
   const std::string told = made({"specs", "-o", "out", "--tuning", "tuning", "--prune", "3", "-v"}).out;
@@ -104,7 +104,7 @@ TEST_F(Tuning, Prunes) {
   EXPECT_THAT(manifest, HasSubstr("\ncopy.i32.vec1\t"));
   EXPECT_THAT(made({"specs", "-o", "out", "--tuning", "tuning", "--prune", "3", "--keep-unmeasured"}).out,
               HasSubstr("  operators without a measured problem keep all variants: total"));
-  // What was pruned comes back, and from the cache.
+  // Pruned kernels come back, and from the cache.
   EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("0 compiled, 6 from the cache"));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Small families and made-up times: which variants stay. A kernel's words are what its id says, so that the examples
-// can be read: `scale` copies with and without vectors, in f32 and f16; `total` is a recipe of two steps of `part`;
+// Small families and made-up times: which variants stay. A kernel's words are those of its id, so that the examples are
+// readable: `scale` copies with and without vectors, in f32 and f16; `total` is a recipe of two steps of `part`;
 // `layer` is two recipes for one weight in two forms.
 #include "codegen/prune/prune.h"
 
@@ -214,7 +214,7 @@ TEST_F(Prune, CountsTheStepsOfARecipe) {
   EXPECT_THAT(kept(1.00, "part"), ElementsAre("first.vec1", "last.vec1"));
 }
 
-// The other operators are cut to what they run with, or left whole.
+// The other operators are reduced to the kernels that they run, or left whole.
 TEST_F(Prune, KnowsOperatorsOfWhichNothingWasMeasured) {
   measure(kTotalProblem, "total.two_pass(part.first.vec1, part.last.vec1)", 5);
   const Pruned some = pruned(0.03);
@@ -227,7 +227,7 @@ TEST_F(Prune, KnowsOperatorsOfWhichNothingWasMeasured) {
   EXPECT_THAT(whole.unmeasured, ElementsAre("layer", "scale"));
 }
 
-// One recipe takes what another did, where the weight can lie in its form; its family keeps a variant all the same.
+// One recipe replaces another if the weight can have its form; its family still keeps a variant.
 TEST_F(Prune, LetsAnotherRecipeServe) {
   measure(kTotalProblem, "total.two_pass(part.first.vec1, part.last.vec1)", 5);
   const Pruned some = pruned(0.03);

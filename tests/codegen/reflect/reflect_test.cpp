@@ -149,7 +149,7 @@ constexpr std::string_view kPlain = "layout(binding = 0) buffer Data { uint data
 
 // clang-format off
 constexpr Line kLines[] = {
-    // What a buffer without readonly or writeonly is for is read from the code.
+    // For a buffer without readonly or writeonly, the code decides.
     {"only read", "layout(binding = 0) buffer A { uint a[]; }; layout(binding = 1) buffer B { uint b[]; };", "b[0] = a[1];",
      "binding 0.0 storage_buffer read A"},
     {"only written", "layout(binding = 0) buffer A { uint a[]; }; layout(binding = 1) buffer B { uint b[]; };",
@@ -207,7 +207,7 @@ constexpr Line kLines[] = {
      "gl_MatrixUseAccumulator>(3); coopMatStore(coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator>(m), data, "
      "0, 8, 0);",
      "cooperative_matrix 8x8xany f32 * f32 + f32 -> f32 of a subgroup"},
-    // What qgen refuses.
+    // Modules that qgen refuses.
     {"sampler", "layout(binding = 0) uniform sampler2D picture; layout(binding = 1) buffer Data { vec4 data[]; };",
      "data[0] = texelFetch(picture, ivec2(0), 0);",
      "error: 'picture' is a combined image and sampler, which qgen cannot bind"},

@@ -32,7 +32,7 @@ std::vector<Pair> pairs() {
   return all;
 }
 
-// The template stands as scale.comp, beside every .glsl of the folder.
+// The template is scale.comp, next to every .glsl of the folder.
 tests::Run run_pair(const Pair& pair, const std::string& template_name) {
   TemplateSet templates;
   tests::add_template(templates, "scale.comp", tests::read_file(pair.folder / template_name));

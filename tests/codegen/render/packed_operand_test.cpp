@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// declare_packed() and declare_blocks(): the example of templates/README.md, every layout compiled, and what it refuses.
+// declare_packed() and declare_blocks(): the example of templates/README.md, every layout compiled, and the refusals.
 #include "codegen/render/packed_operand.h"
 
 #include <gtest/gtest.h>
@@ -111,7 +111,7 @@ uvec4 x_rows(uvec4 at) {
   }
   return uvec4(x_row(at, 0u), x_row(at, 1u), x_row(at, 2u), x_row(at, 3u));
 })"},
-    // Of blocks in any order: neighbours along the width may lie side by side, and nothing is known to be the fastest.
+    // For blocks in any order: neighbours along the width may be adjacent, and no dimension is known to be the fastest.
     {{"x", 0, Access::write, DType::i8, Layout::packed_4c, "sides", Dim::width, false, true}, R"(
 // x: [4 C], in any order
 layout(set = 0, binding = 0, std430) writeonly restrict buffer XBuffer { uint x_data[]; };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// templates/README.md is right: its template compiles in every variant, what it is said to become it becomes, and
-// nothing that the language has is missing.
+// templates/README.md is right: its template compiles in every variant, with the shown results, and the page mentions
+// every part of the language.
 #include <gtest/gtest.h>
 
 #include "codegen/render/declarations.h"

@@ -201,7 +201,7 @@ TEST(Render, rows) {
   for (const Row& row : kRows) EXPECT_EQ(filled(row.text, row.id), row.expected) << row.name;
 }
 
-// The output's, and those of inputs in whose place it may be.
+// The output's declaration, and those of inputs that it may replace in memory.
 TEST(Render, buffers_that_may_share_bytes_say_so) {
   constexpr std::string_view kInPlace = R"yaml(
 operator: sample

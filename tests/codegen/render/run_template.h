@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A spec and its templates through the rooms from spec to compile, for tests of what an author sees.
+// A spec and its templates through the rooms from spec to compile, for tests of an author's view.
 #pragma once
 
 #include <filesystem>

@@ -336,7 +336,7 @@ grid: [rows - tiles, -tiles, twice]
 cost: min(twice, 0.5)
 )";
 
-// Definitions are short for what they hold: nothing that is printed, ranked or emitted knows of them.
+// Definitions are replaced by their expressions: nothing that is printed, ranked or emitted knows them.
 TEST(Spec, PutsDefinitionsWhereTheyAreNamed) {
   const Spec spec = parse_good(kDefinitions);
   EXPECT_EQ(spec.require[0].text, "dtype == f32 or bytes(dtype) > 2");
@@ -422,7 +422,7 @@ struct Snippet {
   std::string_view message;
 };
 
-// What bad_specs has no file for.
+// Cases without a file in bad_specs.
 constexpr Snippet kRefused[] = {
     {"", "op.yaml:1:1: error: the file is empty"},
     {"# nothing\n", "op.yaml:1:1: error: the file is empty"},
@@ -458,7 +458,7 @@ TEST(Spec, RefusesWhatIsNoSpec) {
   EXPECT_THAT(errors_of("a: [" + std::string(300'000, '(') + "b, c, d]\n"), testing::HasSubstr("unknown key 'a'"));
 }
 
-// The names that a compiler showed to be no names for what is printed of an operator.
+// Names that a compiler refused in an operator's printed code.
 TEST(Spec, RefusesOperatorsThatCannotBeNamespacesAndHeaders) {
   const auto told = [](const std::string& name) {
     const auto parsed = parse_spec("operator: " + name + "\n", name + ".yaml");
@@ -526,7 +526,7 @@ recipes:
 )";
 const Files kUsed = {{"lib/sizes.yaml", kSizes}, {"op.yaml", kUser}, {"forms.yaml", kForms}, {"copied.yaml", kCopied}};
 
-// Printed, a spec holds what it uses, in the order in which it says so; nothing below knows of fragments.
+// A printed spec contains its fragments, in the order of use; later rooms do not know fragments.
 TEST(Fragments, StandWhereTheyAreNamed) {
   const auto specs = parse_specs(kUsed, UnusedFragments::are_errors);
   ASSERT_TRUE(specs) << to_text(specs.error(), {});
@@ -683,7 +683,7 @@ TEST(Fragments, ListWords) {
 constexpr std::string_view kWide =
     "fragment: wide\nrequire:\n  - widht == 4\ntakes: {width: elements of a load}\ndefine: {twice: 2 * width}\n";
 
-// A constant's place tells which file says its number: one for all specs that read it.
+// A constant's location names the file with its number: one for all specs that read it.
 TEST(Fragments, HoldConstantsOfCosts) {
   constexpr std::string_view kHead =
       "template: op.comp\noperands: {out: {access: write, dtype: f32}}\ngrid: [1, 1, 1]\n";
@@ -757,7 +757,7 @@ TEST(CostFiles, SayWhatIsWrong) {
               testing::HasSubstr("'tile_us' has no 'unit'"));
 }
 
-// A cost of rounds, of which the user says how many.
+// A cost of rounds, whose number the user gives.
 constexpr std::string_view kWalk = R"(fragment: walk
 takes:
   rounds: of workgroups on each compute unit
@@ -779,7 +779,7 @@ Spec parse_with_walk(std::string_view rest) {
   return specs ? specs->front() : Spec();
 }
 
-// What a fragment is handed, and its defaults, stand in its expressions. The spec knows them by no name.
+// A fragment's expressions contain its arguments and defaults. The spec knows them by no name.
 TEST(Fragments, TakeWhatTheyAreHanded) {
   const Spec spec = parse_with_walk("use: [{walk: {rounds: waves(2 * rows)}}]\ncost: walk_us\n");
   EXPECT_EQ(expression::to_text(*spec.cost), "ceil_div(2 * rows, device.compute_units) * round_us * (2 * 4)");
@@ -790,7 +790,7 @@ TEST(Fragments, TakeWhatTheyAreHanded) {
   EXPECT_THAT(to_text(spec), testing::HasSubstr("fit:\n  round_us: 0.5   # walk\n")) << "the line's origin";
 }
 
-// A name of the spec needs no word, and one of another name is a renaming; records are taken as a whole.
+// An argument of the same name needs no entry, and another name is a renaming; records are passed as a whole.
 TEST(Fragments, TakeWhatTheSpecHas) {
   EXPECT_EQ(expression::to_text(
                 *parse_with_walk("use: [walk]\ndefine: {rounds: waves(rows), items: 3}\ncost: walk_us\n").cost),
@@ -801,7 +801,7 @@ TEST(Fragments, TakeWhatTheSpecHas) {
             "rows * round_us * tile.rows");
 }
 
-// What a fragment keeps to itself may have a name that is the spec's too.
+// A private name of a fragment may also be a name of the spec.
 TEST(Fragments, KeepNamesToThemselves) {
   const Spec spec = parse_with_walk(
       "use: [{walk: {rounds: rows}}]\nfit: {round_us: 3}\ndefine: {half: 7, rounds: half}\ncost: walk_us + half * "
@@ -873,7 +873,7 @@ TEST(Fragments, BearTheNamesOfTheirFiles) {
               "a spec\n");
 }
 
-// What is wrong with a fragment's shape is told once, and not again by the specs that then lack it.
+// A fault in a fragment's shape is reported once, and not again for the specs that then lack it.
 TEST(Fragments, HaveAShape) {
   Files files = kUsed;
   files[0].text = "fragment: sizes\nuse: [forms]\nproblem: [forms]\n";
@@ -888,7 +888,7 @@ TEST(Fragments, HaveAShape) {
       "  hint: a fragment names no others: what a spec is made of, the spec says\n");
 }
 
-// A file of a megabyte could else name what makes a tree of terabytes.
+// Otherwise a file of a megabyte could describe a tree of terabytes.
 TEST(Fragments, GrowToALimit) {
   std::string steps = "fragment: many\nsteps:\n";
   for (int i = 0; i < 5000; ++i) steps += "  - {kernel: op}\n";

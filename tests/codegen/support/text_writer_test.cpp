@@ -28,14 +28,14 @@ TEST(TextWriter, BreaksCodeOutsideOfBrackets) {
   EXPECT_EQ(code("g(c * d, t<u, v>) * " + kLong), "  g(c * d, t<u, v>)\n      * " + kLong + "\n");
 }
 
-// Not behind `=` or `return`, where a line would say nothing.
+// Not after `=` or `return`, where the line would have no content.
 TEST(TextWriter, BreaksNoAssignment) {
   EXPECT_EQ(code("const Integer b = " + kLong + ";"), "  const Integer b = " + kLong + ";\n");
   EXPECT_EQ(code("return -" + kLong + kLong + ";"), "  return -" + kLong + kLong + ";\n");
   EXPECT_EQ(code("{\"a \\\" + b, c\", " + kLong + ", d}"), "  {\"a \\\" + b, c\", " + kLong + ",\n      d}\n");
 }
 
-// C++ joins strings that stand one behind the other.
+// C++ joins adjacent strings.
 TEST(TextWriter, MakesTwoStringsOfOneThatIsTooLong) {
   EXPECT_EQ(code("{\"" + kLong + " + " + kLong + "\", d}"), "  {\"" + kLong + " + \"\n      \"" + kLong + "\", d}\n");
   EXPECT_EQ(code("{\"" + kLong + kLong + "\", d}"), "  {\"" + kLong + kLong + "\",\n      d}\n") << "no blank in it";

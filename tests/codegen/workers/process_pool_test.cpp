@@ -143,13 +143,13 @@ TEST(ProcessPool, PreparesAKindOnceForAllWorkers) {
   EXPECT_EQ(*pool.call("prepared", "b"), "ab");
 }
 
-// What others did in the same worker is no fault of a call: 100 MiB thrice pass the limit only together.
+// The use of a worker by others is no fault of a call: only together do three times 100 MiB exceed the limit.
 TEST(ProcessPool, BelievesAWorkerOnlyIfItIsFresh) {
   ProcessPool pool(kFunction, 1, kSmall);
   for (int i = 0; i < 6; ++i) EXPECT_TRUE(pool.call("take 100 MiB", ""));
 }
 
-// Nor is the number of workers, which decides what each of them may take at once.
+// Nor is the number of workers, which decides how much each of them may use at once.
 TEST(ProcessPool, GivesOneCallAllTheMemoryThatManyShare) {
   Limits limits = kSmall;
   limits.shared_mib = 512;

@@ -80,7 +80,7 @@ TEST(ReadJson, RefusesWhatNestsTooDeep) {
   EXPECT_TEXT(to_text(document.error()), "x.json:1:65: values are nested deeper than 64");
 }
 
-// A message is a line, however long what it speaks of is.
+// A message is one line, however long its subject.
 TEST(ReadJson, RepeatsLittleOfALongText) {
   const std::string text = "{\"" + std::string(100'000, 'k') + "\": 1}";
   const auto document = read("x.json", text);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The network of scripts/demo, from its file to its answers on the device: the bits of its operators' definitions, and
-// mostly right on scenes that it was not trained on.
+// The network of scripts/demo, from its file to its answers on the device: bit-exact with its operators' definitions,
+// and mostly right on scenes outside its training set.
 #include <gtest/gtest.h>
 
 #include "examples/picture/answers.h"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# symbols.sh LIBRARY HEADER MAP: libqgen.so exports what MAP records and qgen.h declares, each by its version, and needs
-# no library but those of the system.
+# symbols.sh LIBRARY HEADER MAP: libqgen.so exports the symbols that MAP records and qgen.h declares, each with its
+# version, and needs only libraries of the system.
 set -euo pipefail
 library=$1 header=$2 map=$3
 fail() { printf '%s\n' "$*" >&2; exit 1; }

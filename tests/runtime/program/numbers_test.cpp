@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Behind an option, --help names what it takes: a number, or something else.
+// After an option, --help names its argument: a number, or something else.
 constexpr std::string_view kNumbers[] = {"N", "SECONDS", "SHARE"};
 constexpr std::string_view kOthers[] = {"DEVICE", "DIR",  "FILE",    "GLOB",    "ID",   "COMBINATION", "LANGUAGE",
                                         "NAME",   "OP",   "ROOM",    "SPEC",    "WHAT", "WORD",        "LAYER",
@@ -38,7 +38,7 @@ std::vector<Option> options_in(const std::string& help) {
 struct Program {
   const char* name;
   Arguments command;    // before the option
-  Arguments arguments;  // behind it, without which the program would not get so far
+  Arguments arguments;  // after it; without it the program would not get so far
 };
 
 TEST_F(RuntimeProgram, NumbersAreNumbers) {

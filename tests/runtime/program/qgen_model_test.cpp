@@ -44,7 +44,7 @@ TEST_F(QgenModel, CompiledGivesTheSame) {
   EXPECT_THAT(of_two.err, HasSubstr("chosen again"));
 }
 
-// On the device, beside the model's nodes each by itself.
+// On the device, compared with the model's nodes each alone.
 TEST_F(QgenModel, FusedIsUnfused) {
   const Arguments input = {"--shape", "input=1x3x256x384:f32=0..1"};
   for (const Arguments& how : {Arguments{}, Arguments{"--unfused"}}) {
@@ -78,7 +78,7 @@ TEST_F(QgenModel, DrawsOrSaysThatItCannot) {
   EXPECT_THAT(read_text(here() / "graph.dot"), StartsWith("digraph model {"));
 }
 
-// What wants a run is refused beside a device that is only described, and not passed over.
+// Options that need a run are refused together with a described device, not ignored.
 TEST_F(QgenModel, RunsNothingOnADescribedDevice) {
   const std::string device = source_folder() + "/devices/adreno-740.yaml";
   for (const char* option : {"--device", "--output", "--time", "--profile", "--json", "--plot", "--trace"}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// qgen-run's command line: what it prints, what it refuses, and its exit codes.
+// qgen-run's command line: its output, its refusals, and its exit codes.
 #include "common/sanitizers.h"
 #include "runtime/engine/calls/registry.h"
 #include "tests/runtime/program/run_runtime.h"
@@ -58,7 +58,7 @@ TEST_F(RuntimeProgram, ShowsADescribedDevice) {
   EXPECT_THAT(answer.out, HasSubstr("shader processors, Mesa"));
 }
 
-// What was measured is kept, used from then on, and a broken file of it changes nothing.
+// Measured numbers are kept and used from then on, and a broken file of them changes nothing.
 TEST_F(RuntimeProgram, MeasuresADevice) {
   const Environment cache = {{"XDG_CACHE_HOME", here().string()}};
   const Answer measured = run("qgen-info", {"--measure"}, cache);
@@ -106,7 +106,7 @@ const Refusal kRefusals[] = {
      "--device-file goes with an operator and --explain, not with --cases"},
     {"a_file_for_nothing", with(kRelu, {"--device-file", "gpu.yaml"}),
      "--device-file runs nothing: it goes with --explain, which was not given"},
-    // What is said twice.
+    // Repeated options.
     {"output_twice", with(kRelu, {"--shape", "input=4:i8", "-o", "output=a.npy", "-o", "output=b.npy"}),
      "output is given twice"},
     {"file_twice",
@@ -152,7 +152,7 @@ TEST_F(RuntimeProgram, RefusesWhatItWouldNotDo) {
   EXPECT_TRUE(fs::is_empty(here()));
 }
 
-// The problem as its caller says it; what kernels read of it on request, at the end.
+// The problem in its caller's terms; on request, the kernels' fields at the end.
 TEST_F(RuntimeProgram, ExplainsInTheCallersWords) {
   const Arguments asked = with(kRelu, {"--shape", "input=2x3:i8", "--layout", "output=packed_4w"});
   const Answer plain = qgen_run(with(asked, {"--explain"}));
@@ -166,7 +166,7 @@ TEST_F(RuntimeProgram, ExplainsInTheCallersWords) {
   EXPECT_THAT(all.out, Not(HasSubstr(" more accept other dtypes")));
 }
 
-// Nothing is made up that the device cannot hold.
+// Inputs that the device cannot hold are not generated.
 TEST_F(RuntimeProgram, AsksTheDeviceBeforeItMakesUpInputs) {
   for (const char* shape : {"input=3000000000:i8", "input=4294967295:i8"}) {
     const Answer answer = qgen_run(with(kRelu, {"--shape", shape}));
@@ -175,7 +175,7 @@ TEST_F(RuntimeProgram, AsksTheDeviceBeforeItMakesUpInputs) {
                                          "binds at most [0-9]+ at once\n"
                                          "  hint: split the tensor\n"));
   }
-  // Operators are asked before: they refuse by shapes.
+  // Operators check first: they refuse by shapes.
   const Answer refused = qgen_run({"matmul", "--shape", "input=100000x40000:f32", "--shape", "other=3x40000:f32"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("other has shape [3, 40000]"));
@@ -190,7 +190,7 @@ TEST_F(RuntimeProgram, ExplainsAKernelThatIsNotThereOnRequest) {
   EXPECT_THAT(answer.err, HasSubstr(" more\n"));
 }
 
-// The stream is no terminal here: a line for each quarter at most, and none of a bar.
+// The stream is no terminal here: at most a line for each quarter, and no bar.
 TEST_F(RuntimeProgram, TimesWithoutABarInALog) {
   const Answer answer = qgen_run(with(kRelu, {"--shape", "input=64:i8", "--time", "--replays", "10"}));
   EXPECT_EQ(answer.code, 0) << answer.err;
@@ -208,7 +208,7 @@ TEST_F(RuntimeProgram, TimesWithAColdCache) {
 
 // ---- cases ----------------------------------------------------------------------------------------------------------
 
-// What was timed is ranked by its time; what was not, behind it.
+// Timed kernels are ranked by their time; the others come after them.
 TEST_F(RuntimeProgram, ExplainsByWhatItMeasured) {
   const auto explained = [&](const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"--shape", "input=64:i8", "--time", "--replays", "10", "--explain"};
@@ -246,7 +246,7 @@ TEST_F(RuntimeProgram, PassesNoFolderOfUnknownOperators) {
   EXPECT_THAT(answer.err, StartsWith("qgen-run: no case was run: this library has none of their operators"));
 }
 
-// An image of so many texels a side is more than the device has, of what is read and of what is written.
+// An image of so many texels a side exceeds the device, both for reading and for writing.
 TEST_F(RuntimeProgram, SkipsPlacesThatTheDeviceCannotHold) {
   constexpr int64_t kElements = 1 << 17;
   const auto write = [&](const std::string& name, DType from, DType to, std::string_view json) {
@@ -362,7 +362,7 @@ TEST_F(WithoutDriver, SaysWhereItLooked) {
 }
 
 #if !QGEN_ADDRESS_SANITIZED && !QGEN_THREAD_SANITIZED  // which take the address space for themselves
-// A machine with a driver and too little memory for it is told apart from one without.
+// A machine with a driver and too little memory for it is distinguished from one without a driver.
 TEST_F(WithoutDriver, SaysThatMemoryIsShort) {
   const fs::path path = fs::read_symlink("/proc/self/exe").parent_path() / "../runtime/qgen-info";
   const Answer answer = Running("/bin/sh", {"-c", "ulimit -v 60000; exec " + path.lexically_normal().string()},

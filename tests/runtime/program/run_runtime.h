@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The fixture of the tests that run the runtime's programs as their users do: a folder of its own, and a way to run one
-// of them in it.
+// The fixture of the tests that run the runtime's programs as their users do: a separate folder, and a function to run
+// one of them in it.
 //
 //   TEST_F(RuntimeProgram, Lists) { EXPECT_EQ(run("qgen-run", {"--list"}).code, 0); }
 #pragma once

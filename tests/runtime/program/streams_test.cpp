@@ -21,7 +21,7 @@ class Streams : public RuntimeProgram {
   }
 };
 
-// Of qgen-model what is the same in each run: the outputs, and not how long what took.
+// The part of qgen-model's output that is equal in each run: the outputs, and not the times.
 std::string results_of(const Answer& answer) { return answer.out.substr(0, answer.out.find("\nload: ")); }
 
 const std::string kPrograms[] = {"qgen-info", "qgen-run", "qgen-model", "qgen-tune"};

@@ -71,7 +71,7 @@ uint32_t texels_of(const TensorDesc& image) {
 
 bool is_dense(const View& view) { return is_row_major(view) && view.offset % 4 == 0; }
 
-// What quantize_affine and dequantize_affine are told of blocks.
+// The block fields of quantize_affine and dequantize_affine.
 struct Conversion {
   uint32_t parameters, zero_points;
   bool is_periodic;
@@ -200,7 +200,7 @@ int64_t step_within(const BlockedShape& shape) {
   return step;
 }
 
-// Elements of a block that lie together in memory.
+// Elements of a block that are adjacent in memory.
 uint32_t run_of(const BlockedShape& merged) {
   return merged.empty() || merged[0].stride != 1 ? 1 : u32(merged[0].block);
 }

@@ -33,7 +33,7 @@ BlockedShape blocked_shape(const View& view, const Shape& block) {
   int64_t parameter_stride = 1;
   for (size_t d = view.shape.size(); d-- > 0;) {
     const int64_t side = view.shape[d];
-    // One step in a side of 1 is never taken; its stride may be anything.
+    // A dimension of length 1 is never stepped along; its stride may be anything.
     result.push_back({side, block[d], parameter_stride, side == 1 ? 0 : view.strides[d]});
     parameter_stride *= side / block[d];
   }
@@ -64,7 +64,7 @@ int64_t item_distance(const ParameterPattern& pattern, int64_t parameters) {
   if (parameters <= 1) return kWorkgroup;
   if (pattern.run % kTaken == 0 && pattern.run > kTaken) {
     int64_t distance = pattern.run / kTaken;
-    while (distance > kWorkgroup && distance % 2 == 0) distance /= 2;  // so that what is taken together lies together
+    while (distance > kWorkgroup && distance % 2 == 0) distance /= 2;  // so that elements of one run are adjacent
     return distance;
   }
   const int64_t period = pattern.run * parameters;

@@ -27,19 +27,19 @@ using BlockedShape = std::vector<BlockedDimension>;
 
 // One a dimension of the view; `block` fits its shape (params_shape() says so). No sides of an empty tensor.
 BlockedShape blocked_shape(const View& view, const Shape& block);
-// As few as possible, none of side 1, so that element and block numbers, parameters and memory stay what they were.
+// As few as possible, none of length 1, so that element and block numbers, parameters and memory stay unchanged.
 BlockedShape merged(const BlockedShape& shape);
 
 // Which elements, numbered row-major, have which parameter: every `run` elements the next of all parameters, in turn.
 struct ParameterPattern {
   int64_t run = 1;           // at multiples of it, this many elements share a parameter
-  bool is_periodic = false;  // false: `run` holds, but what comes next is more involved
+  bool is_periodic = false;  // false: `run` holds, but the next run is more complicated
 };
 ParameterPattern parameter_pattern(const BlockedShape& shape);
 
 // Looking the blocks of a word of four elements up takes longer than converting it. So an invocation of the kernels of
-// specs/quant converts up to kMostItems words that have the same parameters, lane by lane: they are this many words
-// apart, and begin at a word of the first `distance` of each kMostItems * distance. 0: no words have the same.
+// specs/quant converts up to kMostItems words with the same parameters, lane by lane. They are this many words apart,
+// and begin at a word of the first `distance` of each kMostItems * distance. 0: no words have the same parameters.
 //
 //   one parameter for all          256  any would do, and these keep a workgroup's words together
 //   runs of 128                      8  a quarter of the run's 32; neighbours store at least 32 bytes in a row

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Calls of specs/attention. docs/attention.md says what is computed.
+// The Calls of specs/attention. docs/attention.md has the formulas.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Calls of specs/fused/fused_bmm.yaml: products of matrices, batch by batch. docs/fused.md says what is computed.
+// The Calls of specs/fused/fused_bmm.yaml: products of matrices, batch by batch. docs/fused.md has the formulas.
 #include <fmt/format.h>
 
 #include "fused_bmm.h"
@@ -18,12 +18,12 @@ constexpr size_t kBatchRank = kMaxRank - 2;
 bool is_byte(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }
 uint32_t flip_of(DType dtype) { return dtype == DType::u8 ? 0x80 : 0; }
 
-// The matrices and what is known of them once they are checked.
+// The matrices, and facts about them after the checks.
 struct Product {
   TensorDesc input, other;
   Shape shape;  // of the output
   CheckedOperands checked;
-  // Innermost first; the first two are those of matrices, where each operand's say what they are to itself.
+  // Innermost first; the first two are the matrices' own dimensions, and each operand has its own sizes there.
   FusedShape dimensions;
 };
 
@@ -106,7 +106,7 @@ Expected<Call> product_call(const Inputs& inputs, const Attributes& attributes) 
                                           .output_zero_point = inputs.output_zero_point});
 }
 
-// Sums over K in integers ask for one scale along K.
+// Integer sums over K require one scale along K.
 Done check_one_along_k(std::string_view operand, const TensorDesc& tensor, const TensorDesc& scale, size_t from_last) {
   const auto block = block_of(tensor.shape, scale.shape);
   if (!block) return block.error();

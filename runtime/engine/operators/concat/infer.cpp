@@ -21,7 +21,7 @@ namespace qgen::generated::operators {
 namespace {
 
 constexpr size_t kParts = 4;
-// The inputs, of which the last may be left out.
+// The inputs; the last one may be left out.
 using Parts = std::array<std::optional<TensorDesc>, kParts>;
 
 std::string name_of(size_t part) { return fmt::format("input_{}", part + 1); }
@@ -81,7 +81,7 @@ Expected<Joined> joined(const Parts& parts, int64_t given_axis, const Place& pla
   return result;
 }
 
-// What kernels count along the axis: a length of each part, and where it begins.
+// Numbers along the axis for kernels: the length of each part, and its beginning.
 struct Lengths {
   std::array<uint32_t, kParts> begins{}, lengths{};
   uint32_t all = 0;
@@ -99,7 +99,7 @@ Lengths lengths_of(const Parts& parts, LengthOf length_of) {
 
 // ---- elements as they are -------------------------------------------------------------------------------------------
 
-// What lies from the axis on.
+// The dimensions from the axis on.
 int64_t row_of(const Shape& shape, size_t axis) {
   return element_count(Shape(shape.begin() + static_cast<std::ptrdiff_t>(axis), shape.end()));
 }
@@ -136,8 +136,8 @@ Done check_one_layout(const Parts& parts, Layout output) {
   return std::monostate{};
 }
 
-// A side along the axis: dimensions before the last three are one, in which elements of an outer one lie as many
-// batches apart as the inner ones have.
+// A length along the axis. The dimensions before the last three are merged into one, where elements of an outer
+// dimension are as many batches apart as the inner ones have.
 int64_t side_along(const Shape& shape, size_t axis) {
   Integer side = shape[axis];
   for (size_t d = axis + 1; d + kDims <= shape.size(); ++d) side = side * shape[d];

@@ -5,7 +5,7 @@
 // the specs in specs/conv. docs/convolution.md defines the results.
 //
 // A Problem is the fields of several fragments. A macro for each fragment fills its fields, so that the operators share
-// the code, and the compiler still reports a field that is missing (QGEN_WINDOW_FIELDS in operators/window.h).
+// the code, and the compiler still reports a missing field (QGEN_WINDOW_FIELDS in operators/window.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ namespace {
 
 constexpr int64_t kMostPixels = int64_t{1} << 30;  // along a dimension: kernels compute positions in 32 bits
 
-// A weight [O, I, taps], and what it is a convolution of.
+// A weight [O, I, taps], and the kind of its convolution.
 struct Channels {
   int64_t input, of_a_group, outputs, groups;
 };
@@ -55,7 +55,7 @@ Done check_ranks(const TensorDesc& input, const TensorDesc& weight) {
                  "an image [N, C, H, W] needs a weight of rank 4, a row [N, C, W] one of rank 3");
 }
 
-// What all convolutions have in common: `weight` is [O, I, taps].
+// The parts that all convolutions share: `weight` is [O, I, taps].
 struct Convolution {
   Channels channels;
   Window window;
@@ -264,7 +264,7 @@ Done check_channels(std::string_view operand, const std::optional<TensorDesc>& t
       fmt::format("{} has {} elements, and the output has {} channels", operand, tensor->shape[0], channels.outputs));
 }
 
-// What the padding of the window leaves of the places that the input's pixels reach, a stride apart.
+// The part of the output positions that the input's pixels reach, a stride apart, inside the padding of the window.
 Expected<PerAxis> transposed_sides(const Window& window, const Shape& input,
                                    const std::optional<std::vector<int64_t>>& output_padding) {
   const std::vector<int64_t> one_tap(input.size() - 2, 1);
@@ -364,8 +364,8 @@ Call real_output_call(const Fields& fields, const Inputs& inputs, const Convolut
 
 }  // namespace
 
-// Reals: quantized by input_scale, convolved in int8, and real again, of the input's dtype. The image in between lies
-// in packed_4c.
+// Floating-point tensors: quantized by input_scale, convolved in int8, and converted back to the input's dtype. The
+// image in between has the layout packed_4c.
 Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2dQ8taQ8cswAttributes& attributes) {
   const TensorDesc &input = inputs.input, &weight = inputs.weight;
   const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, input.dtype);
@@ -389,7 +389,7 @@ Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2
   return real_output_call(fields, inputs, conv, output);
 }
 
-// Integers, as q8ta_conv2d takes them; what becomes of a sum is real.
+// int8 tensors, as for q8ta_conv2d, and a floating-point epilogue.
 Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
                      const Q8taConv2dDequantizeAttributes& attributes) {
   const TensorDesc &input = inputs.input, &weight = inputs.weight;
@@ -410,7 +410,7 @@ Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
   return real_output_call(fields, inputs, conv, output);
 }
 
-// Reals throughout; the weight alone is of integers.
+// Floating-point tensors; only the weight is quantized.
 Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs, const Conv2dQ8cswAttributes& attributes) {
   const TensorDesc& input = inputs.input;
   const auto conv = convolution_of(input, inputs.weight, attributes);
@@ -505,7 +505,7 @@ Expected<Call> infer(const Conv2dInputs<Described>& inputs, const Conv2dAttribut
       .transpose_other = 0,
       .weight_bits = 8 * u32(bytes(input.dtype)),
       .batch_rank = 2,
-      // Groups, whose weights are those of all images, and images. Both matrices lie close together.
+      // Groups, whose weights are the same for all images, and images. Both matrices are contiguous.
       .batch_sizes = std::array<uint32_t, 6>{groups, u32(output.shape[0])},
       .input_batch_strides = std::array<uint32_t, 6>{weight.group, 0},
       .other_batch_strides = std::array<uint32_t, 6>{k * columns, groups * k * columns},

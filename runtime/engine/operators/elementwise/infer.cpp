@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Calls of specs/elementwise and of q8ta_pixel_shuffle. docs/q8ta.md says what is computed, to the bit.
+// The Calls of specs/elementwise and of q8ta_pixel_shuffle. docs/q8ta.md has the formulas, which are bit-exact.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,8 +28,8 @@ TensorDesc bytes_at(const std::optional<Place>& place, const Shape& shape) {
 
 // ---- one byte to another --------------------------------------------------------------------------------------------
 
-// Kernels have the 256 values of a function of a real as a table, so it may be any, and a new one needs no kernel. Four
-// results a word, by the bits of the argument.
+// Kernels have the 256 values of a function as a table. So any function is possible, and a new one needs no kernel.
+// Four results a word, by the bits of the argument.
 std::array<uint32_t, 64> in_words(const ByteTable& table) {
   std::array<uint32_t, 64> words{};
   for (uint32_t bits = 0; bits < 256; ++bits) {
@@ -70,7 +70,7 @@ Expected<Call> unary(Function function, const Inputs& inputs, const Attributes& 
 
 // ---- of two ---------------------------------------------------------------------------------------------------------
 
-// What input and other become before the output is quantized.
+// The values of input and other before the output is quantized.
 struct Binary {
   bool is_product = false;
   PerTensor input, other, output;
@@ -194,7 +194,7 @@ Expected<Shape> shuffled_shape(const Shape& input, int64_t r) {
   Shape output = input;
   output[rank - 3] /= r * r;
   for (const size_t d : {rank - 2, rank - 1}) output[d] = (Integer(output[d]) * r).value;
-  return output;  // check_size() refuses what saturated
+  return output;  // check_size() refuses saturated sizes
 }
 
 }  // namespace

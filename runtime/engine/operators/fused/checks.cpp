@@ -38,7 +38,7 @@ Expected<CheckedOperand> checked(std::string_view operand, const FusedOperand& g
                  "give one zero point, or one per scale");
 }
 
-// Kernels are made for one kind of reals.
+// Each kernel is made for one floating-point dtype.
 Done check_reals_agree(std::initializer_list<DType> dtypes) {
   const auto has = [&](DType dtype) { return std::ranges::find(dtypes, dtype) != dtypes.end(); };
   if (!has(DType::f32) || !has(DType::f16)) return std::monostate{};

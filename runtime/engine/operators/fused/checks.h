@@ -17,13 +17,14 @@
 
 namespace qgen {
 
-// An operand with its parameters: integers have a scale, and may have a zero point; reals have neither.
+// An operand with its parameters: quantized ones have a scale, and may have a zero point; floating-point ones have
+// neither.
 struct FusedOperand {
   TensorDesc tensor;
   std::optional<TensorDesc> scale, zero_point;
 };
 
-// How kernels that are told an operand's dtype call it.
+// The number of an operand's dtype in kernels that get it.
 inline generated::words::FusedDtype kind_of(DType dtype) {
   const auto& words = generated::words::kFusedDtype;
   return static_cast<generated::words::FusedDtype>(std::ranges::find(words, name(dtype)) - std::begin(words));
@@ -37,7 +38,7 @@ struct CheckedOperand {
 struct CheckedOperands {
   TensorDesc output;
   std::array<CheckedOperand, kFusedOperands> operands;  // input, other, output
-  IntegerRange range;                                   // of the output's integers; of reals any
+  IntegerRange range;                                   // for quantized outputs; for floating-point ones any
 };
 // `shape` is the output's. Without a dtype the output is i8 where it has a scale, else of the dtype of real inputs,
 // else f32. Without `other`, as if there were a real one of the output's shape.

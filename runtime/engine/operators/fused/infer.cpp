@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Calls of specs/fused/fused_unary.yaml and fused_binary.yaml. docs/fused.md says what is computed.
+// The Calls of specs/fused/fused_unary.yaml and fused_binary.yaml. docs/fused.md has the formulas.
 #include <fmt/format.h>
 
 #include <limits>

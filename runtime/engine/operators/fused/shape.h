@@ -38,13 +38,14 @@ struct BlockedOperand {
 };
 // The operands' shapes broadcast to the output's.
 FusedShape fused_shape(const std::array<BlockedOperand, kFusedOperands>& operands);
-// As few dimensions as possible, none of side 1, so that elements and parameters stay what they were. None of a shape
+// As few dimensions as possible, none of length 1, so that elements and parameters stay unchanged. None for a shape
 // without elements.
 FusedShape merged(const FusedShape& shape);
 // All dense, of one shape, and none with more than one parameter.
 bool is_simple(const FusedShape& merged);
 
-// As Problems hold them: a number of each of the first N dimensions, past the last that of a side of 1.
+// In the form of Problems: a number for each of the first N dimensions; past the last, the number of a dimension of
+// length 1.
 template <size_t N, typename Get>
 std::array<uint32_t, N> per_dimension(const FusedShape& shape, Get get) {
   std::array<uint32_t, N> numbers{};

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The Calls of specs/movement/gather.yaml: which dimensions of the output are the input's and which the indices'.
-// docs/movement.md says what is computed.
+// docs/movement.md has the formulas.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Expected<size_t> axis_in(int64_t axis, const Shape& shape) {
       fmt::format("axis is {}, and input of shape {} has {} dimensions", axis, to_text(shape), shape.size()));
 }
 
-// `sides` are those of the output, outermost first.
+// `sides`: the output's dimensions, outermost first.
 Expected<Call> call_of(const TensorDesc& input, const TensorDesc& indices, size_t axis, std::vector<Side> sides) {
   TensorDesc output{input.dtype, {}};
   for (const Side& side : sides) output.shape.push_back(side.side);

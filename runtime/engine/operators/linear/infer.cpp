@@ -54,7 +54,7 @@ Expected<Call> infer(const Q8taLinearInputs<Described>& inputs, const Q8taLinear
                             .residual = inputs.residual});
 }
 
-// What becomes of a sum is real.
+// The epilogue is in floating point.
 Expected<Call> infer(const Q8taLinearDequantizeInputs<Described>& inputs,
                      const Q8taLinearDequantizeAttributes& attributes) {
   const TensorDesc& input = inputs.input;
@@ -78,7 +78,7 @@ Expected<Call> infer(const Q8taLinearDequantizeInputs<Described>& inputs,
                             .output = TensorDesc{attributes.output_dtype, with_last_side(input.shape, n)}});
 }
 
-// Reals: quantized by input_scale, multiplied in int8, and real again, of the input's dtype.
+// Floating-point tensors: quantized by input_scale, multiplied in int8, and converted back to the input's dtype.
 Expected<Call> infer(const LinearQ8taQ8cswInputs<Described>& inputs, const LinearQ8taQ8cswAttributes& attributes) {
   const TensorDesc& input = inputs.input;
   const int64_t n = inputs.weight->shape[0], k = inputs.weight->shape[1];

@@ -21,8 +21,8 @@ Done check_depth(int64_t k);
 // RN(1 / scale), which kernels read.
 float inverse(float scale);
 
-// The scales and zero points of docs/linear.md: of the rounded result r, of t after the table, of the residual, and of
-// the stored output q. Without a table and a residual, r, t and q have the same scale and zero point.
+// The scales and zero points of docs/linear.md: for the rounded result r, for t after the table, for the residual, and
+// for the stored output q. Without a table and a residual, r, t and q have the same scale and zero point.
 struct Int8Epilogue {
   bool has_table, has_residual;
   PerTensor rounded, result, residual, output;

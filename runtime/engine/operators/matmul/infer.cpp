@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Call of specs/matmul/matmul.yaml: products of matrices of reals, batch by batch. docs/matmul.md says what is
-// computed.
+// The Call of specs/matmul/matmul.yaml: products of floating-point matrices, batch by batch. docs/matmul.md has the
+// formulas.
 #include <fmt/format.h>
 
 #include <utility>
@@ -33,7 +33,7 @@ struct Product {
 Product product_of(const Shape& input, const Shape& other, const Shape& output) {
   Product product{
       element_count({output.begin(), output.end() - 2}), output[output.size() - 2], output.back(), input.back(), {}};
-  // Reals have no parameters: a block is the whole operand.
+  // Floating-point operands have no parameters: a block is the whole operand.
   const FusedShape dimensions = fused_shape({BlockedOperand{input, input}, {other, other}, {output, output}});
   product.batch = merged({dimensions.begin() + 2, dimensions.end()});
   if (product.batch.empty()) return product;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Calls of specs/movement: what each operator makes of the input's dimensions. docs/movement.md has the rules.
+// The Calls of specs/movement: how each operator changes the input's dimensions. docs/movement.md has the rules.
 //
 //   permute   strides in another order
 //   slice     strides times steps, from another first element
@@ -28,14 +28,14 @@ using Numbers = std::vector<int64_t>;
 struct Along {
   int64_t side;
   int64_t stride;
-  int64_t before = 0;  // what a coordinate is more than the input's
+  int64_t before = 0;  // the coordinate in the output minus the one in the input
   int64_t inside;      // the input's side
   bool is_padded() const { return before != 0 || inside != side; }
 };
 
 struct Moved {
   std::vector<Along> dimensions;  // outermost first
-  int64_t first;                  // where the input's coordinates 0 lie
+  int64_t first;                  // the position of the input's coordinates 0
   PadMode mode = PadMode::constant;
   double value = 0;
 };
@@ -61,7 +61,7 @@ Done check_length(std::string_view name, const Numbers& list, const Shape& shape
 
 // ---- what kernels are told ------------------------------------------------------------------------------------------
 
-// Whole inside of the input: what coordinates are more than the input's is in the first element then.
+// Completely inside the input: then the offset of the coordinates is in the first element.
 void fold_offsets(Moved& moved) {
   for (Along& along : moved.dimensions) {
     if (along.before > 0 || along.side - along.before > along.inside) continue;

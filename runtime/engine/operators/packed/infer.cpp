@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Calls of specs/packed: tensors of bytes between the layouts of docs/layouts.md, and between them and reals. Any
-// rank, any sides.
+// The Calls of specs/packed: int8 tensors between the layouts of docs/layouts.md, and between them and floating-point
+// tensors. Any rank, any sides.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ Shape cut_anew(const Shape& shape) {
   return count % 16 == 0 ? Shape{4, count / 4} : Shape{count};
 }
 
-// What kernels between reals and bytes are told of the two sides.
+// The fields for both sides of kernels between floating-point and int8 tensors.
 struct TwoSides {
   Walk walk;
   std::array<int32_t, kDims> real_strides;

@@ -20,7 +20,7 @@ size_t source_count(Step step) {
     case Step::logical_and:
     case Step::logical_or:
     case Step::logical_xor:
-    case Step::keep:  // what is kept, and where
+    case Step::keep:  // the kept values and their slots
     case Step::remainder:
     case Step::modulo:
     case Step::power:
@@ -103,7 +103,7 @@ class Encoder {
   }
 
  private:
-  // What is read by a later step than the next one.
+  // The values that a step other than the next one reads.
   bool keep_if_needed(size_t value, size_t next) {
     if (last_reads_[value] <= next) return true;
     const auto place =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Chains of element-wise steps in two forms: a formula, whose values have numbers, and the steps of the operator
-// `pointwise`, with a few slots for values that are read later. docs/pointwise.md defines the steps.
+// Chains of element-wise steps in two forms: a formula, whose values have numbers; and the steps of the operator
+// `pointwise`, with a few slots for values that later steps read. docs/pointwise.md defines the steps.
 //
 //   Formula f;                                            // x * sigmoid(x)
 //   const auto x = f.input(0);

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The Call of specs/pointwise: the chain is checked, and the operands' shapes are broadcast to strides.
-// docs/pointwise.md says what is computed.
+// docs/pointwise.md has the formulas.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ using Operands = std::array<std::optional<TensorDesc>, kOperands>;
 
 std::string_view name_of(Step step) { return words::kPointwiseStep[static_cast<size_t>(step)]; }
 
-// Functions that need code of their own: the constants of the spec.
+// Functions that need separate code: the constants of the spec.
 uint32_t group_of(Step step) {
   switch (step) {
     case Step::divide:

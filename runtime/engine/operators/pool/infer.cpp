@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Calls of specs/pool: which window, where its places are, and what kernels are told of both. docs/pool.md says
-// what is computed.
+// The Calls of specs/pool: the window, its positions, and the numbers about both for kernels. docs/pool.md has the
+// formulas.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,8 +37,8 @@ struct Pool {
 
 int64_t taps_of(const Window& window) { return window.taps[kAlongWidth] * window.taps[kAlongHeight]; }
 
-// Whether the window has a tap among `side` elements at every place: not all before them, nor behind, nor on both
-// sides, as the taps of a dilation greater than the side may lie.
+// Whether the window has a tap among `side` elements at every position. It has none if all taps are before them, after
+// them, or on both sides, which a dilation greater than `side` makes possible.
 bool meets_elements(const Window& window, size_t axis, int64_t side, int64_t places) {
   const int64_t before = window.before[axis], stride = window.stride[axis], dilation = window.dilation[axis];
   if (before >= reach(window, axis) || (places - 1) * stride - before >= side) return false;
@@ -100,8 +100,8 @@ Expected<Pool> read_pool(const TensorDesc& input, const Attributes& attributes, 
 
 // ---- what kernels are told ------------------------------------------------------------------------------------------
 
-// How many pieces the output has along the axes of the kernels' walk, with the padding of its blocks; or how many times
-// `along_width` of them.
+// How many pieces the output has along the axes of the kernels' iteration, with the padding of its blocks; or how many
+// times `along_width` of them.
 std::array<int64_t, kDims> pieces_of(const Pool& pool, int64_t along_width = 1) {
   if (element_count(pool.output.shape) == 0) return {};  // its other sides may be past 32 bits
   const PackedDimInfo& dims = info(pool.output.layout).dims;
@@ -139,7 +139,7 @@ Dividers dividers_of(const Pool& pool) {
   return all;
 }
 
-// Whether windows at neighbouring places of a row lie over the same columns.
+// Whether windows at neighbouring positions of a row share columns.
 bool share_columns(const Window& window) {
   return window.dilation[kAlongWidth] == 1 && window.stride[kAlongWidth] < window.taps[kAlongWidth];
 }
@@ -207,7 +207,7 @@ Counted counted_in(const Pool& pool, bool counts_padding) {
   return counted;
 }
 
-// The greatest mean must be finite. In the order of the kernels, so that none of theirs is greater.
+// The greatest mean must be finite. In the order of the kernels, so that no order of theirs is greater.
 Done check_divisor(const Pool& pool, int64_t divisor, float scale) {
   const int64_t taps = taps_of(pool.window);
   const float greatest = static_cast<float>(255 * taps) * (1.0f / static_cast<float>(divisor)) * scale;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Call of specs/reduction: dimensions that are kept and dimensions that are reduced. docs/reduction.md says what is
-// computed.
+// The Call of specs/reduction: dimensions that are kept and dimensions that are reduced. docs/reduction.md has the
+// formulas.
 #include <fmt/format.h>
 
 #include <algorithm>

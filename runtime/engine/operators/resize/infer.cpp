@@ -80,7 +80,7 @@ std::array<int32_t, 2> source_offsets(const Resize& resize) {
   return {static_cast<int32_t>(resize.sources[0].offset), static_cast<int32_t>(resize.sources[1].offset)};
 }
 
-// Behind those that are there already.
+// After the existing ones.
 template <size_t N, size_t M>
 std::array<uint32_t, N> dividers_of(const std::array<uint32_t, M>& first, std::initializer_list<int64_t> divisors) {
   std::array<uint32_t, N> all{};

@@ -13,7 +13,7 @@ namespace qgen {
 struct WeightKind {
   uint32_t bits;
   Layout form;
-  bool has_groups;  // scales [N, G] are possible, beside [N]
+  bool has_groups;  // scales [N, G] are possible, in addition to [N]
 };
 inline constexpr WeightKind kEightBits{8, Layout::weight_q8_rows, false};
 inline constexpr WeightKind kFourBits{4, Layout::weight_q4_rows, true};

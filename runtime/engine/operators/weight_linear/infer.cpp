@@ -52,8 +52,8 @@ Expected<Call> weight_only(const WeightKind& kind, const Inputs& inputs, std::op
 
 // ---- each row of the input becomes integers, when its range is known ------------------------------------------------
 
-// Neighbours along K whose weights kernels take the sum of: a group, or, so that a sum of products fits 32 bits, a part
-// of a row that has no groups.
+// Neighbours along K whose weights kernels sum: a group; or a part of a row without groups, so that a sum of products
+// fits 32 bits.
 int64_t run_of(int64_t k, int64_t groups) {
   constexpr int64_t kLongestRun = 65536;  // of products of bytes: 255 * 128 * 65536 < 2^31
   return groups == 1 ? std::min(k, kLongestRun) : k / groups;
@@ -120,8 +120,8 @@ Expected<Call> infer(const LinearDq8caQ4gswInputs<Described>& inputs, const Line
   return dynamic<linear_dq8ca_q4gsw::Problem>(kFourBits, inputs, attributes, attributes.group_size);
 }
 
-// The gradient of x [..., K] from that of y [..., N]: dx = dy w. It reads the form of the weight that linear_q4gsw
-// reads.
+// The gradient of x [..., K] from the gradient of y [..., N]: dx = dy w. It reads the form of the weight that
+// linear_q4gsw reads.
 Expected<Call> infer(const LinearQ4gswBackwardInputs<Described>& inputs,
                      const LinearQ4gswBackwardAttributes& attributes) {
   const TensorDesc& weight = inputs.weight;
@@ -143,7 +143,7 @@ Expected<Call> infer(const LinearQ4gswBackwardInputs<Described>& inputs,
                .d_input = TensorDesc{inputs.d_output->dtype, with_last_side(inputs.d_output->shape, weight.shape[1])}});
 }
 
-// Rows of the weight, gathered by index; that of an index which is negative or past the last is NaN.
+// Rows of the weight, gathered by index. For an index that is negative or past the last, the row is NaN.
 Expected<Call> infer(const EmbeddingQ4gswInputs<Described>& inputs, const EmbeddingQ4gswAttributes& attributes) {
   const TensorDesc& weight = inputs.weight;
   const auto groups = checked_groups(kFourBits, weight, inputs.weight_scales, attributes.group_size);

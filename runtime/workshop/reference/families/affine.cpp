@@ -42,7 +42,7 @@ void drop_spanned(Shape& counts, const Shape& data) {
 
 }  // namespace
 
-// Of one name with what they call, so they are in one namespace with it.
+// They share a name with the functions that they call, so they are in the same namespace.
 static Tensors quantized_by(const Request& request, Quantize one) {
   const DType dtype = dtype_attribute(request, "output_dtype");
   return {{"output", quantize_affine(request.inputs.at("input"), block_of_request(request), request.inputs.at("scale"),

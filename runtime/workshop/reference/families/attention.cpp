@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What a layer of attention computes, by the exact formulas, in double, with the error bound of computing them in f32.
-// docs/attention.md derives each line. kU is the largest relative error of one rounding to f32.
+// A layer of attention by the exact formulas, in double, with the error bound of computing it in f32. docs/attention.md
+// derives each line. kU is the largest relative error of one rounding to f32.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace qgen::reference {
 namespace {
 
 constexpr double kU = 0x1p-24;
-constexpr double kLost = 0x1p-125;  // what a result that is flushed, or left out, may have been
+constexpr double kLost = 0x1p-125;  // the possible exact value of a result that is flushed, or left out
 
 // What `count` roundings may add up to, in relation to their result.
 double roundings(double count) { return std::expm1(count * kU * 1.01); }

@@ -74,7 +74,7 @@ int64_t transposed_at(int64_t o, int64_t t, int64_t stride, int64_t before, int6
   return spread >= 0 && spread % stride == 0 ? spread / stride : -1;
 }
 
-// What a convolution multiplies. `weight` is [N, C / groups, taps].
+// The factors of a convolution. `weight` is [N, C / groups, taps].
 struct Walk {
   Walk(const Request& request, const HostTensor& input_tensor, const HostTensor& weight_tensor, ReadAt read)
       : input(input_tensor.shape),
@@ -139,7 +139,7 @@ Pair places(Pair image, const Geometry& g) {
           places(image.x, g.stride.x, g.before.x + g.after.x, g.dilation.x, g.taps.x)};
 }
 
-// Of a transposed one: what the input's pixels reach.
+// For a transposed one: the positions that the input's pixels reach.
 Pair reached(Pair image, const Geometry& g) {
   const auto side = [](int64_t input, int64_t stride, int64_t padding, int64_t dilation, int64_t taps, int64_t more) {
     return (input - 1) * stride - padding + dilation * (taps - 1) + more + 1;
@@ -148,7 +148,7 @@ Pair reached(Pair image, const Geometry& g) {
           side(image.x, g.stride.x, g.before.x + g.after.x, g.dilation.x, g.taps.x, g.output_padding.x)};
 }
 
-// A forward convolution of integers, as reals.
+// A forward convolution of integers, with a floating-point result.
 HostTensor convolved_forward(const HostTensor& input, const Request& request) {
   const HostTensor& weight = request.inputs.at("weight");
   const Walk walk(request, input, weight, forward_at);
@@ -207,7 +207,7 @@ HostTensor rows_from(const HostTensor& tensor, int64_t first, int64_t rows) {
   return result;
 }
 
-// What each place of the window reads of so many channels from `first` on: [places of all images, channels * taps].
+// The inputs of each window position, for so many channels from `first` on: [positions of all images, channels * taps].
 HostTensor patches_of(const HostTensor& input, const Geometry& g, Pair sides, int64_t first, int64_t channels) {
   const Elements image(input.shape);
   HostTensor patches = zeros(input.dtype, {image.batch * sides.y * sides.x, channels * g.taps.y * g.taps.x});
@@ -222,7 +222,7 @@ HostTensor patches_of(const HostTensor& input, const Geometry& g, Pair sides, in
   return patches;
 }
 
-// A linear layer with an integer weight for each group, of what its window reads.
+// A linear layer with an integer weight for each group, on the inputs of its window.
 Answer conv2d_q8csw(const Request& request) {
   const HostTensor &input = request.inputs.at("input"), &weight = request.inputs.at("weight");
   const HostTensor* bias = find_input(request, "bias");

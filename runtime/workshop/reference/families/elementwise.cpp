@@ -157,7 +157,7 @@ Tensors q8ta_pixel_shuffle(const Request& request) {
 
 // ---- concat ---------------------------------------------------------------------------------------------------------
 
-// Of inputs input_1, input_2, ... one after the other, the elements that lie behind each other along the axis.
+// For inputs input_1, input_2, ... in order, the elements that follow each other along the axis.
 Tensors q8ta_concat(const Request& request) {
   const Params to = params_of(request, "output");
   Shape shape = request.inputs.at("input_1").shape;

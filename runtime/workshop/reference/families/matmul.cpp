@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Products of matrices of reals, as docs/matmul.md defines them: one output at a time, from the element that each side
-// of 1 repeats.
+// Products of floating-point matrices, as docs/matmul.md defines them: one output at a time, where a dimension of
+// length 1 repeats its element.
 #include "runtime/engine/calls/attributes.h"
 #include "runtime/engine/operators/broadcast.h"
 #include "runtime/workshop/reference/linear_requests.h"
@@ -24,7 +24,7 @@ int64_t matrix_of(const Shape& tensor, const Shape& output, int64_t batch) {
   return matrix;
 }
 
-// y[b, m, n] = act(sum over k of x[b, m, k] * w[b, k, n] + bias[n]), w[b, n, k] where it is transposed
+// y[b, m, n] = act(sum over k of x[b, m, k] * w[b, k, n] + bias[n]), w[b, n, k] if it is transposed
 Answer matmul(const Request& request) {
   const HostTensor &x = request.inputs.at("input"), &w = request.inputs.at("other");
   const HostTensor* bias = find_input(request, "bias");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// docs/movement.md as plain loops: for each element of the output, its coordinate, and what the input has there.
+// docs/movement.md as plain loops: for each element of the output, its coordinate, and the input's element there.
 #include <algorithm>
 #include <functional>
 

@@ -14,7 +14,7 @@ namespace qgen::reference {
 namespace {
 
 constexpr double kU = 0x1p-24;
-constexpr double kLost = 0x1p-125;  // what a result that is flushed, or left out, may have been
+constexpr double kLost = 0x1p-125;  // the possible exact value of a result that is flushed, or left out
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // What `count` roundings may add up to, in relation to their result.
@@ -43,7 +43,7 @@ Answer by_rows(const HostTensor& input, Compute compute) {
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-// Of exp(difference), in relation to it: that of exponential(), and the difference's own rounding.
+// The relative error of exp(difference): the error of exponential(), and the difference's own rounding.
 double exponential_error(double difference) { return roundings(2 - difference); }
 
 void add_softmax(const RowOf& x, Exact& exact) {
@@ -68,7 +68,7 @@ void add_softmax(const RowOf& x, Exact& exact) {
   const double of_sum = error / sum * 1.01 + roundings(static_cast<double>(x.size()));
   for (const double element : x) {
     const double value = std::exp(element - greatest) / sum;
-    // The term, divided by what the sum may have become, and two roundings more.
+    // The term, divided by the possible values of the sum, and two more roundings.
     const double ratio = (1 + of_terms(element - greatest)) * (1 + roundings(2)) /
                          std::max(1 - of_sum, std::numeric_limits<double>::min());
     exact.values.push_back(value);

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The references of quantizing, dequantizing and copying packed int8 tensors, by name: affine.h with one scale and zero
-// point for the whole tensor. Where elements lie is no matter of values.
+// point for the whole tensor. The location of elements does not affect values.
 #include "runtime/engine/calls/attributes.h"
 #include "runtime/workshop/reference/affine.h"
 #include "runtime/workshop/reference/rows.h"
@@ -27,7 +27,7 @@ Parameters parameters_of(const Request& request, const std::string& operand) {
 
 }  // namespace
 
-// Of one name with what they call, so they are in one namespace with it.
+// They share a name with the functions that they call, so they are in the same namespace.
 static Tensors q8ta_clone(const Request& request) { return {{"output", request.inputs.at("input")}}; }
 
 static Tensors quantized_by(const Request& request, Quantize one) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Chains step by step. Of reals each value is a double with a bound: how far computing it in f32 may lead from it.
+// Chains step by step. A floating-point value is a double with a bound: how far its computation in f32 may deviate.
 // docs/pointwise.md derives the bound of each step. Integers are exact.
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 using chains::Step;
 
 constexpr double kU = 0x1p-24;
-constexpr double kLost = 0x1p-125;           // what a result that is flushed may have been
+constexpr double kLost = 0x1p-125;           // the possible exact value of a result that is flushed
 constexpr double kFunction = 0x1p-21;        // of a function, in relation to its result
 constexpr double kLargest = 0x1.fffffep127;  // f32
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -113,7 +113,7 @@ Real multiplied(const Real& a, const Real& b) {
   return rounded(a.value * b.value, std::isnan(spread) ? 0 : spread);
 }
 
-// exp(y * log |x|): the exponent's error is that of its factors.
+// exp(y * log |x|): the exponent's error comes from its factors.
 Real power(const Real& a, const Real& b) {
   const double value = std::pow(a.value, b.value);
   if (a.value == 1 || b.value == 0) return {1, a.bound + b.bound == 0 ? 0 : kInfinity};
@@ -267,7 +267,7 @@ int64_t operate(Step step, int64_t a, int64_t b, int64_t c) {
     case Step::bit_not: return wrapped(~unsigned_a);
     case Step::shift_left: return unsigned_b > 31 ? 0 : wrapped(unsigned_a << unsigned_b);
     case Step::shift_right: return unsigned_b > 31 ? 0 : wrapped(unsigned_a >> unsigned_b);
-    default: return 0;  // of reals
+    default: return 0;  // floating-point
   }
 }
 

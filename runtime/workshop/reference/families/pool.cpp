@@ -60,7 +60,7 @@ std::vector<Axis> axes_of(const Request& request) {
   return axes;
 }
 
-// Those of the window's taps at a place that lie in the input.
+// The window's taps at a position that are inside the input.
 std::vector<int64_t> taps_inside(const Axis& axis, int64_t place) {
   std::vector<int64_t> inside;
   for (int64_t tap = 0; tap < axis.taps; ++tap) {
@@ -70,7 +70,8 @@ std::vector<int64_t> taps_inside(const Axis& axis, int64_t place) {
   return inside;
 }
 
-// At every place the element that `of` makes of those under it, row by row; it is told the place along each axis too.
+// At every position, the result of `of` for the elements under the window, row by row. `of` also gets the position
+// along each axis.
 using OfElements = std::function<double(const std::vector<double>& elements, int64_t y, int64_t x)>;
 Tensors pooled(const Request& request, const OfElements& of) {
   const HostTensor& input = request.inputs.at("input");
@@ -99,12 +100,12 @@ Tensors q8ta_max_pool2d(const Request& request) {
   });
 }
 
-// Of a window's taps those that lie in the input or its padding.
+// The window's taps that are inside the input or its padding.
 int64_t taps_in_padded(const Axis& axis, int64_t place) {
   return std::min(axis.taps, axis.side + axis.before + axis.after - place * axis.stride);
 }
 
-// What a mean divides its sum by.
+// The divisor of a mean.
 class Divisor {
  public:
   explicit Divisor(const Request& request)

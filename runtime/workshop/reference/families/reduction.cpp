@@ -67,7 +67,7 @@ Result log_sum_exp(const std::vector<double>& terms) {
   double lost = 0;
   for (const double term : terms) {
     powers.push_back(std::exp(term - greatest));
-    // The difference is rounded once, and the function's own bound is that of lib/exponential.glsl.
+    // The difference is rounded once, and the function's own bound is the one of lib/exponential.glsl.
     lost += 0x1p-125 + (powers.back() > 0 ? powers.back() * roundings(3 + (greatest - term)) : 0);
   }
   Result sum = sum_of(powers, 0);

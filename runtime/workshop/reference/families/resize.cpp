@@ -25,7 +25,7 @@ int64_t floor_of(const Fraction& f) {
   return f.numerator / f.denominator - (rest < 0 ? 1 : 0);
 }
 int64_t ceil_of(const Fraction& f) { return -floor_of({-f.numerator, f.denominator}); }
-// With a half added or taken away.
+// With a half added or subtracted.
 Fraction with_half(const Fraction& f, int64_t sign) {
   return {2 * f.numerator + sign * f.denominator, 2 * f.denominator};
 }

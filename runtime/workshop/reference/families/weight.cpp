@@ -49,7 +49,7 @@ static Tensors embedding(const Request& request) {
                                request.inputs.at("weight_scales"), dtype_attribute(request, "output_dtype"))}};
 }
 
-// The elements stay what they are, except those that four bits do not hold.
+// The elements stay unchanged, except those that exceed four bits.
 static Tensors pack_weight(const Request& request) {
   HostTensor weight = request.inputs.at("source");
   if (attribute<std::string>(request, "form").starts_with("weight_q4")) {

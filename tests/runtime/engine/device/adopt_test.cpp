@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A device of the caller: its profile has what the caller enabled.
+// A device of the caller: its profile has the enabled features.
 #include "runtime/engine/device/adopt.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ TEST_F(AdoptTest, HasTheProfileOfWhatIsEnabled) {
   EXPECT_EQ(*profile, adopted->profile());
 }
 
-// What the card can do and nobody enabled is not there.
+// A feature of the card that nobody enabled is not there.
 TEST_F(AdoptTest, LacksWhatIsNotEnabled) {
   if (device().profile().api_version < VK_API_VERSION_1_3)
     GTEST_SKIP() << "a mask: the structs below are of Vulkan 1.3";
@@ -109,7 +109,7 @@ TEST_F(AdoptTest, SaysWhatIsMissing) {
   }
 }
 
-// Structs of one extension say the same as those of a version.
+// Structs of one extension have the same effect as those of a version.
 TEST_F(AdoptTest, ReadsStructsOfEitherKind) {
   VkPhysicalDevice8BitStorageFeatures of_8bit{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
   of_8bit.storageBuffer8BitAccess = VK_TRUE;

@@ -131,7 +131,7 @@ TEST_F(MaskedDevice, OfVulkan10IsRefusedInWords) {
   EXPECT_THAT(opened.error().message, ::testing::HasSubstr("offers Vulkan 1.0, and qgen needs 1.1"));
 }
 
-// What a version of Vulkan guarantees is there, whether a device file lists it or not.
+// Features that a Vulkan version guarantees are there, whether a device file lists them or not.
 TEST(DeviceMask, KeepsWhatTheVersionGuarantees) {
   DeviceProfile device = large();
   device.features |= guaranteed_features(device.api_version);

@@ -51,7 +51,7 @@ TEST_F(OpenedDevice, HasAProfileThatMakesSense) {
   EXPECT_GE(p.api_version, vulkan::kLeastApiVersion);
   EXPECT_NE(p.device_uuid, (std::array<uint8_t, 16>{}));
   EXPECT_GT(p.device_memory_bytes, 0u);
-  // Each of these is what Vulkan 1.3 requires of every device.
+  // Vulkan 1.3 requires each of these of every device.
   EXPECT_GE(p.numbers.max_storage_buffer_bytes, 1 << 27);
   EXPECT_GE(p.numbers.max_image_extent, 256);
   EXPECT_GE(p.numbers.max_workgroup_invocations, 128);

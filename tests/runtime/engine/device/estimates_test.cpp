@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Estimates within a factor of two of data sheets, or of what was measured: they rank kernels, nothing more.
+// Estimates within a factor of two of data sheets or measurements: they only rank kernels.
 #include "runtime/engine/device/estimates.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,8 @@ TEST(Estimates, KnowFastDotProducts) {
   }
 }
 
-// Data sheets: RTX 4090 661 TOP/s dense; RX 7900 XTX 123; Arc A770 275. Measured: H200 979, half of what its sheet says.
+// Data sheets: RTX 4090 661 TOP/s dense; RX 7900 XTX 123; Arc A770 275. Measured: H200 979, half of its data sheet's
+// value.
 TEST(Estimates, KnowMatrixUnits) {
   const std::pair<EstimateInput, double> cases[] = {
       {kCases[0].input, 979}, {kCases[1].input, 661}, {kCases[3].input, 123}, {kCases[4].input, 275}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Feature structs filled by hand: what is granted, what is linked, what is enabled.
+// Feature structs filled by hand: granted, linked and enabled features.
 #include "runtime/engine/device/feature_chain.h"
 
 #include <gtest/gtest.h>
@@ -142,7 +142,7 @@ TEST(FeatureChain, EnablesExactlyWhatIsGranted) {
   FeatureChain offered(kMatrices), wanted(kMatrices);
   offered.features.features.geometryShader = VK_TRUE;  // no feature of qgen's
   offered.features.features.shaderInt16 = VK_TRUE;
-  offered.features.features.robustBufferAccess = VK_TRUE;  // costs time, and is asked for apart
+  offered.features.features.robustBufferAccess = VK_TRUE;  // costs time, and is requested separately
   offered.vulkan12.shaderBufferInt64Atomics = VK_TRUE;     // half of a feature
   offered.vulkan13.maintenance4 = VK_TRUE;
   offered.matrix2.cooperativeMatrixFlexibleDimensions = VK_TRUE;

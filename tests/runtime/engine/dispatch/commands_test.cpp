@@ -91,7 +91,8 @@ class CommandsTest : public testing::LentDevice {
   std::optional<Executor> owner_executor_, executor_;
 };
 
-// Copies of the engine's, works of qgen's, a copy again, all in one command buffer; each reads what the one before wrote.
+// Copies of the engine, works of qgen, and a copy again, all in one command buffer; each reads the previous one's
+// output.
 TEST_P(CommandsTest, WorkBetweenTheEnginesCommands) {
   const DeviceTensor from = engine_tensor(iota(kCount)), a = engine_tensor(iota(kCount, 7)),
                      b = engine_tensor(iota(kCount)), to = engine_tensor(iota(kCount));
@@ -130,7 +131,7 @@ TEST_P(CommandsTest, GoOnBehindTheEnginesCommands) {
   EXPECT_EQ(integers(b), iota(kCount, 2));
 }
 
-// Tensors of the frame and scratch lie in the engine's arena, and nothing else is allocated.
+// Tensors of the frame and scratch are in the engine's arena, and nothing else is allocated.
 TEST_P(CommandsTest, LiesInTheEnginesArena) {
   const DeviceTensor memory = engine_tensor(std::vector<int32_t>(5000, -1)), a = engine_tensor(iota(kCount)),
                      b = engine_tensor(iota(kCount));
@@ -171,7 +172,7 @@ TEST_P(CommandsTest, HasMemoryOfItsOwnWithoutAnArena) {
     ASSERT_TRUE(h) << to_text(h.error());
     expect(record(frame, mirror(1), {&x, &*h}));
     expect(record(frame, mirror(1), {&*h, &y}));
-  }  // the frame keeps what its commands use
+  }  // the frame keeps the objects of its commands
   expect(frame.end());
   engine().run();
   EXPECT_EQ(integers(b), iota(kCount, 2));
@@ -324,7 +325,7 @@ TEST_P(CommandsTest, WrapsAnImage) {
 }
 
 TEST_P(CommandsTest, AllocatesByTheCallersFunctions) {
-  // What an engine's allocator does, by an executor of the engine's.
+  // An engine's allocator, by an executor of the engine's.
   Executor allocator = make(owner(), {});
   std::atomic<int> live = 0;
   ExecutorOptions options;
@@ -382,7 +383,7 @@ TEST_P(CommandsTest, SubmitsWithoutWaiting) {
     EXPECT_EQ(submitted->value, i);
     last = *submitted;
   }
-  // Another one, behind the semaphore of the first.
+  // Another one, after the semaphore of the first.
   Executor other = *Executor::create_beside(executor());
   auto others = other.record({&work, 1});
   ASSERT_TRUE(others);
@@ -486,7 +487,7 @@ TEST_P(CommandsTest, MakesPipelinesOnTheCallersThreads) {
 
 // ---- threads --------------------------------------------------------------------------------------------------------
 
-// Each thread has commands and an executor of its own; pipelines and inputs are shared.
+// Each thread has its own commands and executor; pipelines and inputs are shared.
 TEST_P(CommandsTest, RecordOnManyThreads) {
   const DeviceTensor a = engine_tensor(iota(kCount));
   const DeviceTensor x = wrapped(a);

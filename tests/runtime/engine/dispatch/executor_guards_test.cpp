@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Guard words behind tensors: which writes they catch, and that nothing else disturbs them.
+// Guard words after tensors: which writes they catch, and that nothing else disturbs them.
 #include <gtest/gtest.h>
 
 #include "tests/runtime/engine/dispatch/executor_fixture.h"

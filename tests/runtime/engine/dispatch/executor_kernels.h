@@ -69,7 +69,7 @@ void main() {
   if (i < problem.count) output_data[i] = input_data[problem.count - 1 - i] + int(problem.value);
 })";
 
-// Writes one element, wherever it is told to.
+// Writes one element, at any given index.
 inline constexpr std::string_view kPoke = HEAD R"(
 layout(local_size_x = 1) in;
 layout(std430, binding = 0) writeonly buffer Data { int data[]; };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One work at a time: specializations, long grids, small types, textures, problems in buffers; and what is refused.
+// One work at a time: specializations, long grids, small types, textures, problems in buffers; and refusals.
 #include <gtest/gtest.h>
 
 #include "tests/runtime/engine/dispatch/executor_fixture.h"

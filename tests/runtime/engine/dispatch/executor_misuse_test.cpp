@@ -27,7 +27,7 @@ using testing::of;
 
 // ---- choices --------------------------------------------------------------------------------------------------------
 
-// What select() would give: a choice that knows its operands.
+// The result of select(): a choice that knows its operands.
 Choice chosen_for(Choice choice, std::vector<OperandDesc> operands) {
   const Launch& launch = choice.launches.front();
   choice.problem = std::make_shared<const Problem>(Problem{launch.op, launch.problem, std::move(operands)});
@@ -164,13 +164,13 @@ TEST_F(ChosenTest, AnOutputMayTakeAnInputsPlaceWhereTheKernelHasLeave) {
   EXPECT_EQ(refusal({{&increment, {&input, &matrix}}}), kShared);
 }
 
-// Kernels declare their operands `restrict`, and a recipe's last step may read what its first one read.
+// Kernels declare their operands `restrict`, and a recipe's last step may read an input of its first one.
 TEST_F(ChosenTest, WhatIsWrittenIsNoOtherOperand) {
   const Choice copy = kit().choice("copy.i32", {1, 1, 1}, Count{8, 0});
   const DeviceTensor a = upload(of(iota(8))), b = allocate(DType::i32, {8});
   EXPECT_TEXT(refusal({{&copy, {&a, &a}}}),
               "operand 'input' and operand 'output' of 'copy.i32' share memory, and one is written");
-  // Read and written as one operand, or by works that take turns, it is what programs mean.
+  // Read and written as one operand, or by works in turn, it is the program's intention.
   const Choice add = kit().choice("add.i32", {1, 1, 1}, Count{8, 1});
   run({{&add, {&a}}, {&copy, {&a, &b}}, {&copy, {&b, &a}}});
   EXPECT_EQ(integers(a), iota(8, 1));
@@ -191,7 +191,7 @@ TEST_F(ExecutorTest, RecordingsKeepTheirOperands) {
   ASSERT_TRUE(executor().time(recording));
 }
 
-// What a recording of an Executor of a Device needs goes in every order; what is left works.
+// The objects of a recording of an Executor of a Device are destroyed in every order; the remaining ones work.
 TEST_F(ExecutorTest, ObjectsMayBeDestroyedInAnyOrder) {
   const Choice copy = kit().choice("copy.i32", {1, 1, 1}, Count{8, 0});
   std::vector<int> order = {0, 1, 2, 3};
@@ -232,7 +232,7 @@ TEST_F(ExecutorTest, ObjectsMayBeDestroyedInAnyOrder) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-// After a timeout the device still works on the commands: what they use is freed when it is done.
+// After a timeout the device still works on the commands: their objects are freed when it is done.
 TEST_F(ExecutorTest, ObjectsOfASubmissionThatTimedOutMayBeDestroyed) {
   constexpr uint32_t kMany = 1 << 22;
   Executor hasty = make_executor({.timeout_ms = 0});
@@ -292,7 +292,7 @@ TEST_F(ExecutorTest, TornHostTensorsAreRefused) {
 
 // ---- bounds ---------------------------------------------------------------------------------------------------------
 
-// With robust buffers a kernel that is told a wrong place spoils nothing but what it was given.
+// With robust buffers, a kernel with a wrong index spoils only its own operands.
 TEST_F(ExecutorTest, RobustBuffersKeepOtherTensors) {
   ASSERT_TRUE(device().has_robust_buffer_access()) << "Vulkan 1.0 asks it of each device";
   if (testing::validation_is_wanted()) GTEST_SKIP() << "the layer reports what this does";

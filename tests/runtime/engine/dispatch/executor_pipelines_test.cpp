@@ -42,7 +42,7 @@ TEST_F(PipelinesTest, AreMadeOnce) {
   EXPECT_EQ(pipelines.count(), 2u) << "another workgroup size is another pipeline";
 }
 
-// A pipeline for each value of what the problem decides, whichever is asked for first.
+// A pipeline for each value that the problem decides, in whichever order they come.
 TEST_F(PipelinesTest, KnowWhatTheProblemDecides) {
   const DeviceTensor data = upload(of({0, 0, 0}));
   const Choice first = kit().choice("stamp.i32", {1, 1, 1}, Count{0, 5});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Folding, with limits small enough to walk every count.
+// Folding, with limits small enough to try every count.
 #include "runtime/engine/dispatch/grid.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ constexpr Case kFits[] = {
     {{70000, 1, 1}, {65535, 65535, 65535}, {35000, 2, 1}},
     {{65537, 1, 1}, {65535, 65535, 65535}, {32769, 2, 1}},  // one more than needed
     {{0, 1, 1}, {65535, 65535, 65535}, {0, 1, 1}},          // an empty tensor's grid
-    {{7, 3, 2}, {8, 3, 2}, {7, 3, 2}},                      // a grid of three dimensions stays as it is
+    {{7, 3, 2}, {8, 3, 2}, {7, 3, 2}},                      // a grid of three dimensions is unchanged
 };
 
 TEST(Grid, FoldsWhatIsTooLong) {

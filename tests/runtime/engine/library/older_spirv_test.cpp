@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Modules in older versions of SPIR-V, held to the validator of Vulkan 1.1 and 1.2: kernels of the tests, each about
-// one rewriting, and all that are shipped.
+// Modules in older versions of SPIR-V, checked by the validator of Vulkan 1.1 and 1.2: kernels of the tests, each about
+// one rewriting, and all shipped ones.
 #include "runtime/engine/library/older_spirv.h"
 
 #include <gmock/gmock.h>
@@ -218,7 +218,7 @@ TEST(OlderSpirvTest, RefusesWordsThatAreNoModule) {
     ASSERT_FALSE(older);
     EXPECT_THAT(older.error().message, HasSubstr("the words are no SPIR-V module"));
   }
-  // However they are damaged, they are refused or rewritten; nothing is read beside them.
+  // With any damage, they are refused or rewritten; nothing is read outside them.
   for (size_t length = 5; length < module.size(); ++length)
     (void)older_spirv(std::span(module).first(length), kSpirv1_3);
   for (size_t at = 5; at < module.size(); ++at) {

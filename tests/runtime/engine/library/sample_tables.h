@@ -135,7 +135,7 @@ inline void grid(const SelectionScope& s, Integer groups[3]) {
   groups[0] =
       ceil_div(Integer(p.rows) * Integer(p.width), Integer(as<Parameters>(s.parameters).vec) * s.specialization[0]);
 }
-// Bandwidth, of which single elements get a quarter; 128 is the best workgroup.
+// Bandwidth; single elements get a quarter of it; 128 is the best workgroup.
 inline constexpr std::string_view kFitNames[] = {"scale_rows.single", "scale_rows.odd_workgroup"};
 inline constexpr double kFitValues[] = {4, 1.5};
 inline Real cost(const SelectionScope& s) {

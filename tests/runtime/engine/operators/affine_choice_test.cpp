@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Which kernels of affine quantization are chosen untuned, on a device that is only described: an H200. They were not
-// measured: what they take is counted in instructions and loads.
+// measured: their times are estimated from instructions and loads.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ using namespace generated::operators;
 struct ChoiceCase {
   const char* name;
   Shape shape, block;
-  std::string_view conversion;  // of quantize_affine and dequantize_affine: what follows dtypes and storages
-  std::string_view choice;      // of choose_qparams_affine: what follows its name
+  std::string_view conversion;  // for quantize_affine and dequantize_affine: the part after dtypes and storages
+  std::string_view choice;      // for choose_qparams_affine: the part after its name
 };
 
 // clang-format off

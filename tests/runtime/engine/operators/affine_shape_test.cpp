@@ -104,7 +104,8 @@ const DistanceCase kDistances[] = {
     {"per_tensor", {3, 5}, {3, 5}, 256},
     {"groups_of_128", {4, 256}, {1, 128}, 8},
     {"groups_of_32", {4, 256}, {1, 32}, 2},
-    {"groups_of_16", {4, 256}, {1, 16}, 256},  // taken by one, neighbours would not lie together: a period on
+    // loaded by one invocation, neighbours would not be adjacent: a period on
+    {"groups_of_16", {4, 256}, {1, 16}, 256},
     {"rows", {4, 8192}, {1, 8192}, 256},
     {"images", {2, 8, 28, 28}, {1, 1, 28, 28}, 49},
     {"large_images", {2, 8, 56, 56}, {2, 1, 56, 56}, 196},
@@ -183,7 +184,7 @@ uint32_t quotient(uint32_t n, Divider divider) {
   return static_cast<uint32_t>(high) >> divider.shift;
 }
 
-// At the multiples of each divisor and beside them, up to the largest number there is.
+// At the multiples of each divisor and next to them, up to the largest possible number.
 TEST(Divider, EveryQuotientThatCouldBeOff) {
   constexpr uint32_t kLargest = 0x7fffffff;
   for (uint32_t i = 0; i < 400; ++i) {

@@ -56,7 +56,7 @@ bool is_mali(const GivenDevice& device) {
   return device.profile.vendor_id == kArm;
 }
 
-// What is written by hand: q8ta_conv2d's dispatcher, behind the patterns that look for one tap and for one channel.
+// A hand-written choice: q8ta_conv2d's dispatcher, after the patterns for one tap and for one channel.
 std::string by_hand(const Layer& layer, const GivenDevice& device) {
   const int64_t of_a_group = layer.channels / layer.groups;
   const int64_t side = (layer.side + 2 * layer.padding - layer.taps) / layer.stride + 1;
@@ -67,7 +67,7 @@ std::string by_hand(const Layer& layer, const GivenDevice& device) {
   return is_eligible && layer.groups == 1 && (of_a_group >= 32 || side * side <= 4096) ? "im2col" : "direct";
 }
 
-// And of reals, for layers of one group that are not pointwise.
+// And in floating point, for layers of one group that are not pointwise.
 std::string by_hand_of_reals(const Layer& layer, const GivenDevice& device) {
   return is_mali(device) || layer.outputs >= 128 ? "im2col" : "direct";
 }
@@ -116,7 +116,7 @@ std::string chosen_of_reals(const Layer& layer, const GivenDevice& device, const
 using ByHand = std::string (*)(const Layer& layer, const GivenDevice& device);
 using Chosen = std::string (*)(const Layer& layer, const GivenDevice& device, const KernelLibrary& library);
 
-// Of a layer, what rules by hand and we choose, and on which devices.
+// For a layer, the choices of rules by hand and ours, and on which devices.
 std::string choices_of(const Layer& layer, std::span<const GivenDevice> given, const KernelLibrary& library,
                        ByHand theirs, Chosen ours) {
   std::map<std::string, std::string> devices;

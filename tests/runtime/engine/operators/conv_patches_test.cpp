@@ -33,7 +33,7 @@ class ConvPatches : public ::testing::Test {
                                      {.output = Place{Storage::buffer, Layout::packed_4c}}));
   }
 
-  // Of reals and an integer weight, a window of one tap.
+  // Of floating-point input and an integer weight, with a window of one tap.
   Selection selected_for_reals(int64_t side, DType dtype) {
     return selected(
         conv2d_q8csw_call({.input = TensorDesc{dtype, {1, 960, side, side}},

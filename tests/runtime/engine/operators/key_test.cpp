@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Keys of the shipped operators' problems: each leads back to its problem, and layers that differ only in what no
-// choice depends on have one.
+// Keys of the shipped operators' problems: each leads back to its problem, and layers that differ only in fields
+// without influence on a choice share one.
 #include <gtest/gtest.h>
 
 #include <cstring>

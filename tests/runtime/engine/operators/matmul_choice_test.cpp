@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which kernels of matmul an H200 would run, by their estimates, and what a batch becomes: docs/matmul.md.
+// Which kernels of matmul an H200 would run, by their estimates, and how batches are merged: docs/matmul.md.
 #include <gtest/gtest.h>
 
 #include "operators.h"
@@ -38,7 +38,7 @@ TEST(MatmulChoice, ByRows) {
   EXPECT_EQ(chosen(DType::f16, {64, 4096}, {1024, 4096}, true), "matrices_split_4");
 }
 
-// Cooperative matrices read whole vectors of rows as they lie.
+// Cooperative matrices read whole vectors of unchanged rows.
 TEST(MatmulChoice, ByWhatLoadsHold) {
   EXPECT_EQ(chosen(DType::f16, {512, 4095}, {4096, 4095}, true), "tiled");
   EXPECT_EQ(chosen(DType::f16, {512, 4096}, {4095, 4096}, true), "matrices");
@@ -53,7 +53,7 @@ std::string sizes(Shape input, Shape other) {
   return key.substr(0, key.find(" n="));
 }
 
-// What one matrix serves is rows of one product; what repeats otherwise stays a batch.
+// Products with one common matrix become rows of one product; other repetitions stay a batch.
 TEST(MatmulChoice, BatchesOfOneMatrixAreRows) {
   EXPECT_EQ(sizes({2, 3, 4, 8}, {8, 5}), "matmul batches=1 m=24");
   EXPECT_EQ(sizes({2, 3, 4, 8}, {2, 1, 8, 5}), "matmul batches=2 m=12");

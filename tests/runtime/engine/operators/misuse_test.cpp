@@ -124,7 +124,7 @@ TEST_F(MisuseTest, ChoicesAreOfTheirCalls) {
               HasSubstr("is i8 [10] buffer strided, and the choice was made for i8 [1000] buffer strided"));
 }
 
-// A tensor's own description carries its shape: what a program writes that fills a Problem itself.
+// A tensor's own description has its shape: for a program that fills a Problem itself.
 TEST_F(MisuseTest, DescriptionsCarryShapes) {
   const DeviceTensor a = bytes({12}), b = bytes({12}), c = bytes({11});
   Call call = relu_of({12});
@@ -135,7 +135,7 @@ TEST_F(MisuseTest, DescriptionsCarryShapes) {
   EXPECT_THAT(said(executor.record({&bad, 1})), HasSubstr("operand 'output' of"));
 }
 
-// But for kernels with leave to write in place, and then for all of it.
+// Except kernels that may write in place, and then only for the whole operand.
 TEST_F(MisuseTest, WhatIsWrittenIsNoInput) {
   const TensorDesc twelve{DType::i8, {12}};
   const Call clone = *q8ta_clone_call({.input = twelve});
@@ -145,7 +145,7 @@ TEST_F(MisuseTest, WhatIsWrittenIsNoInput) {
   EXPECT_EQ(run_says(relu_of({12}), Relu{.input = &a, .output = &a}), "accepted");
 }
 
-// Tensors are references there; what a call is not for, it says before anything runs.
+// Tensors are references there; a wrong operand is refused before anything runs.
 TEST_F(MisuseTest, TypedFunctionsRefuse) {
   const DeviceTensor scale = reals({}), input = bytes({4}), real = reals({4});
   Weight weight = *Weight::create(tensor_of(DType::i8, {4, 64}, {1}), {});

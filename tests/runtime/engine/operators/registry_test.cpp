@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Requests by name: what is completed and what is refused; and attributes from text.
+// Requests by name: completions and refusals; and attributes from text.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -202,7 +202,7 @@ TEST(Registry, KnowsOperatorsByName) {
               "unknown operator 'quantise_affine'\n  hint: did you mean 'quantize_affine'?");
 }
 
-// Each default is of its attribute's kind, and what stands in parentheses is for people.
+// Each default has its attribute's kind, and text in parentheses is for people.
 TEST(Registry, DefaultsCanBeRead) {
   for (const OperatorEntry& entry : operators()) {
     for (const AttributeInfo& info : entry.attributes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Typed operator functions on a device: what a program writes.
+// Typed operator functions on a device, as in a program.
 #include <gtest/gtest.h>
 
 #include "operators.h"

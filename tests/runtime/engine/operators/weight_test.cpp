@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Weights and their forms: what is refused, what a bound on their memory leaves, and that they are made once.
+// Weights and their forms: refusals, the effect of a memory limit, and that they are made once.
 #include "runtime/engine/calls/weight.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(Weights, SayWhatTheyCannotHold) {
   EXPECT_TEXT(said(Weight::create(torn, {})), "255 bytes are given for i8 [4, 64] as weight_q8_rows, which takes 256");
 }
 
-// Zero points were fetched, and never looked at.
+// Zero points were loaded, and never used.
 TEST(Weights, A7_ZeroPointsAreLookedAt) {
   const int32_t zeros_only[] = {0, 0}, one[] = {0, 3};
   EXPECT_TRUE(Weight::create(zeros(DType::i8, {2, 4}), {.zero_points = zeros_only}));
@@ -39,7 +39,7 @@ TEST(Weights, A7_ZeroPointsAreLookedAt) {
       "weight zero point [1] is 3, and kernels take symmetric weights\n  hint: quantize the weight with zero point 0");
 }
 
-// 4 MB for a shape of eight elements crashed, and seven bytes for 65,536 packed what lay behind them.
+// 4 MB for a shape of eight elements crashed, and seven bytes for 65,536 packed the memory after them.
 TEST(Weights, BytesMustFitTheShape) {
   EXPECT_TEXT(said(Weight::create({DType::i8, {2, 4}, std::vector<std::byte>(4 << 20)}, {})),
               "the weight holds 4194304 bytes, and its shape [2, 4] takes 8");
@@ -102,7 +102,7 @@ TEST_F(WeightTest, SumsOfAnyRun) {
   }
 }
 
-// What is on the device alone comes to the host when something else is made of it.
+// A weight that is only on the device comes to the host when another form is made of it.
 TEST_F(WeightTest, TakesAFormFromTheDevice) {
   const HostTensor codes = tensor_of(DType::i8, {4, 64}, {1, -8, 7});
   auto weight = Weight::create(*executor.upload(codes, Storage::buffer, Layout::weight_q4_rows), {});

@@ -98,7 +98,7 @@ int64_t count_places(const Window& window, int64_t side, bool covers_the_end) {
     begin += window.stride[0];
     end += window.stride[0];
   }
-  // With the end covered, a last window that begins behind the image is left out, as PyTorch does.
+  // With the end covered, a last window that begins after the image is left out, as in PyTorch.
   if (covers_the_end && begin - window.stride[0] >= side + window.before[0]) --places;
   return places;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Device files: what is read is written as it was; what is wrong is told with its place.
+// Device files: a file that is read is written back unchanged; a fault is reported with its location.
 #include "runtime/engine/profiles/device_file.h"
 
 #include <fmt/format.h>
@@ -53,7 +53,7 @@ TEST(DeviceFile, KnowsArchitecturesByDeviceId) {
   EXPECT_EQ(read(kLeast).architecture, "");
 }
 
-// Every member is another than that of a default profile.
+// Every member differs from a default profile's.
 DeviceProfile full() {
   DeviceProfile d;
   d.name = "Example \"GPU\" 1: \\ #";

@@ -32,7 +32,7 @@ TEST(ShippedDevices, MakeSense) {
   }
 }
 
-// Whoever reviews a choice can look up what it rests on.
+// Whoever reviews a choice can look up its foundations.
 TEST(ShippedDevices, SayWhereNumbersComeFrom) {
   for (const std::string& file : tests::shipped_device_files()) {
     SCOPED_TRACE(file);

@@ -24,7 +24,7 @@ void* operator new(size_t size) {
   if (void* made = operator new(size, std::nothrow)) return made;
   throw std::bad_alloc();
 }
-// Not inline: g++ would take free() behind new for a mistake.
+// Not inline: g++ would consider free() after new a mistake.
 [[gnu::noinline]] void operator delete(void* made) noexcept { std::free(made); }
 [[gnu::noinline]] void operator delete(void* made, size_t) noexcept { std::free(made); }
 
@@ -73,7 +73,7 @@ TEST_F(DecisionCacheTest, AllocatesNothingOnceAProblemIsKnown) {
   }
 }
 
-// Scales are data of the launch, and shapes are what record() holds operands to.
+// Scales are data of the launch, and record() compares operands with the shapes.
 TEST_F(DecisionCacheTest, TellsProblemsApartByDataAndShape) {
   DecisionCache decisions(device_, library_);
   const Problem problem = rows_of(4, 1024);

@@ -142,7 +142,7 @@ TEST(ReadKey, GivesTheProblem) {
                            .other_layouts = bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_panels)};
   const OperandDesc odd{DType::f16, Storage::texture3d, Layout::strided};
   for (const float scale : {0.1f, -0.0f, 1e-30f, std::numeric_limits<float>::infinity()}) {
-    for (const uint32_t activation : {0U, 1U, 7U}) {  // no word has the last
+    for (const uint32_t activation : {0U, 1U, 7U}) {  // no word has the last number
       const EveryKind fields{{4000000000, 2, 3}, -128, scale, activation, 0};
       const Problem problem = layer_problem(kOfEveryKind, fields, {weight, kAbsentBias, odd});
       const auto read = problem_of(key_of(problem), library);
@@ -164,7 +164,7 @@ TEST(ReadKey, TakesWhatKeysLeaveOutAndAnyOrder) {
             "layer sizes=1,2,3 zero_point=1 scale=2 activation=relu input=f32:strided bias=none output=f32:strided");
 }
 
-// Whichever other key it is read beside.
+// Independent of the key with which it is read.
 TEST(ReadKey, BesideAnotherGivesTheSame) {
   const KernelLibrary library = library_of(kOfEveryKind);
   std::vector<std::string> keys;
@@ -248,7 +248,7 @@ TEST(Key, TellsRealsApart) {
   EXPECT_EQ(scale(-kNan), "nan");
 }
 
-// What a caller writes for an operand that is not there.
+// A caller's value for an operand that is not there.
 TEST(Optional, OperandsThatAreLeftOutAreAbsent) {
   struct Operands {
     Optional<OperandDesc> bias;

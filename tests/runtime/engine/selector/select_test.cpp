@@ -511,7 +511,7 @@ TEST(Select, ExplainsItself) {
     DeviceProfile device = sample_device();
     c.change(device);
     const Selection selection = select(c.problem, device, *library, c.options);
-    EXPECT_EQ(explain(selection), c.explanation.substr(1)) << c.name;  // 1: the golden text starts on a line of its own
+    EXPECT_EQ(explain(selection), c.explanation.substr(1)) << c.name;  // 1: the golden text starts on a separate line
   }
 }
 
@@ -688,7 +688,7 @@ not these:
 )");
 }
 
-// What came furthest is what was sought; what takes other operands comes last.
+// The kernel that passed the most checks is the intended one; kernels for other operands come last.
 TEST(Explanation, TellsAllOnRequest) {
   EXPECT_TEXT(
       explain(selected(scale_rows(4, 1023)), {.max_lines = 1, .has_all = true}),
@@ -715,7 +715,7 @@ TEST(Explanation, SaysShapesRatherThanFields) {
   EXPECT_TEXT(selection.fields, "rows = 4, width = 1024, alpha = 0.5");
 }
 
-// A field that is a word is told as its word; a number past the words, which no caller gives, as it is.
+// A field that is a word is printed as its word; a number past the words, which no caller gives, as a number.
 TEST(Select, SaysWordsOfTheProblem) {
   static constexpr std::string_view kWords[] = {"none", "one", "two"};
   static constexpr FieldInfo kFields[] = {
@@ -834,7 +834,7 @@ TEST_F(RarelyBest, IsAChoiceWhereItIsForcedOrTimed) {
   EXPECT_EQ(first_on("hopper", {.times = &times}), id);
 }
 
-// What somebody found slow is no reason to run nothing.
+// A slow measured time is no reason to run nothing.
 TEST_F(RarelyBest, IsAChoiceWhereNothingElseFits) {
   EXPECT_EQ(first_on("ada", {}, 1023), "scale_rows.f32.buffer.vec1/workgroup128");
   EXPECT_EQ(first_on("ada", {.best_only = true, .best_or_nothing = true}, 1023),
@@ -843,8 +843,7 @@ TEST_F(RarelyBest, IsAChoiceWhereNothingElseFits) {
 
 // ---- known times ----------------------------------------------------------------------------------------------------
 
-// What was measured stands first, however cheap the rest is estimated; the slower of two measured ones behind the
-// other.
+// A measured kernel is ahead of cheap estimates; the slower of two measured ones is after the faster.
 TEST(KnownTimes, StandBeforeEstimates) {
   const Problem problem = scale_rows(4, 1024);
   const KernelTimes times = {{"scale_rows.f32.buffer.vec1/workgroup256", {30.25}},
@@ -868,7 +867,7 @@ not these:
             "scale_rows.f32.buffer.vec1/workgroup256");
 }
 
-// The more trusted source first, however slow it says a kernel is; what is near goes by the ratio of costs.
+// The more trusted source first, even with a slower time; near times are scaled by the ratio of costs.
 TEST(KnownTimes, OfBetterSourcesStandFirst) {
   const Problem problem = scale_rows(4, 1024);
   const std::string vec1 = "scale_rows.f32.buffer.vec1/workgroup64", vec4 = "scale_rows.f32.buffer.vec4/workgroup128";

@@ -90,7 +90,7 @@ TEST_F(TimeBookTest, TakesTheNearest) {
   EXPECT_EQ(book.of(rows(4, 1600), here_)->begin()->second.us, 17);
 }
 
-// Of two that are as near the later; what differs in more than sizes is not near, however alike its sizes are.
+// Of two equally near ones the later; a problem that differs in more than sizes is not near, even with similar sizes.
 TEST_F(TimeBookTest, TakesTheLaterOfTwoAsNear) {
   TimeBook book(library_);
   const std::string half = key_of(rows(4, 512)), twice = key_of(rows(4, 2048)), none = key_of(rows(0, 1024));
@@ -138,9 +138,8 @@ TEST_F(TimeBookTest, LeavesOutOtherVersionsOfKernels) {
   EXPECT_TRUE(book.of(rows(4, 1024), here_)->empty());
 }
 
-// A key that another version wrote is of no problem here; it is no error either.
-// A table of the model counts on every board and driver, for problems near to its own too, and stands behind what was
-// measured on this very device.
+// A key that another version wrote is of no problem here; it is no error either. A table of the model counts on every
+// board and driver, for near problems too, and ranks after times measured on this very device.
 TEST_F(TimeBookTest, BeginsWithTheTablesOfItsLibrary) {
   constexpr std::string_view kChoices[] = {kKernel};
   const std::string cold_key = key_of(rows(4, 64));
@@ -182,8 +181,8 @@ TEST_F(TimeBookTest, BeginsWithTheTablesOfItsLibrary) {
   EXPECT_EQ(book.of(rows(4, 1024), here_)->find(kKernel)->us, 12);
 }
 
-// What met in a final stands first, even behind a shorter time of another round; near it, where costs may order kernels
-// anew, such a time counts as no less than the slowest of the final.
+// Kernels of a final round come first, even before a shorter time of another round. For a near problem, where costs may
+// order kernels anew, such a time counts as no less than the slowest of the final.
 TEST_F(TimeBookTest, PutsTheFinalFirst) {
   constexpr std::string_view kOther = "scale_rows.f32.buffer.vec1/workgroup128";
   TimedKernel lucky = timed(key_, 5), in_final = timed(key_, 12);

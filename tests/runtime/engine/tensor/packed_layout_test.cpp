@@ -11,7 +11,7 @@
 namespace qgen {
 namespace {
 
-// Buffers whose elements lie one by one, by the dimension that is innermost.
+// Buffers whose elements follow each other, by the innermost dimension.
 constexpr PackedDimInfo kWidthFirst{Dim::width, 1, Dim::height, 1};
 constexpr PackedDimInfo kHeightFirst{Dim::height, 1, Dim::width, 1};
 constexpr PackedDimInfo kChannelsFirst{Dim::channels, 1, Dim::width, 1};
@@ -90,7 +90,7 @@ TEST(PackedLayout, SaturatesWhatNoMemoryHolds) {
   EXPECT_EQ(packed_layout({int64_t{1} << 60, 1, 1, 1}, info(Layout::packed_4w4c).dims).elements(), INT64_MAX);
 }
 
-// Every element has a place of its own within the buffer, and the round trip gives it back.
+// Every element has a separate index within the buffer, and the round trip returns it.
 TEST(PackedLayout, PacksAndUnpacksEveryLayoutAtEveryRank) {
   for (const LayoutInfo& row : kLayouts) {
     if (row.storage != Storage::buffer) continue;
@@ -153,8 +153,8 @@ const RowCase kRows[] = {
     {Layout::packed_4c1w, "packed_4c1w", {Dim::batch, Dim::height, Dim::channels, Dim::width}},
 };
 
-// A layout was four bits a field in a word, and a block of sixteen ran over into the next field. Here it is a number of
-// its own, and no two rows say the same.
+// A layout was four bits a field in a word, and a block of sixteen ran over into the next field. Here it is a separate
+// number, and no two rows are equal.
 TEST(LayoutTable, A10_EveryLayoutHasANumberOfItsOwn) {
   for (const LayoutInfo& a : kLayouts) {
     EXPECT_EQ(find_layout(a.name), a.layout);

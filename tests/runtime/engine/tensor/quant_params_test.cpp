@@ -121,7 +121,7 @@ TEST(Blocks, SayTheParametersShape) {
 
 struct PredicateCase {
   Shape data, params;
-  std::string kinds;  // those of tensor, channel, token, group that hold
+  std::string kinds;  // of tensor, channel, token and group the ones that are true
   std::optional<size_t> axis;
 };
 

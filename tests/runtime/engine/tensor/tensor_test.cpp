@@ -84,7 +84,7 @@ const StrideCase kStrides[] = {
     {{2, 3}, {1, 2}, false},     // columns first
     {{2, 3}, {4, 1}, false},     // padded rows
     {{2, 3}, {0, 1}, false},     // one row twice
-    {{1, 3}, {99, 1}, true},     // the only row lies anywhere
+    {{1, 3}, {99, 1}, true},     // the only row may be anywhere
     {{3, 1}, {1, 99}, true},
     {{3, 1}, {2, 1}, false},     // every other element
     {{2, 0}, {7, 7}, true},      // no element
@@ -164,7 +164,7 @@ TEST(Floats16, EveryOneComesBack) {
 }
 
 // Rounding is monotonic, so it is right everywhere if it is right on each number, on each midpoint between two, and on
-// the floats beside them.
+// the floats next to them.
 void expect_right_around(const Format& format, uint16_t (*convert)(float), double x) {
   const auto exact = static_cast<float>(x);
   for (float value : {std::nextafterf(exact, -INFINITY), exact, std::nextafterf(exact, INFINITY)}) {

@@ -25,7 +25,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What version 2 had not.
+// The parts that version 2 lacked.
 constexpr const char* kToVersion2 =
     "ALTER TABLE measurement DROP COLUMN final_round; ALTER TABLE measurement DROP COLUMN samples; "
     "PRAGMA user_version = 2";
@@ -54,7 +54,7 @@ TunedRow of_final(TunedRow row) {
   return row;
 }
 
-// What a file of SQLite is made to say by somebody else.
+// A SQLite file changed by somebody else.
 void execute(const std::filesystem::path& path, const std::string& sql) {
   sqlite3* opened = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &opened), SQLITE_OK);
@@ -145,8 +145,8 @@ TEST_F(StoreTest, PutsTheFinalFirst) {
   EXPECT_EQ(comparable(rows), rows);
 }
 
-// One final is the newest. What met in one before counts as any other time; what was measured since, and met in no
-// final, does not take the place of one that did, unless its kernel is another now.
+// One final is the newest. An earlier final's row counts as any other time. A later time outside a final does not
+// replace a final's row, unless its kernel changed.
 TEST_F(StoreTest, KnowsOneFinalOfAProblem) {
   auto store = Store::open(path());
   const auto add = [&](const std::vector<TunedRow>& rows) { ASSERT_TRUE(store->add(device_, "name: A", rows)); };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Graphs built by the generated structs: what they are, and what does not compile.
+// Graphs built by the generated structs: their nodes, and code that must not compile.
 #include "runtime/models/graph/builder.h"
 
 #include <gmock/gmock.h>

@@ -69,7 +69,7 @@ class GuestTest : public testing::LentDevice {
 
 HostTensor picture(const Shape& shape, uint32_t seed) { return testing::Random(seed).reals(DType::f32, shape, -1, 1); }
 
-// What was made at once and what was recorded are the same.
+// Immediate execution and a recording give the same.
 TEST_P(GuestTest, RecordsTypedCalls) {
   using namespace generated::operators;
   const HostTensor values = picture({4, 64}, 1);
@@ -94,7 +94,7 @@ TEST_P(GuestTest, RecordsTypedCalls) {
   EXPECT_EQ(downloaded(engine_y).data, expected.data);
 }
 
-// An output that is given says where it lies.
+// A given output has its own representation.
 TEST_P(GuestTest, WritesIntoALayoutThatIsGiven) {
   using namespace generated::operators;
   const DeviceTensor x = whole(executor().upload(picture({2, 8, 3, 3}, 1), Storage::buffer));
@@ -118,7 +118,7 @@ TEST_P(GuestTest, RecordsAModelOnTheEnginesMemory) {
   EXPECT_EQ(prepared->input("image")->place().buffer, engine_arena.place().buffer);
   EXPECT_FALSE(prepared->input("scores"));
 
-  // Two frames in one command buffer, each on tensors of its own.
+  // Two frames in one command buffer, each with its own tensors.
   Commands frame = whole(executor().commands({}));
   std::vector<DeviceTensor> inputs, outputs, lent;
   for (uint32_t i = 0; i < 2; ++i) {

@@ -16,7 +16,7 @@
 namespace qgen::graph {
 namespace {
 
-// Goes through time: what begins to live lies beside what still does.
+// Goes through time: tensors that begin to live must not overlap living ones.
 void expect_sound(const std::vector<Lifetime>& tensors, const MemoryPlan& plan, uint64_t alignment) {
   ASSERT_EQ(plan.offsets.size(), tensors.size());
   std::vector<size_t> order(tensors.size());
@@ -80,7 +80,7 @@ TEST(Memory, RoundsSizesUp) {
   EXPECT_EQ(plan.bytes, 768u);
 }
 
-// The largest is placed first, and what is smaller finds room beside it whatever the order of the steps.
+// The largest is placed first, and smaller ones find room next to it, in any order of the steps.
 TEST(Memory, OfAResidualBlock) {
   const std::vector<Lifetime> block{{4096, 0, 3}, {1024, 0, 1}, {1024, 1, 2}, {4096, 2, 3}, {4096, 3, 4}};
   const MemoryPlan plan = plan_memory(block, 256);
@@ -118,7 +118,7 @@ TEST(Memory, OfManyTensorsEnds) {
   }
 }
 
-// What has no bytes, as tensors that lie in another's memory, is no neighbour.
+// Tensors without bytes, which use another's memory, are no neighbours.
 TEST(Memory, OfNoBytesIsAnywhere) {
   std::vector<Lifetime> tensors(100'000);
   tensors[7] = {1024, 0, 1};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One rule for every public type that may be moved (runtime/README.md): the object that is left may be asked, assigned
-// to and destroyed. A function that can fail says "the ... was moved from"; one that cannot gives an empty value.
+// One rule for every public movable type (runtime/README.md): the object that was moved from may be called, assigned to
+// and destroyed. A function that can fail says "the ... was moved from"; one that cannot gives an empty value.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -228,7 +228,7 @@ TEST_F(MovedFrom, Builder) {
   EXPECT_TRUE(model_of(std::move(to).graph()).run({{"x", zeros(DType::i8, {4})}}));
 }
 
-// Copies share what they view, and so does what was moved from.
+// Copies share the viewed data, and so do moved-from views.
 TEST_F(MovedFrom, KernelLibrary) {
   KernelLibrary from = *KernelLibrary::open(generated::library());
   KernelLibrary to = std::move(from);

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // ONNX's own node tests of quantization and of 8-bit operators (write_onnx_node_tests.py), and ours of four bits
-// (write_four_bit_node_tests.py), from file to answer on the device. docs/onnx.md has a table of those that are
-// refused, and is held to it.
+// (write_four_bit_node_tests.py), from file to answer on the device. docs/onnx.md has a table of the refused ones,
+// which is compared with it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ Tensors tensors_of(const fs::path& folder, const std::string& role) {
   return tensors;
 }
 
-// What the table of docs/onnx.md says: a row has the names of tests in code.
+// The table of docs/onnx.md: a row has the names of tests in code.
 bool is_refused(const std::string& name) {
   static const std::string kPage = tests::read_document("docs/onnx.md");
   return std::ranges::any_of(tests::lines_of(kPage), [&](std::string_view line) {
@@ -73,7 +73,7 @@ class OnnxNodeTest : public testing::ShippedTest, public ::testing::WithParamInt
 };
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OnnxNodeTest);
 
-// Reals by ONNX's own tolerance; of integers each.
+// Floating-point values by ONNX's own tolerance; integers exactly.
 TEST_P(OnnxNodeTest, IsWhatTheDocumentSays) {
   const fs::path& folder = GetParam();
   const auto outputs = run(folder);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Small networks on a device, in one arena, beside the definitions of their operators: every value is an integer, and
-// every one is the same.
+// Small networks on a device, in one arena, compared with the definitions of their operators: every value is an
+// integer, and all are equal.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST_F(PreparedTest, DepthwiseNetworkIsItsReferenceAtAnyBatch) {
   }
 }
 
-// Kernels bind the tensors in it, each by itself.
+// Kernels bind each tensor in it separately.
 TEST_F(PreparedTest, TheArenaMayBeLongerThanWhatIsBoundAtOnce) {
   const Graph graph = residual_network(16);
   Model whole = model_of(graph);
@@ -198,7 +198,7 @@ TEST_F(PreparedTest, CompiledForOthersIsChosenAnew) {
   }
 }
 
-// Not one byte may differ; what is cut short, or has something behind it, is no model either.
+// Not one byte may differ; a truncated file, or one with further bytes, is no model either.
 TEST_F(PreparedTest, DamagedFilesAreRefused) {
   Model model = model_of(depthwise_network());
   ASSERT_TRUE(model.prepare({{"image", {1, 5, 9, 7}}}));
@@ -226,8 +226,8 @@ TEST_F(PreparedTest, SharesMemory) {
   EXPECT_LT(memory.bytes, memory.naive);
 }
 
-// An output lies where an input did that nobody reads any more, through a reshape too; not where the input is read
-// again, or is the graph's.
+// An output replaces an input that nobody reads any more, also through a reshape; not if the input is read again, or is
+// the graph's.
 TEST_F(PreparedTest, FunctionsOfElementsAreInPlace) {
   const Graph graph = testing::elementwise_network(2);
   Model model = model_of(graph);
@@ -245,7 +245,7 @@ TEST_F(PreparedTest, FunctionsOfElementsAreInPlace) {
     is_in_place[step.name] = at(0) == at(step.operands.size() - 1);
   }
   EXPECT_EQ(is_in_place, (std::map<std::string, bool>{{"q8ta_hardswish_0", false},  // of the graph's input
-                                                      {"q8ta_sigmoid_1", false},    // of what is read again
+                                                      {"q8ta_sigmoid_1", false},    // of a value that is read again
                                                       {"q8ta_add_2", true},
                                                       {"q8ta_add_3", true},  // of one tensor twice
                                                       {"q8ta_relu_5", true},

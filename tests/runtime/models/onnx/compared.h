@@ -13,7 +13,7 @@
 
 namespace qgen::onnx::testing {
 
-// What a graph gives by the definitions of its operators.
+// A graph's outputs by the definitions of its operators.
 inline Expected<Tensors> judged(const graph::Graph& graph, const Tensors& inputs) {
   return model::outputs_by_reference(graph, generated::operators::entries(), inputs);
 }
@@ -27,8 +27,8 @@ inline Tensors made_up_input(const ModelBuilder& builder, const Shape& shape) {
   return {{input.name, random.integers(*dtype_of(input.type), shape, is_unsigned ? 0 : -128, is_unsigned ? 255 : 127)}};
 }
 
-// How much of the outputs is the same whether the importer fuses or leaves each node by itself. Both are run on the
-// reference operators; what differs, differs by at most one `scale`.
+// The share of equal outputs, between fused and unfused import. Both run on the reference operators; differences are at
+// most one `scale`.
 inline double share_of_unfused(const ModelBuilder& builder, const Shape& input_shape, float scale) {
   const Tensors inputs = made_up_input(builder, input_shape);
   const auto fused = builder.import(), unfused = import_model(builder.model, {.fuses = false});
@@ -51,7 +51,8 @@ inline double share_of_unfused(const ModelBuilder& builder, const Shape& input_s
   return static_cast<double>(equal) / static_cast<double>(count);
 }
 
-// That outputs differ by at most `quanta` of the scale, and are the same in all but an eighth of their elements.
+// Checks that outputs differ by at most `quanta` steps of the scale, and are equal in all but an eighth of their
+// elements.
 inline void compare(const ModelBuilder& builder, const Shape& input_shape, float scale, double quanta = 1) {
   const auto imported = builder.import();
   ASSERT_TRUE(imported) << to_text(imported.error());

@@ -22,7 +22,7 @@ TEST(Document, HasTheTableOfPatterns) {
   EXPECT_THAT(page, ::testing::HasSubstr(table));
 }
 
-// What scripts/onnx_node_tests has recorded.
+// The record of scripts/onnx_node_tests.
 TEST(Document, HasTheCountsOfOnnxsOwnTests) {
   const std::string table = tests::read_document("tests/runtime/models/onnx/onnx_tests.tsv");
   const auto count_of = [&](const std::string& outcome) {

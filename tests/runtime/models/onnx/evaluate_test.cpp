@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Nodes of constants: what they give, and what is refused.
+// Nodes of constants: their results, and refusals.
 #include "runtime/models/onnx/evaluate.h"
 
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ TEST(Evaluate, ElementByElement) {
   EXPECT_EQ(evaluated("Add", {reals({2}, {1, 2}), longs({2}, {1, 2})}), "not evaluated");
 }
 
-// Integers lose what is behind the point, and keep the bits that they have.
+// Integers lose the part after the point, and keep their bits.
 TEST(Evaluate, Casts) {
   const auto to = [](int64_t type) { return std::map<std::string, AttributeData, std::less<>>{{"to", type}}; };
   EXPECT_EQ(evaluated("Cast", {reals({3}, {1.9f, -1.9f, 300})}, to(7)), "int64 [3] 1, -1, 300");

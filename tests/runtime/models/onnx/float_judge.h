@@ -96,7 +96,7 @@ class FloatJudge {
     return said.empty() ? otherwise : said;
   }
 
-  // Goes through places and taps of a window; `visit` gets where a tap reads, if that lies in the input.
+  // Goes through places and taps of a window; `visit` gets a tap's position, if that is in the input.
   struct Window2d {
     std::vector<int64_t> kernel, stride, pads, dilation;
   };

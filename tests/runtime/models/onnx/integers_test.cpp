@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Operators of bytes take them as they are; what makes them is bounded.
+// int8 operators read them unchanged; the nodes that produce them are bounded.
 TEST(FourBits, ActivationsBetweenLayers) {
   for (const ElementType type : {ElementType::i4, ElementType::u4}) {
     const int64_t zero = type == ElementType::i4 ? -1 : 7;

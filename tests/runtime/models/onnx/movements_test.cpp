@@ -24,7 +24,7 @@ struct Picture : ModelBuilder {
   void check(float scale = kQuantum) { compare(*this, {2, 4, 6, 5}, scale); }
 };
 
-// Of bytes between a DequantizeLinear and a QuantizeLinear, and of reals.
+// For int8 values between a DequantizeLinear and a QuantizeLinear, and for floating-point values.
 void move_both(const std::string& becomes, auto node) {
   Picture bytes, reals;
   bytes.output(bytes.again(node(bytes, bytes.bytes())));
@@ -62,7 +62,7 @@ TEST(Movements, SlicesForwardsAndBackwards) {
   EXPECT_THAT(imported_operators(computed), HasSubstr("its input starts ('from') is float32, and can be int32, int64"));
 }
 
-// What both models give for the same picture.
+// The results of both models for the same picture.
 void expect_same(const Picture& a, const Picture& b) {
   const Tensors inputs{{"x", Random(5).reals(DType::f32, {2, 4, 6, 5}, -2, 2)}};
   std::vector<HostTensor> outputs[2];
@@ -205,7 +205,7 @@ TEST(Movements, ResizesOfRealsInProportion) {
     Picture m;
     m.output(m.again(m.node("Resize", {m.bytes(), "", "", m.integers(ElementType::i64, {4}, {2, 4, 3, 9})},
                             {{"coordinate_transformation_mode", places}, {"mode", std::string("linear")}})));
-    // The batch of `sizes` is a number, and that of the input none.
+    // The batch of `sizes` is a number, and the input's is open.
     m.model.graph.inputs.front().shape->front() = {2, {}};
     EXPECT_EQ(imported_operators(m),
               "q8ta_quantize_linear q8ta_dequantize resize2d q8ta_quantize_linear q8ta_dequantize");
@@ -250,7 +250,7 @@ TEST(Rows, SoftmaxAlongTheLastAxisAndAnother) {
   }
 }
 
-// Until opset 12 all that is behind the axis is one row.
+// Up to opset 12 everything after the axis is one row.
 TEST(Rows, SoftmaxOfAnOldOpset) {
   Picture m(11);
   m.output(m.node("Softmax", {"x"}));
@@ -282,7 +282,7 @@ TEST(Rows, LayerNormalization) {
   EXPECT_THAT(imported_operators(other), HasSubstr("its weight is [4], and must be [5] as its rows"));
 }
 
-// What is added behind a normalization is no bias of a layer.
+// A sum after a normalization is no bias of a layer.
 TEST(Rows, ASumBehindANormalizationStaysOne) {
   Picture m(17);
   const std::string y = m.node("LayerNormalization", {"x", m.reals({5}, {1, 2, 3, 4, 5})});

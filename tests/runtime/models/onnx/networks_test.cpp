@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Networks as ONNX Runtime's static quantizer writes them, small enough for the reference operators: what they become,
-// and that it computes what the model says.
+// Networks in the form of ONNX Runtime's static quantizer, small enough for the reference operators: the nodes that
+// they become, and that these compute the model's values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@ struct Format {
 };
 constexpr int64_t kBatch = 2;
 
-// Beside each node by itself (unfused_test.cpp): what ends in `output` is the same; of the rest, where reals are added
-// in some order, the share is printed.
+// Compared with each node alone (unfused_test.cpp): nodes that end in `output` are equal. For the rest, where
+// floating-point numbers are added in some order, the share is printed.
 void expect_unfused(const ModelBuilder& whole, const std::string& output, const Shape& shape, float scale) {
   ModelBuilder body = whole;
   body.model.graph.outputs.clear();
@@ -32,7 +32,7 @@ void expect_unfused(const ModelBuilder& whole, const std::string& output, const 
   EXPECT_GE(share, 0.95);
 }
 
-// One block of ResNet-50 and what is around it: stem, pool, two blocks of which one has a projection, and the head.
+// One block of ResNet-50 with its surroundings: stem, pool, two blocks, one with a projection, and the head.
 struct Network : ModelBuilder {
   explicit Network(const Format& format_) : format(format_) {}
 
@@ -40,7 +40,7 @@ struct Network : ModelBuilder {
   std::string q(const std::string& x, float scale, int64_t above_lowest) {
     return view(x, scale, format.lowest + above_lowest, format.type);
   }
-  // With a bias of int32, and behind it what `activation` says, quantized.
+  // With a bias of int32, then the `activation`, quantized.
   std::string layer(const std::string& x, float x_scale, const Shape& taps, float scale, int64_t zero,
                     std::map<std::string, AttributeData, std::less<>> attributes, const std::string& activation) {
     const int64_t outputs = taps[0];
@@ -132,7 +132,7 @@ TEST_P(Networks, MobileNet) {
   expect_unfused(m, features, {kBatch, 3, 16, 16}, 0.03f);
 }
 
-// Down, up by a transposed convolution, and both one behind the other.
+// Down, up by a transposed convolution, and both concatenated.
 TEST_P(Networks, UNet) {
   Network m(GetParam());
   const std::string x = m.q(m.input("image", {-1, 3, 8, 8}), 0.02f, 114);
@@ -151,8 +151,8 @@ TEST_P(Networks, UNet) {
   expect_unfused(m, bottom, {kBatch, 3, 8, 8}, 0.3f);
 }
 
-// A transformer's block as make_models.py has it: normalization, attention of two heads with layers of int8, and
-// a gated layer whose weights alone are of four bits.
+// A transformer's block as make_models.py has it: normalization, attention of two heads with int8 layers, and a gated
+// layer with only its weights in four bits.
 TEST(Transformer, Block) {
   constexpr int64_t kTokens = 5, kChannels = 8, kHeads = 2;
   const auto signs = std::vector<float>{1, -1, 0.5f, 1, 2, -2, 1, 1};

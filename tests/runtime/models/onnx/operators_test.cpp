@@ -254,7 +254,7 @@ TEST(QuantizedOperators, MatMulNBitsThatIsRefused) {
   struct Row {
     std::string what;
     Changes attributes;
-    std::vector<std::string> more;  // inputs behind the scales
+    std::vector<std::string> more;  // inputs after the scales
     std::string reason;
   };
   const Row rows[] = {
@@ -382,8 +382,8 @@ TEST(QuantizedOperators, QuantizedWhileTheModelRuns) {
   EXPECT_EQ(outputs->begin()->second.shape, (Shape{2, 5, 3}));
 }
 
-// The integers less the zero point are reals, whose sums are exact. Behind a Relu the zero point is 0, and the convolution
-// is one of bytes.
+// The integers minus the zero point are floats, whose sums are exact. After a Relu the zero point is 0, and the
+// convolution is one of int8.
 TEST(QuantizedOperators, AConvolutionQuantizedWhileTheModelRuns) {
   struct Case {
     int64_t weight_zero;
@@ -418,7 +418,7 @@ TEST(QuantizedOperators, AConvolutionQuantizedWhileTheModelRuns) {
     EXPECT_EQ(imported_operators(m), operators);
     const auto outputs = judged(m.import()->graph, {{"x", Random(1).reals(DType::f32, {2, 4, 6, 6}, -1, 2)}});
     ASSERT_TRUE(outputs) << to_text(outputs.error());
-    // What a convolution of integers is, padded with the zero point.
+    // A convolution of integers by its definition, padded with the zero point.
     const HostTensor& codes = outputs->at("codes");
     const double zero = element(outputs->at("zero"), 0), scale = element(outputs->at("scale"), 0);
     const Tensor& weight = *m.model.graph.initializers.at(w);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Each row of the table of patterns: what it matches, and what it must not.
+// Each row of the table of patterns: graphs that it matches, and graphs that it must not match.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -142,7 +142,7 @@ TEST(Activations, OfRealsAreChains) {
   EXPECT_EQ(becomes([](Image& m) { m.output(m.node("Elu", {m.x})); }),
             "q8ta_quantize_linear q8ta_dequantize pointwise");
   EXPECT_EQ(becomes([](Image& m) { m.output(m.node("Erf", {"x"})); }), "pointwise");
-  // What several read is computed at once.
+  // A value with several readers is computed immediately.
   EXPECT_EQ(becomes([](Image& m) {
               const std::string y = m.node("Erf", {m.conv(m.x, {4, 4, 1, 1})});
               m.output(m.node("Add", {y, y}));
@@ -242,7 +242,7 @@ TEST(Activations, ClipWithBoundsThatAreComputedIsNoPartOfTheConvolution) {
 
 // ---- who reads what -------------------------------------------------------------------------------------------------
 
-// A6 of the register of the system that qgen replaces: such a relu was taken into the convolution all the same.
+// A6 of the register of the system that qgen replaces: such a relu was nevertheless fused into the convolution.
 TEST(Users, A6_AReluWithSeveralIsComputedInReals) {
   Image m;
   const std::string y = m.node("Relu", {m.conv(m.x, {8, 4, 3, 3})});
@@ -282,7 +282,7 @@ TEST(Users, QuantizationsThatCancelAndThatDoNot) {
   compare(m, {1, 4, 6, 6}, 1);
 }
 
-// The parameters are those of the DequantizeLinear that is read, whatever the integers were made with.
+// The parameters are those of the DequantizeLinear that is read, whichever made the integers.
 TEST(Users, ParametersOfTheConsumer) {
   Image m;
   m.x = m.dequantize(m.quantize(m.x, 0.05f, 3), 0.2f, -9);
@@ -485,7 +485,7 @@ TEST(Normalization, ElsewhereIsAProductAndASum) {
   before.output(before.view(before.normalize(before.x), 0.05f, 3));
   EXPECT_EQ(imported_operators(before), "q8ta_quantize_linear fused_mul fused_add q8ta_dequantize");
   compare(before, {2, 4, 6, 6}, 0.05f);
-  // What is quantized, goes through a function or is read by others has its own place in the model.
+  // A value that is quantized, goes through a function or is read by others stays a separate value of the model.
   Normalized quantized;
   quantized.output(
       quantized.view(quantized.normalize(quantized.view(quantized.conv(quantized.x, {4, 4, 3, 3}), 0.1f, 0)), 0.1f, 3));
@@ -593,7 +593,7 @@ TEST(Scaled, ElsewhereStaysApart) {
     m.output(m.node("Mul", {m.conv(m.x, {4, 4, 1, 1}), m.reals(shape, std::move(values))}));
     return imported_operators(m);
   };
-  // Of columns, rows, pixels and more than there is, of which some have as many elements as there are channels.
+  // Of columns, rows, pixels and larger ranks, some with as many elements as there are channels.
   EXPECT_EQ(operators_with({6}, {1, 2, 3, 4, 5, 6}), apart);
   EXPECT_EQ(operators_with({6, 1}, {1, 2, 3, 4, 5, 6}), apart);
   EXPECT_EQ(operators_with({1, 1, 1, 6}, {1, 2, 3, 4, 5, 6}), apart);
@@ -842,7 +842,7 @@ TEST(Windows, TransposedWithScalesAlongItsInputsHasAWeightOfReals) {
   compare(m, {2, 4, 6, 6}, 0.1f);
 }
 
-// The scales' factors and signs are in the reals.
+// The floating-point values contain the scales' factors and signs.
 TEST(Windows, TransposedThatNothingQuantizes) {
   for (const int64_t groups : {1, 2}) {
     Image m;
@@ -931,8 +931,8 @@ TEST(Linear, MatMulWithAndWithoutAQuantization) {
   }
 }
 
-// The reals that an operator quantizes itself are those that the model quantized so, where that is known. Else it takes
-// the integers.
+// If an operator quantizes its input itself, the input must be one that the model quantized so, as far as known. Else
+// it takes the integers.
 TEST(Linear, ReadsIntegersWhereItsRealsAreNotKnown) {
   Rows computed;
   const std::string relu = computed.view(computed.node("Relu", {computed.x}), 0.05f, -128);
@@ -1100,7 +1100,7 @@ struct Reals : ModelBuilder {
   std::string w = random_reals({8, 6}, -1, 1);
 };
 
-// A constant lies transposed, once for all that multiply by it.
+// A constant is stored transposed, once for all its products.
 TEST(Matmul, ByAConstant) {
   Reals m;
   m.output(m.node("Add", {m.node("MatMul", {m.x, m.w}), m.node("MatMul", {m.node("Sigmoid", {m.x}), m.w})}));
@@ -1144,7 +1144,7 @@ TEST(Matmul, AConstantThatIsAddedIsTheBias) {
   compare(rows, {2, 5, 8}, 1e-3f);
 }
 
-// The operator has words for some functions, and an operator behind it for others.
+// The operator has words for some functions, and a separate operator after it for others.
 TEST(Matmul, OtherFunctionsStandBehindIt) {
   Reals m;
   m.output(m.node("Sigmoid", {m.node("MatMul", {m.x, m.w})}));
@@ -1204,7 +1204,7 @@ TEST(Matmul, BeforeAQuantization) {
   compare(m, {2, 5, 8}, 0.1f);
 }
 
-// An operand that is quantized keeps the operator that takes it as it is, and its sum to the bit.
+// A quantized operand keeps the operator that reads it directly, and its bit-exact sum.
 TEST(Matmul, IsNotOfQuantizedOperands) {
   ModelBuilder m;
   const std::string x = m.input("x", {-1, 5, 8});

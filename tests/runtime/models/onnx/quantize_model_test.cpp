@@ -131,7 +131,7 @@ TEST_F(QuantizeModel, WeightsHaveAScaleForEachChannel) {
   const Proto again = read_again(*quantized);
   EXPECT_THAT(values_of<float>(again, "w_scale"), ElementsAre(0.01f, 1.0f));
   EXPECT_THAT(values_of<int8_t>(again, "w_quantized"), ElementsAre(127, -50, 127, 30));
-  // The scale of the sums is that of the activation times that of the channel.
+  // The scale of the sums is the activation's times the channel's.
   const auto bias = values_of<int32_t>(again, "b_quantized");
   EXPECT_NEAR(bias[0], 5000, 1);
   EXPECT_NEAR(bias[1], -2000, 1);

@@ -283,7 +283,7 @@ TEST(Quirks, OpsetTenAndMicrosoftsOwn) {
   EXPECT_THAT(imported_operators(m), HasSubstr("the model has opset 0"));
 }
 
-// What went with opset 7: attributes that said that a model does not train, or that an operand is repeated.
+// Attributes that ended with opset 7: that a model does not train, or that an operand is repeated.
 TEST(Quirks, OpsetsBeforeSeven) {
   ModelBuilder m(6);
   const std::string x = m.input("x", {2, 3, 4, 4});

@@ -134,7 +134,7 @@ TEST(Reader, SidesBelowZero) {
     auto& type = *value.mutable_type()->mutable_tensor_type();
     type.set_elem_type(1);
     auto& side = *type.mutable_shape()->add_dim();
-    side.set_dim_value(-1);  // what some exporters write for a side that is not known
+    side.set_dim_value(-1);  // the value of some exporters for an unknown dimension
     EXPECT_TEXT(read_error(model), "");
     side.set_dim_value(INT64_MIN);
     EXPECT_EQ(read_error(model), fmt::format("{} has a dimension of -9223372036854775808, and it must be 0 or more",
@@ -301,7 +301,7 @@ TEST(Hostile, AChainAsLongAsItMayBe) {
   EXPECT_THAT(read_error(model, {}, {.nodes = 1000}), HasSubstr("100000 nodes"));
 }
 
-// Relu is put into the graph as it is read, where its input is real; of bytes, functions wait for who reads them.
+// Relu is put into the graph immediately if its input is floating-point; on int8, functions wait for their reader.
 TEST(Hostile, AChainOfFunctionsThatWaits) {
   Proto model = small_model();
   auto& graph = *model.mutable_graph();
@@ -399,7 +399,7 @@ TEST_F(External, IsRead) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(data.data()), data.size()), "456789ab");
 }
 
-// A sparse file, of which the disk has the end alone.
+// A sparse file, of which only the end is on disk.
 TEST_F(External, BeyondTwoGigabytes) {
   constexpr int64_t kOffset = int64_t{3} << 30;
   std::ofstream file(folder_ / "model" / "large", std::ios::binary);

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using List = std::vector<int64_t>;
 
-// An image of bytes, rows of bytes and their reals, for one node more.
+// An int8 image, int8 rows and their dequantized values, for one more node.
 struct Start : ModelBuilder {
   explicit Start(int64_t opset) : ModelBuilder(opset) {}
   std::string image = view(input("x", {-1, 4, 6, 6}), 0.05f, 3), rows = view(input("rows", {-1, 5, 8}), 0.05f, 3);
@@ -149,7 +149,7 @@ TEST(Refusals, Products) {
   };
   expect_refused(rows);
 
-  Start m(13);  // the reason of another row of the table, in a line of its own
+  Start m(13);  // the reason of another row of the table, on a separate line
   const std::string tensor = m.dequantize(m.random_integers(ElementType::i8, {2, 6, 8}, -9, 9), 0.1f, 0);
   m.output(m.node("Gemm", {m.rows, tensor}, {{"alpha", 0.5f}}));
   EXPECT_THAT(imported_operators(m), HasSubstr(": its weight is [2, 6, 8], and must be one matrix"));
@@ -438,7 +438,7 @@ TEST(Refusals, Movements) {
   expect_refused(rows);
 }
 
-// What several models lack has one sentence, which is true of it, before all that is said of its outputs.
+// A fault common to several models has one sentence, which is true for it, ahead of all about its outputs.
 TEST(Refusals, AnOperatorThatIsNotThereIsSaidFirst) {
   Start m(14);
   m.output(m.node("Unique", {m.input("steps", {2, 1, 3})}));
@@ -454,9 +454,9 @@ TEST(Refusals, AnOperatorThatIsNotThereIsSaidFirst) {
 TEST(Refusals, AllThatAModelLacksIsListed) {
   Start m(13);
   std::string y = m.node("Det", {"x"});                                     // the first
-  y = m.node("NonZero", {y});                                               // behind it, and not read either
-  const std::string z = m.node("Identity", {y});                            // read, if what is before it were
-  const std::string w = m.node("NonZero", {m.node("Sigmoid", {m.image})});  // beside it
+  y = m.node("NonZero", {y});                                               // after it, and not read either
+  const std::string z = m.node("Identity", {y});                            // read, if its predecessor were
+  const std::string w = m.node("NonZero", {m.node("Sigmoid", {m.image})});  // parallel to it
   const std::string v = m.node("Conv", {m.image, m.weight({3, 5, 3, 3})});
   for (const std::string& value : {z, w, v}) m.output(value);
   const std::string start = "node '" + m.model.graph.nodes[4].name + "' (Det): qgen does not know this operator";

@@ -128,7 +128,7 @@ TEST(Rewrites, FunctionsOfReals) {
   EXPECT_EQ(becomes([](ModelBuilder& m) { return m.node("Tanh", {"x"}); }), "pointwise");
 }
 
-// One launch, whatever they are; another reader keeps what is between them.
+// One launch for all of them; another reader keeps the values between them.
 TEST(Rewrites, ChainsAreOneNode) {
   const auto chain = [](ModelBuilder& m) {
     return m.node("Div", {m.node("Exp", {m.node("Sqrt", {"x"})}), m.node("Erf", {"x"})});
@@ -140,7 +140,7 @@ TEST(Rewrites, ChainsAreOneNode) {
   m.output(root);
   m.output(m.node("Exp", {m.node("Log", {root})}));
   EXPECT_EQ(imported_operators(m), "pointwise pointwise");
-  // Of another shape: what is repeated is computed once.
+  // Of another shape: a repeated operand is computed once.
   EXPECT_EQ(becomes([](ModelBuilder& b) {
               return b.node("Max", {"x", b.node("Sqrt", {b.input("y", {6})})});
             }),
@@ -233,7 +233,7 @@ TEST(Layers, RmsNormOfSixNodes) {
       }
     }
   }
-  // Two layers may read one value, and what follows may add to it.
+  // Two layers may read one value, and later nodes may add to it.
   EXPECT_EQ(becomes(
                 [](ModelBuilder& m) {
                   return m.node("Add", {"x", m.node("Add", {rms_norm_of(m, {}), rms_norm_of(m, {})})});

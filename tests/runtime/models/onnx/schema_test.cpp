@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Every operator of ONNX's schema, each of its attributes, inputs and outputs: what the schema says passes, and what it
-// does not say is refused by its name.
+// Every operator of ONNX's schema, each of its attributes, inputs and outputs: a node that follows the schema passes,
+// and a deviation is refused by its name.
 #include "runtime/models/onnx/schema.h"
 
 #include <gmock/gmock.h>

@@ -14,7 +14,7 @@ constexpr float kScale = 0.05f;
 
 struct Row {
   std::string name;
-  std::function<std::string(ModelBuilder& m, const std::string& x)> behind;  // what is between two quantizations
+  std::function<std::string(ModelBuilder& m, const std::string& x)> behind;  // the nodes between two quantizations
   double least_share = 1;  // below 1: of rounding that nobody defines; the share is printed
 };
 
@@ -87,7 +87,7 @@ const Row kRows[] = {
      }},
 };
 
-// Every node by itself, in its place.
+// Every node separately, in its place.
 TEST(UnfusedImport, HasAnOperatorForEachNode) {
   ModelBuilder m;
   const std::string x = m.view(m.input("x", {1, 4, 6, 6}), 0.02f, 3);

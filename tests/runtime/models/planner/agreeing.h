@@ -13,7 +13,7 @@
 
 namespace qgen::planner::testing {
 
-// Whether a kernel that finds an element's word by each operand's own strides may take one and the other: the same
+// Whether a kernel that finds an element's word by each operand's own strides may read one and the other: the same
 // storage, packed dimension and block. The outer block may differ.
 inline bool are_compatible(Representation a, Representation b) {
   return info(a).storage == info(b).storage && info(a).dims.packed == info(b).dims.packed &&

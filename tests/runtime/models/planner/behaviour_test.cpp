@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One operator at a time: what its operands get when its tensors arrive and leave as the row says. These are the
-// behaviours that planners of layouts had before and must keep.
+// One operator at a time: the representations of its operands when its tensors arrive and leave as in the row. These
+// are the behaviours that planners of layouts had before and must keep.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>

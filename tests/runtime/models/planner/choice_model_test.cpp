@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Small random models: what is eliminated equals trying all assignments, and what is set apart stays between bound and
-// best.
+// Small random models: elimination equals trying all assignments, and with choices set apart the result stays between
+// bound and best.
 #include "runtime/models/planner/choice_model.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(ChoiceModels, AreMinimizedLikeByTryingAll) {
   EXPECT_LT(impossible, 1900u);
 }
 
-// A thousand values of which others see two classes: tables have a row for each class, so that small ones are enough.
+// A thousand values of which others see two classes: tables have a row for each class, so small ones are enough.
 TEST(ChoiceModels, AreExactInTablesOfClasses) {
   std::mt19937 random(1);
   ChoiceModel model;
@@ -91,8 +91,8 @@ TEST(ChoiceModels, AreExactInTablesOfClasses) {
       model.fits.push_back(fit);
     }
   }
-  // No three of them fit in pairs, so of ten pairs four do not: at best two choices are on the one side, three on the
-  // other.
+  // No three of them fit in pairs, so of ten pairs four do not fit: at best two choices are on the one side, three on
+  // the other.
   const Minimum exact = minimize(model, {.table_cells = 1000 * 2 * 2 * 2 * 2});
   EXPECT_EQ(exact.cost.misfits, 4);
   EXPECT_EQ(exact.cost, exact.lower_bound);

@@ -89,7 +89,7 @@ TEST(Defects, A14_BuffersAreLimitedInBytes) {
               "1048580 bytes exceed the device's limit of 1048576 bytes per buffer");
 }
 
-// The last consumer's wish overwrote the others'. Here two convolutions want what one does not.
+// The last consumer's wish overwrote the others'. Here two convolutions want a layout that one does not want.
 TEST(Defects, A19_EveryConsumerIsHeard) {
   const Shape shape{1, 64, 28, 28};
   const std::vector<Kernel> conv{{"direct", {k4C1W, k4C}, 10}, {"im2col", {k4C, k4C}, 12}};
@@ -108,7 +108,7 @@ TEST(Defects, A19_EveryConsumerIsHeard) {
   EXPECT_EQ(kernel_of(without_last, "late"), "direct");
 }
 
-// What is known at the end of a graph did not reach its beginning.
+// Facts at the end of a graph did not reach its beginning.
 TEST(Defects, A19_WhatComesLaterReachesBack) {
   Graph graph{{{"t0", {1, 8, 8, 8}, i8}}, {}};
   for (int i = 0; i < 100; ++i) {

@@ -46,7 +46,7 @@ add (words packed_4c): buffer.packed_4w4c, buffer.packed_4c -> buffer.packed_4c1
 bias: buffer.packed_4w -> buffer.packed_4c, 5.0016 us
 12.0016 us
 )"},
-    // A chain: the last layer decides in which blocks the first one writes, since relu takes what it is given.
+    // A chain: the last layer decides in which blocks the first one writes, since relu accepts any.
     {"chain",
      {{{"image", {1, 64, 56, 56}, f32, kStrided}, {"q", {1, 64, 56, 56}, i8}, {"middle", {1, 64, 56, 56}, i8},
        {"last", {1, 64, 56, 56}, i8, {}, k4C1W}},
@@ -73,8 +73,8 @@ x: buffer.packed_4w -> buffer.packed_4h4w, 10.192 us
 38.672 us
 )",
      {}, copy_cost(1000, 2)},
-    // A diamond: both sides would like blocks of their own; the join takes any two of one packed dimension, so one
-    // conversion is enough, and it goes where the tensor is smallest.
+    // A diamond: each branch prefers its own blocks. The join accepts any two of one packed dimension, so one
+    // conversion is enough, at the smallest tensor.
     {"diamond",
      {{{"x", {1, 64, 56, 56}, i8, k4W4C}, {"wide", {1, 256, 56, 56}, i8}, {"rows", {1, 256, 56, 56}, i8},
        {"sum", {1, 256, 56, 56}, i8}},
@@ -124,7 +124,7 @@ no kernel of 'blur' (blur) accepts its operands
   hint: add a kernel for these representations, or give the tensors a shape that the device can hold
 )",
      {.image_extent = {2048, 2048, 2048}}},
-    // Both operators can run, but not together: no conversion leads from what one writes to what the other reads.
+    // Both operators can run, but not together: no conversion leads from the one's output to the other's input.
     {"no_way_between",
      {{{"a", {64, 64}, i8, k4W}, {"b", {64, 64}, i8}, {"c", {64, 64}, i8}},
       {{"rows", "q8ta_linear", {"a"}, {"b"}, {{"tiles", {k4W, {k4W, k4H4W}}, 5}}},
@@ -135,7 +135,7 @@ no representations satisfy 'channels' (q8ta_conv2d) and the operators before it
   hint: allow a conversion between these representations, or add a kernel that accepts one and gives another
 )",
      {}, copy_cost(), k4W4C},
-    // Three readers of one form: converted once. The fourth reads what was written.
+    // Three readers of one form: converted once. The fourth reads the written tensor.
     {"one_copy_for_all",
      {{{"x", {1, 16, 32, 32}, i8, k4C}, {"a", {1, 16, 32, 32}, i8}, {"b", {1, 16, 32, 32}, i8},
        {"c", {1, 16, 32, 32}, i8}, {"d", {1, 16, 32, 32}, i8}},
@@ -173,7 +173,7 @@ y: texture3d.width_packed -> buffer.strided, 158.6 us
 407.2 us
 )",
      {.image_extent = {16384, 16384, 2048}}, copy_cost(50000)},
-    // Two outputs in two forms, each read as it is written; an operand that is read twice is converted once.
+    // Two outputs in two layouts, each read as it is written; an operand that is read twice is converted once.
     {"two_outputs",
      {{{"x", {8, 32}, i8, k4W}, {"lo", {8, 32}, i8}, {"hi", {8, 32}, i8}, {"y", {8, 32}, i8}, {"z", {8, 32}, i8}},
       {{"split", "split", {"x"}, {"lo", "hi"}, {{"halves", {k4W, {k4W, k4H4W}, k4C}, 4}}},

@@ -16,7 +16,7 @@
 
 namespace qgen::planner::testing {
 
-// Not all layouts that there are: so a seed draws the same graph when one is added. Those of any dtype first.
+// Not all layouts that there are: so a seed draws the same graph when one is added. Layouts for any dtype first.
 constexpr std::array kDrawn{Layout::strided,         Layout::width_packed, Layout::height_packed,
                             Layout::channels_packed, Layout::packed_4w,    Layout::packed_4c,
                             Layout::packed_4w4c,     Layout::packed_4h4w,  Layout::packed_4c1w};
@@ -28,8 +28,8 @@ class RandomGraph {
 
   uint32_t below(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
 
-  // Operators with one to three inputs, and kernels that take one or two representations an operand; of some the first
-  // and the last operand must agree, if `may_agree`. Whole microseconds, so that many plans tie.
+  // Operators with one to three inputs, and kernels that accept one or two representations for each operand. In some,
+  // the first and the last operand must agree, if `may_agree`. Whole microseconds, so that many plans tie.
   Graph make(uint32_t nodes, uint32_t most_kernels, bool may_agree = true) {
     may_agree_ = may_agree;
     Graph graph;

@@ -58,8 +58,8 @@ TEST(RandomGraphs, OrderOfInsertionChangesNothing) {
   }
 }
 
-// With tables of at most a few cells most choices are set apart, in turns: a plan is found wherever there is one, at
-// most a few per cent above the least and never below the bound.
+// With tables of at most a few cells most choices are set apart, in turns. A plan is found if there is one, at most a
+// few per cent above the least and never below the bound.
 TEST(RandomGraphs, SmallTablesComeNearTheLeastCost) {
   uint32_t inexact = 0;
   double found = 0, least = 0;

@@ -21,7 +21,7 @@ namespace qgen::planner::testing {
 // Time, conversions, ranks of the homes: the order in which plans are better.
 using Rank = std::tuple<int64_t, int64_t, int64_t>;
 
-// Who wants a tensor and how; what is already decided.
+// The readers of a tensor and their demands; the decisions so far.
 struct Situation {
   std::map<std::string, Representation> home;
   std::map<std::string, std::set<Representation>> wanted;
@@ -161,7 +161,7 @@ class BruteForce {
   std::optional<Rank> best_;
 };
 
-// What a plan's rank is by what it says, or what is wrong with it.
+// A plan's rank by its content, or its fault.
 struct Verdict {
   std::string fault;
   Rank rank;
@@ -279,8 +279,8 @@ inline Verdict judge(const Graph& graph, const DeviceModel& device, const Conver
   return Judge(graph, device, conversion, plan).verdict();
 }
 
-// The rule to beat, and more than it does: operators in the order of insertion, each at its cheapest given what is
-// there, conversions included and shared; no look at what comes after. Of a set it writes the first row.
+// The rule to beat, with advantages: operators in the order of insertion, each at its cheapest given the existing
+// copies, with shared conversions; no look at later operators. Of a set it writes the first row.
 inline std::optional<double> greedy_cost_us(const Graph& graph, const ConversionCost& conversion) {
   std::map<std::string, std::vector<Representation>> present;  // the home first
   std::map<std::string, const Tensor*> tensors;

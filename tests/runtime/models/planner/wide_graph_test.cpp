@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Plans of graphs that are too wide for tables: sound, above their own bound, below what the greedy rule finds, and the
+// Plans of graphs that are too wide for tables: sound, above their own bound, below the greedy rule's result, and the
 // same for every order of insertion.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -116,7 +116,7 @@ TEST_F(Fit, LeavesConstantsOfOtherSpecs) {
               "no row's cost reads a constant of 'scale_rows'");
 }
 
-// One constant stands for two workgroups, of which one takes eight times as long: the time of the faster is met.
+// One constant for two workgroups, one of which takes eight times as long: the time of the faster is met.
 TEST_F(Fit, MeetsTheTimesOfTheFastest) {
   measure_scale_rows({256, 1024, 4096}, {.scale_rows = {4, 1}});
   for (tuning::TunedRow& row : devices_[0].rows) row.us *= row.kernel.ends_with("workgroup256") ? 8 : 1;
@@ -132,10 +132,10 @@ TEST_F(Fit, BearsErrorsAndOutliers) {
   const CostFit noisy = fit();
   EXPECT_NEAR(noisy.constants[0].after, 7, 0.35);
   EXPECT_NEAR(noisy.constants[1].after, 2.5, 0.125);
-  EXPECT_GT(noisy.operators[0].after.errors.worst, 40);  // told, not hidden
+  EXPECT_GT(noisy.operators[0].after.errors.worst, 40);  // reported, not hidden
 }
 
-// A better model ranks what was ranked wrongly: the best was 128 before, and is 64 or 256 by the times.
+// A better model corrects a wrong ranking: the best was 128 before, and is 64 or 256 by the times.
 TEST_F(Fit, TellsHowGoodChoicesAre) {
   measure_scale_rows({4096, 8192, 16384}, {.scale_rows = {4, 0.5}});
   const OperatorFit op = fit().operators.front();
@@ -153,8 +153,8 @@ TEST_F(Fit, JudgesEqualCostsAsSelectRanksThem) {
   EXPECT_NEAR(fit().operators.front().after.choices.worst, 0.5, 0.01);
 }
 
-// All that was measured of one problem takes 1.3 times as long as others would have it, and no row of its says what
-// the other workgroup takes: the constant that tells them apart hardly moves.
+// All times of one problem are 1.3 times as long as those of others suggest, and none is for the other workgroup: the
+// constant that distinguishes them hardly moves.
 TEST_F(Fit, ChangesNoChoiceForAnErrorThatAllOfAProblemShare) {
   measure_scale_rows({64, 256, 1024}, {.scale_rows = {4, 1.5}});
   std::erase_if(devices_[0].rows, [](const tuning::TunedRow& row) {

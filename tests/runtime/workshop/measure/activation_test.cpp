@@ -16,7 +16,7 @@ namespace {
 
 struct OfZero {
   Activation activation;
-  bool is_negative;  // of what it makes of -0
+  bool is_negative;  // of its result for -0
 };
 // docs/linear.md: relu is y where y > 0, else +0.
 constexpr OfZero kOfZero[] = {

@@ -85,7 +85,7 @@ TEST(Compare, NamesTheCoordinate) {
   EXPECT_TEXT(compare(got, zeros(DType::i32, {2, 3}), {}).fault, "element [1, 2] is 7, expected 0 (allowed error 0)");
 }
 
-// Where results are made of reals, it is the exact value that counts, not the one that the reference rounded it to.
+// For floating-point results, the exact value counts, not the reference's rounded one.
 TEST(Compare, CountsFromTheExactValue) {
   constexpr double kHalf = 0x1p-11;
   const reference::Exact exact{{1 + kHalf, 100}, {0x1p-13, 2}};

@@ -12,7 +12,7 @@
 namespace qgen::measure {
 namespace {
 
-// What is made of rates that are measured one after the other, and how many of them are.
+// The results for rates that are measured one after the other, and how many of them are.
 struct Settled {
   const char* name;
   std::vector<double> rates;
@@ -46,8 +46,8 @@ TEST(SettledRates, EndWithTheFirstError) {
   EXPECT_TEXT(settled_rate(lost, [] { return true; }).error().message, "the device is lost");
 }
 
-// Of what is read until as much was read as there is, and how often a processor (of 2048 invocations) then read what it
-// had read itself.
+// The windows that are read until as many bytes were read as there are, and how often a processor (of 2048 invocations)
+// then read its own bytes.
 struct Reach {
   double share = 0;
   double again = 0;

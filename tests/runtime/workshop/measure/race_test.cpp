@@ -12,7 +12,7 @@ namespace {
 // A contestant whose first look says one time and whose later runs say another.
 struct FakeRacer {
   double look_us, later_us;
-  uint32_t chain = 0, counted = 0;  // as it was recorded last
+  uint32_t chain = 0, counted = 0;  // as recorded last
   size_t recordings = 0, runs = 0;
 
   Racer racer(uint32_t copies = 1) {
@@ -118,7 +118,7 @@ TEST(Race, ComesThroughAllCopies) {
   }
 }
 
-// What progress is counted in: each has a look, a round that fills caches, and rounds of ten replays.
+// The units of progress: each candidate has a look, a round that fills caches, and rounds of ten replays.
 TEST(Race, TellsOfEveryTurn) {
   EXPECT_EQ(turns_of({.replays = 1}, 1), 3u);
   EXPECT_EQ(turns_of({.replays = 60}, 1), 8u);

@@ -38,7 +38,7 @@ const FormatsCase kCases[] = {
      "input texture3d channels_packed\n"},
     {"rank_five_has_no_texture", "choose_qparams_affine", {.inputs = {{"input", zeros(DType::f16, {1, 1, 1, 1, 3})}}},
      {{"input", 5}, {"scale", 5}, {"zero_point", 5}}, "plain buffers\n"},
-    // The real side is the output: its dtype is asked for by attribute.
+    // The floating-point side is the output: an attribute sets its dtype.
     {"halves_as_output", "dequantize_affine", {.inputs = {{"input", zeros(DType::i8, {1, 1, 1, 1, 3})}}},
      {{"input", 5}, {"output", 5}}, "plain buffers\nplain buffers, f16\n"},
     {"output_dtype_is_given", "dequantize_affine",
@@ -47,7 +47,7 @@ const FormatsCase kCases[] = {
     // Kernels of its steps make int8 too, in packed layouts; it does not.
     {"steps_take_more_than_the_whole", "linear_q8ta_q8csw", {.inputs = {{"input", zeros(DType::f32, {2, 3})}}},
      {{"input", 2}, {"output", 2}}, "plain buffers\nplain buffers, f16\n"},
-    // Without the attribute such an operator's output is what its inputs are: nothing to ask for.
+    // Without the attribute such an operator's output has its inputs' dtype: there is nothing to set.
     {"output_dtype_follows", "fused_relu",
      {.inputs = {{"input", zeros(DType::i8, {3})}, {"output_scale", zeros(DType::f32, {})}}},
      {{"input", 1}, {"output", 1}}, "plain buffers\n"},

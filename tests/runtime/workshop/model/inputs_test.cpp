@@ -53,7 +53,7 @@ TEST(Inputs, NamesAreKnown) {
   EXPECT_THAT(refusal(graph_with({"a"}), {.shapes = {"a=1x2:f32", "a=1x2:f32"}}), HasSubstr("given twice"));
 }
 
-// A name may hold what parts a name from a file.
+// A name may contain the separator between a name and a file.
 TEST(Outputs, AreNamed) {
   const graph::Graph graph = graph_with({"a"});
   const auto only = files_of_outputs(graph, "--output", {"out.npy"});

@@ -38,7 +38,7 @@ class LayersTest : public ::testing::Test {
     schedule = *std::move(made);
   }
 
-  // Two replays, of which each step took its number and ten times that.
+  // Two replays, in which each step took its number and ten times that.
   std::vector<Layer> measured() const {
     std::vector<std::vector<double>> samples(2);
     for (size_t i = 0; i < schedule.steps.size(); ++i) {
@@ -77,7 +77,7 @@ TEST_F(LayersTest, TableAddsUpAndNamesTheRest) {
   EXPECT_THAT(table_of(layers_of(schedule, {}), 0), HasSubstr("est. us"));
 }
 
-// A kernel's id has any length: it follows the columns, or has a line of its own where a row would pass 100 columns.
+// A kernel's id has any length: it follows the columns, or is on a separate line if a row would exceed 100 columns.
 TEST_F(LayersTest, ColumnsHoldBesideLongIds) {
   const Layer plain{
       .name = "conv1 + relu", .kernel = "conv.tile", .layouts = "packed_4c -> packed_4w", .estimated_us = 1.25};
@@ -149,7 +149,7 @@ TEST_F(LayersTest, DrawingHasEachStepAndNamesAreEscaped) {
   EXPECT_FALSE(drawing(dot, "graph.jpeg"));
 }
 
-// The plan is the best there is, so no layer is faster in other layouts; and each says what those would take.
+// The plan is the best one, so no layer is faster in other layouts; and each lists its times in those.
 TEST_F(LayersTest, OtherLayoutsTakeNoLess) {
   for (const graph::Step& step : schedule.steps) {
     if (step.node == graph::Step::kConversion) continue;
@@ -198,7 +198,7 @@ TEST_F(LayersTest, ReasonsAreOfTheLayerOfThisName) {
   EXPECT_TEXT(of("Gemm"), "no layer's name contains 'Gemm'");
 }
 
-// A decision is that of its graph: of another it is refused, and taken again it gives the same.
+// A decision belongs to its graph: another graph refuses it, and with its own graph it gives the same plan.
 TEST_F(LayersTest, DecisionsAreTakenAgain) {
   const auto again_for = [&](const graph::Graph& other, const graph::Decision& decision) {
     const auto inferred = graph::infer(other, generated::operators::entries(), {});

@@ -79,7 +79,7 @@ TEST(Page, EscapesWhateverComesFromFiles) {
   EXPECT_EQ(escaped("<a b=\"c\" d='e'>&"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
 }
 
-// Keys of the same first words, and what a driver says of two launches.
+// Keys with the same first words, and a driver's text about two launches.
 TEST(Page, CanBeRead) {
   const std::string same = "rows=1 columns=1234567 sides=1,2,3,4 strides=1,2,3,4,5,6";
   std::vector<ProblemFact> problems = {problem("sum n=2", {kernel("sum.a.b/c", 5)}),

@@ -80,7 +80,7 @@ TEST(Command, PlacesNoWeight) {
               "layout to choose");
 }
 
-// What an operator or the device refuses is refused before anything of it is made: these take terabytes.
+// Refusals of an operator or the device come before any allocation: these would take terabytes.
 TEST(Command, MakesUpNothingThatIsRefused) {
   DeviceProfile device;
   device.name = "Example GPU 1";
@@ -102,7 +102,7 @@ TEST(Command, MakesUpNothingThatIsRefused) {
   EXPECT_THAT(refusal("q8ta_linear", {"input=1x4000000000:i8", "weight=1000x4000000000:i8", "weight_scales=1000:f32=1"},
                       {"input_scale=1", "output_scale=1"}),
               ::testing::HasSubstr("weight"));
-  // What fits is made.
+  // Inputs that fit are generated.
   const auto small =
       read_request(*find_operator("q8ta_relu"),
                    {.shapes = {"input=3:i8=7"}, .attributes = {"input_scale=1", "output_scale=1"}}, device);
@@ -229,7 +229,7 @@ attributes (--set name=value):
 )");
 }
 
-// Whoever looks for an operator by the name that it has elsewhere finds it, and what of it that was.
+// A search for an operator by another system's name finds it, and which part of its function that was.
 TEST(Command, SaysOtherNames) {
   const std::string help = help_of(*find_operator("linear_qcs4w"), nullptr);
   EXPECT_TEXT(help.substr(0, help.find("inputs")),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the devices of devices/*.yaml, and devices with less, can run of the shipped operators. docs/device_table.md is
-// the first part as a page; with QGEN_UPDATE_EXPECTED=1 in the environment, this test writes it.
+// Which shipped operators the devices of devices/*.yaml, and devices with fewer features, can run. docs/device_table.md
+// is the first part as a page; with QGEN_UPDATE_EXPECTED=1 in the environment, this test writes it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -142,7 +142,8 @@ TEST(DeviceTable, TheLeastDeviceRunsEveryOperator) {
   }
 }
 
-// But for products of reals and of mixtures, whose workgroups have 256 invocations, as every device in devices/ has.
+// Except for floating-point and mixed products, whose workgroups have 256 invocations, which every device in devices/
+// supports.
 TEST(DeviceTable, TheLeastDeviceRunsEveryFormatOfBuffers) {
   std::vector<std::string> missing = missing_on(least_device());
   std::erase_if(missing, [](const std::string& line) { return line.starts_with("fused_bmm: "); });

@@ -73,7 +73,7 @@ TEST(Programs, ReadWhatTheShellHandsThem) {
   }
 }
 
-// What is ranked for a device of another version of Vulkan.
+// The ranking for a device of another Vulkan version.
 Answer explained_on_vulkan(std::string_view minor) {
   std::string text = *read_file(shipped_device(), size_t{1} << 20);
   const size_t at = text.find("vulkan: 1.3.");

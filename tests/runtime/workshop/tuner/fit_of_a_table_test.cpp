@@ -16,7 +16,7 @@ namespace {
 using ::testing::Each;
 using ::testing::Field;
 
-// Convolutions and linear layers share what int8 matrices take: rows of both find it, each constant once.
+// Convolutions and linear layers share the constants of int8 matrices: rows of both find them, each constant once.
 TEST(FitOfATable, FindsConstantsOfAFragmentFromAllThatUseIt) {
   const std::vector<tuning::TuningFile> files = {
       *tuning::load_tuning_file(tests::source_folder() + "/tuning/nvidia-h200.yaml")};

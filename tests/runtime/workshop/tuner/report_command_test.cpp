@@ -186,7 +186,7 @@ TEST_F(ReportTest, RefusesProblemsThatThereAreNot) {
   EXPECT_THAT(to_text(show(kShipped, {.store = path("a.sqlite")}).error()), HasSubstr("has no times"));
 }
 
-// Keys name specs. A line says of which the operator is.
+// Keys name specs. A line names its operator.
 TEST_F(ReportTest, ShowsByOperatorAndBySpec) {
   const std::string table = tests::source_folder() + "/tuning/nvidia-h200.yaml";
   ASSERT_TRUE(import_files(kShipped, {.store = path("a.sqlite"), .files = {table}}));

@@ -22,8 +22,8 @@
 namespace qgen::tuner {
 namespace {
 
-// Tiles of m x n and four workgroup sizes in two families. The true best is found where tiles are 64 x 128; the
-// estimate is wrong by up to a half, in a way that depends on the id alone.
+// Tiles of m x n and four workgroup sizes in two families. The true best is at tiles of 64 x 128; the estimate is wrong
+// by up to a half, depending on the id only.
 struct Space {
   std::vector<Candidate> candidates;
   std::map<std::string, double> times;
@@ -140,7 +140,7 @@ TEST(Search, ExpectsMostOfWhatItAsksForNext) {
   const Space space;
   FakeLaboratory fake(space.times, 0.2);
   ASSERT_TRUE(find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::exhaustive}));
-  size_t asked = 4, expected = 0;  // behind the first batch
+  size_t asked = 4, expected = 0;  // after the first batch
   for (const std::vector<std::string>& ids : fake.expected) {
     const std::span next = std::span(fake.asked).subspan(asked, ids.size());
     for (const std::string& id : ids) expected += std::ranges::count(next, id);
@@ -150,7 +150,7 @@ TEST(Search, ExpectsMostOfWhatItAsksForNext) {
   EXPECT_GE(2 * expected, space.candidates.size());
 }
 
-// What a candidate is expected to take holds until one was measured: a batch that would not end in time is smaller.
+// A candidate's expected time holds until one is measured: a batch that would not end in time is smaller.
 TEST(Search, BeginsWithAsManyAsFit) {
   const Space space;
   for (const auto& [candidate_s, fewest, most] : {std::tuple(0.01, 4u, 4u), {1.0, 2u, 3u}, {3.0, 1u, 1u}}) {
@@ -214,9 +214,9 @@ TEST(Search, DoesNotMeasureAgainWhatIsKnown) {
   EXPECT_LE(second.asked.size(), 5u) << "the best few meet again, and the choice by estimates";
 }
 
-// A machine that is busy but for a moment: times of a round are true ones times a factor, and it is small for some early
-// round. What is announced met in the final, the choice by estimates beside it, and a store that was told each round as
-// the tuner does it says the same first, to a later search too.
+// A machine that is busy except for a moment: times of a round are true ones times a factor, which is small for some
+// early round. The announced choice was in the final, next to the choice by estimates. A store that got each round as
+// from the tuner has the same first row, for a later search too.
 TEST(Search, AnnouncesWhatTheStoreChooses) {
   const Space space;
   std::string name = (std::filesystem::temp_directory_path() / "qgen-search-XXXXXX").string();
@@ -270,7 +270,7 @@ TEST(Search, AnnouncesWhatTheStoreChooses) {
   std::filesystem::remove_all(folder);
 }
 
-// What takes part in no round of the final, being far slower at its first look, is not of the final.
+// A candidate that is in no round of the final, being far slower at its first look, is not of the final.
 TEST(Search, TakesNoFirstLookForAFinal) {
   const std::vector<Candidate> candidates = {{"op.slow", 1}, {"op.fast", 2}};
   const Laboratory laboratory{.measure = [](std::span<const std::string> ids, uint32_t, double) -> Expected<Batch> {
@@ -334,11 +334,11 @@ TEST(Likeness, FadesWithSteps) {
 
 struct MeasuredSpace {
   std::string problem;
-  std::vector<Candidate> candidates;  // by what the specs estimate for that device, and as select() has equals
+  std::vector<Candidate> candidates;  // by the specs' estimates for that device, with equals in select()'s order
   std::map<std::string, double> times;
 };
 
-// Problems of which so many kernels were measured.
+// Problems with so many measured kernels.
 std::vector<MeasuredSpace> measured_spaces(size_t fewest) {
   const auto library = KernelLibrary::open(generated::library());
   const auto file = tuning::load_tuning_file(tests::source_folder() + "/tuning/nvidia-h200.yaml");
@@ -382,7 +382,8 @@ TEST(Search, ReachesTheBestOfMeasuredTables) {
   EXPECT_LE(missed, spaces.size() / 30) << "of " << spaces.size();
 }
 
-// A small budget is spent on what is expected to be fast: how far from the best a search is after its first samples.
+// A small budget is spent on kernels that are expected to be fast: how far from the best a search is after its first
+// samples.
 TEST(Search, SpendsItsFirstSamplesWell) {
   const auto spaces = measured_spaces(12);
   ASSERT_GE(spaces.size(), 20u);
@@ -409,8 +410,8 @@ TEST(Search, SpendsItsFirstSamplesWell) {
   }
 }
 
-// Other specializations of what is best come before recipes that take many times as long by estimate, and those come
-// before the end.
+// Other specializations of the best come before recipes that take many times as long by estimate, and those come before
+// the end.
 TEST(Search, LeavesFarRecipesForTheEnd) {
   std::vector<Candidate> candidates;
   std::map<std::string, double> times;
@@ -435,7 +436,7 @@ TEST(Search, LeavesFarRecipesForTheEnd) {
   EXPECT_LT(place("op.farther"), std::ssize(fake.asked)) << "but they come";
 }
 
-// Opening a problem may take all of what it may take: one candidate is measured still, if others leave that much.
+// Opening a problem may take its whole budget: one candidate is still measured, if others leave enough.
 TEST(Search, MeasuresOneCandidateOfASpentBudget) {
   const Space space;
   FakeLaboratory fake(space.times, 1);

@@ -34,7 +34,7 @@ struct Spent {
   size_t without_any() const { return static_cast<size_t>(std::ranges::count(tried, size_t{0})); }
 };
 
-// As qgen-tune does it: problem by problem, of each what a search asks for within its share.
+// As in qgen-tune: problem by problem, each with the times that a search takes within its share.
 Spent spend(const std::vector<Problem>& problems, double budget_s) {
   std::vector<double> elements;
   for (const Problem& problem : problems) elements.push_back(problem.elements);
@@ -65,7 +65,7 @@ Spent spend(const std::vector<Problem>& problems, double budget_s) {
   return spent;
 }
 
-// What is expected of a problem's size, in seconds for each element; of `small_s` whatever the size.
+// The expected times of a problem of this size, in seconds for each element; `small_s` for any size.
 std::vector<Problem> problems_of(double small_s, double per_element, size_t small, size_t large) {
   std::vector<Problem> problems;
   for (size_t i = 0; i < small + large; ++i) {
@@ -103,7 +103,7 @@ TEST(Shares, CountCompilingOnceForABatch) {
   EXPECT_TRUE(std::ranges::all_of(std::span(made.tried).subspan(1), [](size_t tried) { return tried >= 4; }));
 }
 
-// What does not fit is not begun; small problems come first, so that fewest are without a time.
+// A problem that does not fit is not begun; small problems come first, so that the fewest are without a time.
 TEST(Shares, BeginNothingThatEndsTooLate) {
   const auto problems = problems_of(0.1, 4e-8, 20, 20);
   const double budget_s = 0.5 * of_first_candidates(problems);
@@ -125,7 +125,7 @@ TEST(Shares, BeginNothingThatEndsTooLate) {
   EXPECT_THAT(shares.may_begin().error().message, HasSubstr("took the whole budget"));
 }
 
-// How much more time would do is expected by what others took.
+// The benefit of more time is predicted from the others' times.
 TEST(Shares, SayWhatWasLeftOut) {
   Shares shares(1, {100, 100, 100});
   EXPECT_EQ(shares.of_left_out(), "");
@@ -144,7 +144,7 @@ TEST(Shares, SpendAllOfABudgetThatIsNeeded) {
   for (const size_t tried : made.tried) EXPECT_GE(tried, 4u);
 }
 
-// What one problem does not need is there for the others; the only one has all.
+// Time that one problem does not need is there for the others; a single one has all.
 TEST(Shares, AreOfWhatIsLeft) {
   EXPECT_EQ(Shares(60, {1e6}).next().budget_s, 60);
   Shares shares(60, {100, 100, 100});

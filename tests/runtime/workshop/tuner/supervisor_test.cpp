@@ -15,7 +15,7 @@
 namespace qgen::tuner {
 namespace {
 
-// What it has to keep, a pipeline cache for one, is kept.
+// A worker's data to keep, for example a pipeline cache, are kept.
 TEST(WorkerProcess, EndsByItselfWhenItsInputDoes) {
   const auto kept = std::filesystem::temp_directory_path() / ("qgen-worker-" + std::to_string(::getpid()));
   {
