@@ -9,8 +9,10 @@
 //   $end
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -65,15 +67,28 @@ struct Requirement {
   expression::Expression condition;
 };
 
+// $needs and $gives.
+struct InterfaceLine {
+  enum class Kind : uint8_t { needs, gives };
+
+  Kind kind = Kind::needs;
+  Pieces declaration;
+  std::optional<Pieces> otherwise;  // of $needs: the line that is written where nothing above declares it
+  SourceLocation where;
+};
+
 struct Item {
-  std::variant<Text, Pieces, Branches, Loop, Include, Requirement> what;
+  std::variant<Text, Pieces, Branches, Loop, Include, Requirement, InterfaceLine> what;
 };
 
 struct Template::Body {
-  std::vector<SourceFile> files;        // the template first
-  std::vector<Block> blocks;            // one a file
-  std::vector<std::string> file_names;  // displays, sorted
-  std::vector<size_t> constants;        // ids of specialization constants, of those the template uses
+  std::vector<SourceFile> files;                           // the template first
+  std::vector<Block> blocks;                               // one a file
+  std::vector<bool> has_interface;                         // by file: it has $needs or $gives
+  std::vector<std::set<uint32_t>> included;                // by file: what it includes, and what that includes
+  std::map<std::string, std::string, std::less<>> givers;  // names that some template of all gives: its display
+  std::vector<std::string> file_names;                     // displays, sorted
+  std::vector<size_t> constants;  // ids of specialization constants, of those the template uses
   Names names;
   size_t environment_size = 0;  // names and loop variables
 };

@@ -8,7 +8,8 @@
 namespace qgen::render {
 namespace {
 
-constexpr std::array<std::string_view, 7> kDirectives = {"if", "elif", "else", "end", "for", "include", "require"};
+constexpr std::array<std::string_view, 9> kDirectives = {"if",      "elif",    "else",  "end",  "for",
+                                                         "include", "require", "needs", "gives"};
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }

@@ -98,6 +98,7 @@ class FileParser {
       else if (keyword == "for") parse_for(block, names, depth);
       else if (keyword == "include") parse_include(block);
       else if (keyword == "require") parse_require(block, names);
+      else if (keyword == "needs" || keyword == "gives") parse_interface(block, names);
       else report_unknown_directive();
     }
     current_.reset();
@@ -239,6 +240,36 @@ class FileParser {
     if (auto required = condition(names)) block.push_back({Requirement{std::move(*required)}});
   }
 
+  // "uint word_at(uint row)", of $needs also "bool is_wide() { return false; }" and "const uint kGap = 0u".
+  void parse_interface(Block& block, const Names& names) {
+    const std::string_view rest = current_->rest;
+    const std::string_view declaration = rest.substr(0, definition_of(rest));
+    const bool is_need = current_->keyword == "needs";
+    if (declaration.size() < rest.size() && !is_need)
+      return report(rest_place(), "'$gives' has a declaration, without a body or a value");
+    auto pieces = pieces_of(trim(declaration), names);
+    if (!pieces) return;
+    state_.body->has_interface[index_] = true;
+    InterfaceLine line{
+        is_need ? InterfaceLine::Kind::needs : InterfaceLine::Kind::gives, *std::move(pieces), {}, rest_place()};
+    if (declaration.size() < rest.size()) {
+      line.otherwise = pieces_of(rest, names);
+      if (!rest.ends_with('}') && line.otherwise) line.otherwise->pieces.emplace_back(";");
+    }
+    block.push_back({std::move(line)});
+  }
+
+  // Where the body or the value of a declaration begins; its end where it has neither.
+  static size_t definition_of(std::string_view declaration) {
+    for (size_t i = 0; i < declaration.size(); ++i) {
+      if (declaration[i] == '=') return i;
+      if (declaration[i] != '{') continue;
+      if (i == 0 || declaration[i - 1] != '$') return i;
+      i = std::min(declaration.find('}', i), declaration.size());
+    }
+    return declaration.size();
+  }
+
   void parse_include(Block& block) {
     const std::string_view quoted = current_->rest;
     if (quoted.size() < 2 || !quoted.starts_with('"') || quoted.find('"', 1) != quoted.size() - 1) {
@@ -252,7 +283,9 @@ class FileParser {
     }
     if (!check_chain(found->second, path)) return;
     parse_file(state_, found->second, {index_, line_number_});
-    block.push_back({Include{state_.file_indices.find(path)->second, line_number_}});
+    const uint32_t included = state_.file_indices.find(path)->second;
+    state_.body->included[index_].insert(included);
+    block.push_back({Include{included, line_number_}});
   }
 
   bool check_path(std::string_view path) {
@@ -294,22 +327,25 @@ class FileParser {
   }
 
   void add_pieces(Block& block, const Names& names) {
+    if (auto pieces = pieces_of(line_, names)) block.push_back({*std::move(pieces)});
+  }
+
+  // Of the line or a part of it. nullopt: a ${ has no end.
+  std::optional<Pieces> pieces_of(std::string_view rest, const Names& names) {
     Pieces pieces;
     pieces.line = line_number_;
-    std::string_view rest = line_;
     while (true) {
       const size_t open = std::min(rest.find("${"), rest.size());
       if (open > 0) pieces.pieces.emplace_back(std::string(rest.substr(0, open)));
       rest.remove_prefix(open);
-      if (rest.empty()) break;
+      if (rest.empty()) return pieces;
       const size_t close = rest.find('}');
-      if (close == rest.npos) return report(place(rest), "'${' has no '}' on its line");
+      if (close == rest.npos) return report(place(rest), "'${' has no '}' on its line"), std::nullopt;
       const std::string_view inside = rest.substr(2, close - 2);
       if (auto filled = expressions_.in_text(inside, place(inside), names))
         pieces.pieces.emplace_back(std::move(*filled));
       rest.remove_prefix(close + 1);
     }
-    block.push_back({std::move(pieces)});
   }
 
   ParseState& state_;
@@ -331,6 +367,8 @@ void parse_file(ParseState& state, const TemplateFile& file, LineOrigin included
   if (!state.file_indices.emplace(file.path, index).second) return;
   body.files.push_back({file.display, included_at});
   body.blocks.emplace_back();
+  body.has_interface.push_back(false);
+  body.included.emplace_back();
   state.open.push_back(&file);
   auto fault = check_text(without_byte_order_mark(file.text), file.display);
   Block block;

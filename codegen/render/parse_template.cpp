@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "codegen/render/blame.h"
+#include "codegen/render/directive.h"
+#include "codegen/render/glsl_names.h"
 #include "codegen/render/parse_state.h"
 #include "codegen/spec/axes.h"
 
@@ -43,6 +45,33 @@ void report_unused(ParseState& state, const std::vector<spec::PipelineConstant>&
   }
 }
 
+// A file may use what the files give that its includes include.
+void close_over_includes(std::vector<std::set<uint32_t>>& included) {
+  for (size_t changes = 1; changes > 0;) {
+    changes = 0;
+    for (std::set<uint32_t>& files : included) {
+      const size_t before = files.size();
+      for (const uint32_t file : std::vector<uint32_t>(files.begin(), files.end()))
+        files.insert(included[file].begin(), included[file].end());
+      changes += files.size() - before;
+    }
+  }
+}
+
+// What templates give, included or not: for hints.
+std::map<std::string, std::string, std::less<>> givers_among(const TemplateSet& templates) {
+  std::map<std::string, std::string, std::less<>> givers;
+  for (const auto& [path, file] : templates) {
+    std::string_view rest = file.text;
+    while (!rest.empty()) {
+      const auto directive = directive_of(take_line(rest));
+      if (!directive || directive->keyword != "gives") continue;
+      if (const auto signature = signature_of(directive->rest)) givers.emplace(signature->name, file.display);
+    }
+  }
+  return givers;
+}
+
 // The data of a rendering besides the blocks.
 void finish(ParseState& state) {
   Template::Body& body = *state.body;
@@ -52,6 +81,7 @@ void finish(ParseState& state) {
       body.constants.push_back(state.names.role_index[i]);
     }
   }
+  close_over_includes(body.included);
   for (const SourceFile& file : body.files) body.file_names.push_back(file.display);
   std::sort(body.file_names.begin(), body.file_names.end());
 }
@@ -101,6 +131,7 @@ Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templ
   report_unused(state, spec.constants);
   if (!state.errors.empty()) return std::move(state.errors);
   finish(state);
+  state.body->givers = givers_among(templates);
   return Template(state.body);
 }
 

@@ -16,6 +16,7 @@
 #include "codegen/render/body.h"
 #include "codegen/render/directive.h"
 #include "codegen/render/glsl.h"
+#include "codegen/render/interfaces.h"
 
 namespace qgen::render {
 namespace {
@@ -61,10 +62,19 @@ size_t first_code_line(std::string_view text) {
   return number;
 }
 
+// Such as ${declare(input)}, which is alone in its line.
+bool holds_declaration(const Pieces& line) {
+  const auto* substitution = line.pieces.size() == 1 ? std::get_if<Substitution>(&line.pieces[0]) : nullptr;
+  return substitution && std::holds_alternative<Declaration>(substitution->what);
+}
+
 class Renderer {
  public:
   Renderer(const Template::Body& body, const spec::Spec& spec, const expand::Variant& variant)
-      : body_(body), spec_(spec), environment_(environment_of(body.names, spec, variant)) {
+      : body_(body),
+        spec_(spec),
+        environment_(environment_of(body.names, spec, variant)),
+        interfaces_(body, rendered_) {
     environment_.resize(body.environment_size);
     is_included_.resize(body.files.size());
   }
@@ -72,6 +82,7 @@ class Renderer {
   Result<Rendered> render() {
     rendered_.files = body_.files;
     walk_file(0);
+    if (error_.empty() && has_interfaces_) error_ = interfaces_.faults();
     if (!error_.empty()) return error_;
     insert_constants();
     return std::move(rendered_);
@@ -113,23 +124,32 @@ class Renderer {
 
   // A line that is only a declaration, and declares nothing, is no line.
   void visit(const Pieces& line) {
-    const size_t start = rendered_.text.size();
-    bool is_only_empty = line.pieces.size() == 1;
+    auto filled = filled_in(line);
+    if (!filled || (line.pieces.size() == 1 && filled->empty())) return;
+    *filled += '\n';
+    const bool is_declaration = holds_declaration(line);
+    if (is_declaration) interfaces_.begin_declaration();
+    rendered_.text += *filled;
+    rendered_.origins.insert(rendered_.origins.end(),
+                             static_cast<size_t>(std::count(filled->begin(), filled->end(), '\n')), {file_, line.line});
+    if (is_declaration) interfaces_.end_declaration();
+  }
+
+  // nullopt: it failed.
+  std::optional<std::string> filled_in(const Pieces& line) {
+    std::string text;
     for (const auto& piece : line.pieces) {
       if (const auto* literal = std::get_if<std::string>(&piece)) {
-        rendered_.text += *literal;
+        text += *literal;
         continue;
       }
       const auto& substitution = std::get<Substitution>(piece);
       const std::string filled = text_of(substitution);
-      if (const auto message = failure_message(filled)) return fail(substitution.where, std::string(*message));
-      is_only_empty &= filled.empty();
-      rendered_.text += filled;
+      if (const auto message = failure_message(filled))
+        return fail(substitution.where, std::string(*message)), std::nullopt;
+      text += filled;
     }
-    if (is_only_empty) return;
-    rendered_.text += '\n';
-    const auto lines = std::count(rendered_.text.begin() + static_cast<ptrdiff_t>(start), rendered_.text.end(), '\n');
-    rendered_.origins.insert(rendered_.origins.end(), static_cast<size_t>(lines), {file_, line.line});
+    return text;
   }
 
   std::string text_of(const Substitution& substitution) const {
@@ -176,6 +196,20 @@ class Renderer {
          "exclude the variant in the spec, under require");
   }
 
+  void visit(const InterfaceLine& line) {
+    has_interfaces_ = true;
+    const auto declaration = filled_in(line.declaration);
+    if (!declaration) return;
+    const auto signature = signature_of(*declaration);
+    if (!signature) {
+      return fail(line.where, "a declaration that qgen cannot read",
+                  "TYPE NAME(TYPE NAME, ...), TYPE NAME, struct NAME, or NAME alone");
+    }
+    if (line.kind == InterfaceLine::Kind::gives) return interfaces_.give(file_, *signature, line.where);
+    const Interfaces::Found found = interfaces_.need(file_, *signature, line.where);
+    if (found == Interfaces::Found::no && line.otherwise) visit(*line.otherwise);
+  }
+
   bool is_true(const Expression& condition) const {
     return std::get<bool>(expression::evaluate(condition, environment_));
   }
@@ -204,6 +238,8 @@ class Renderer {
   const spec::Spec& spec_;
   std::vector<Value> environment_;
   Rendered rendered_;
+  Interfaces interfaces_;  // of rendered_
+  bool has_interfaces_ = false;
   std::vector<bool> is_included_;  // by file
   uint32_t file_ = 0;
   size_t visits_ = 0;

@@ -63,8 +63,6 @@ $end
 $if output_dtype == i8
 $if output_layout == packed_4c and direction == forward
 $include "lib/row_vectors.glsl"
-$else
-$include "lib/no_vectors.glsl"
 $end
 $end
 $include "lib/int8_matrix_product.glsl"

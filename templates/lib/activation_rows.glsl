@@ -3,6 +3,15 @@
 //
 // Quantizes rows of floating-point activations while a kernel reads them. The whole workgroup finds the range, computes
 // scale and zero point from it, and then the integers (docs/linear_weights.md).
+$include "lib/affine.glsl"
+$include "lib/extremes.glsl"
+$include "lib/load_real.glsl"
+$include "lib/qparams.glsl"
+$include "lib/team_shared.glsl"
+$include "lib/words.glsl"
+$gives Qparams qparams_of_row(uint row)
+$gives uint quantized_word(uint row, uint k, float inverse_scale, int zero_point)
+
 shared Qparams row_qparams;
 
 // The same memory as `input`: rows of whole vectors are read by them.

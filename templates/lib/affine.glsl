@@ -9,6 +9,9 @@
 //
 // t saturates to int32 and is 0 where the product is NaN; subnormal x, scale and 1 / scale count as zero.
 $include "lib/float32.glsl"
+$gives int quantize(float x, float inverse_scale, int zero_point, int quant_min, int quant_max)
+$gives float dequantize(int q, float scale, int zero_point)
+$gives float quantizer(float scale)
 
 // Values of a block's scale, computed once per block and used for each of its elements.
 float quantizer(float scale) { return reciprocal(scale); }

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The offsets at which the matrices of one batch begin: the element of `input`, and the element of `other`.
+$gives uvec2 matrices_of(uint batch)
+
 uvec2 matrices_of(uint batch) {
   uvec2 first = uvec2(0u);
   const uint rank = problem.batch_rank;

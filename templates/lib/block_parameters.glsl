@@ -5,6 +5,11 @@
 // lib/dequantizer.glsl define a Block.
 $include "lib/parameter_index.glsl"
 $include "lib/zero_point.glsl"
+$needs struct Block
+$needs make_block
+$gives Block block_of_word(uint element)
+$gives Block current_block
+$gives void select_block_of(uint element)
 
 int zero_point_at(uint parameter) { return zero_point_of(zero_point_data, problem.zero_points, parameter); }
 

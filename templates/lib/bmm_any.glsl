@@ -2,8 +2,13 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The functions of lib/bmm_own.glsl for dtypes that are problem fields: elements are cut out of words.
+$include "lib/affine.glsl"
+$include "lib/float16.glsl"
 $include "lib/fused_kinds.glsl"
 $include "lib/zero_point.glsl"
+$gives other_at
+$gives input_at
+
 ${declare_words(input)}
 ${declare_words(other)}
 

@@ -3,6 +3,12 @@
 //
 // The offsets of the matrices of one batch, and of their first scales and zero points. Along m, n and k parameters
 // have separate strides.
+$gives struct Matrices
+$gives Matrices matrices_of(uint batch)
+$gives uint input_parameter_of(Matrices at, uint m)
+$gives uint other_parameter_of(Matrices at, uint n)
+$gives uint output_parameter_of(Matrices at, uint m, uint n)
+
 struct Matrices {
   uint input_first;  // element
   uint other_first;

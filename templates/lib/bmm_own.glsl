@@ -2,8 +2,12 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Reads elements of both operands as floats, for dtypes that are parameters of the module.
+$include "lib/affine.glsl"
+$include "lib/float16.glsl"
 $include "lib/bmm_bytes.glsl"
 $include "lib/zero_point.glsl"
+$gives float input_at(uint element, uint parameter)
+$gives float other_at(uint element, uint parameter)
 
 float input_at(uint element, uint parameter) {
 $if input_dtype == f16

@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Stores a float as an element of the output: unchanged, or quantized with this parameter of its block.
+$include "lib/affine.glsl"
+$gives void store_output(uint element, float y, uint parameter)
+
 $if is_float(output_dtype)
 $if output_dtype == f32
 ${declare(output)}

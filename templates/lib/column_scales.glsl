@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The Columns of lib/matrix_strips.glsl for weights with one scale per column: a column's sums are multiplied by it.
+$gives struct Columns
+$gives Columns tile_columns_at(uint column)
+
 struct Columns { vec4 scale; };
 
 Columns tile_columns_at(uint column) {

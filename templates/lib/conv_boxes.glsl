@@ -4,6 +4,8 @@
 // How invocations divide an im2col matrix, whose rows are pixels and whose columns are units of channels. A box is
 // sixteen rows by four units, for 64 neighbouring invocations. So they move whole sectors, both if the channels of a
 // pixel are adjacent and if its pixels are.
+$include "lib/grid.glsl"
+$gives uvec2 row_and_unit(uint units)
 
 // The row and the unit of this invocation. The last boxes reach past both ends.
 uvec2 row_and_unit(uint units) {

@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Reads pixels of the int8 image `input`, four channels at a time.
+$gives uint any_channels(uint image, ivec2 at, uint channel)
+$gives uint four_channels(uint image, ivec2 at, uint channel)
+
 ${declare_packed(input)}
 $include "lib/words.glsl"
 $include "lib/conv_bounds.glsl"

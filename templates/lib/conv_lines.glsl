@@ -7,6 +7,15 @@
 //
 //   begin_rows(row, unit)              before the first step, with the tile's first row
 //   row_unit(i, unit, is_read)         a unit of the i-th row that this invocation fetches; any where it is not read
+$include "lib/conv_part.glsl"
+$include "lib/matrix_tile.glsl"
+$gives void begin_rows(uint first, uint unit)
+$gives uvec4 row_unit(uint i, uint unit, bool is_read)
+$gives uint units_of_a_row()
+$gives uint weight_row_units()
+$gives uint weight_unit(uint unit)
+$gives void next_step()
+
 ${declare_words(input)}
 $include "lib/conv_bounds.glsl"
 $include "lib/conv_reach.glsl"
@@ -16,7 +25,6 @@ uint units_of_a_row() { return problem.channels == 0u ? 0u : problem.taps[1] * u
 
 uint weight_row_units() { return problem.taps[1] * units_of_a_line(); }
 uint weight_unit(uint unit) { return unit; }
-
 void next_step() {}
 
 // Of each row of the tile, where it reads its first tap, as (width, height), and the word that this is. The divisions

@@ -3,6 +3,15 @@
 //
 // The epilogue of a convolution's tile, whose columns are the output channels of all groups. It stores outputs, or if
 // output_dtype is i32 the sums of a slice of k for conv_finish.comp.
+$include "lib/conv_part.glsl"
+$gives uint columns_end()
+$gives bool is_output(uint row, uint column)
+$gives uint ceil_div4(uint x)
+$gives void store_outputs(uint row, uint column, ivec4 sums, Columns columns)
+$gives uint word_at(uint row, uint column)
+$gives uint residual_at(uint row, uint column)
+$gives void store_bytes(uint row, uint column, uint word)
+
 uint columns_end() { return (part.group + 1u) * problem.n; }
 bool is_output(uint row, uint column) { return row < part.rows && column < columns_end(); }
 

@@ -5,6 +5,15 @@
 // convolution a phase. A phase is every stride-th pixel of the output. All its pixels read the same taps, and its
 // neighbours read neighbours. So it is a forward convolution of stride 1 with the taps first, first + step, ...
 $include "lib/quotient.glsl"
+$gives Part part
+$gives uvec2 stride()
+$gives uvec2 phases()
+$gives uint products()
+$gives void begin_part(uint index)
+$gives uint first_row_of_sums(uint slice)
+$gives uvec3 pixel_of(uint row)
+$gives uvec2 output_place(uvec2 pixel)
+$gives ivec2 input_origin(uvec2 pixel)
 
 struct Part {
   uint group;

@@ -3,6 +3,12 @@
 //
 // The output pixels of a forward convolution with one group, as rows of one matrix. lib/conv_part.glsl replaces it if
 // there are groups or phases.
+$gives Part part
+$gives void begin_part()
+$gives uvec3 pixel_of(uint row)
+$gives ivec2 input_origin(uvec2 pixel)
+$gives ivec2 reach_of(uvec2 at)
+
 struct Part { uint rows; };
 Part part;
 

@@ -10,12 +10,26 @@
 //   row_unit(i, is_read)      a unit of fetch i's row, as kUnitWords words; any where it is not to be read
 //   next_step()               goes on to the unit of the next step
 //
-// A file included before this one defines a unit and its loads: lib/conv_rows_vectors.glsl, conv_rows_words.glsl or
-// conv_rows_halves.glsl. A tap has at least one unit. lib/conv_part.glsl or conv_pixels.glsl defines which pixels there
-// are. The including kernel or lib/conv_weight.glsl defines
-//
-//   put_row(row, place), row_at(row)      of each row of the tile, shared: lib/matrix_tile.glsl or tile_of_rows.glsl
-//   begin_tap(unit)           the tap of this invocation's first unit, where the workgroup's first is `unit`
+// A file included before this one gives what a unit is and how it is read: lib/conv_rows_vectors.glsl,
+// conv_rows_words.glsl or conv_rows_halves.glsl. A tap has at least one unit. lib/conv_part.glsl or conv_pixels.glsl
+// gives which pixels there are.
+$include "lib/conv_tap.glsl"
+$needs void begin_tap(uint unit)  // the tap of this invocation's first unit, where the workgroup's first is `unit`
+$needs ivec2 input_origin(uvec2 pixel)
+$needs const uint kFetches
+$needs const uint kInvocations
+$needs const uint kRows
+$needs const uint kUnits
+$needs Part part
+$needs uvec3 pixel_of(uint row)
+$needs void put_row(uint row, ivec4 place)  // of each row of the tile, in shared memory
+$needs ivec4 row_at(uint row)
+$needs int row_base(ivec2 origin, uint image)
+$needs uint units_of_a_tap()
+$needs uvec2 walked_taps()
+$gives void begin_rows(uint first, uint unit)
+$gives void next_step()
+$gives void settle_tap()
 
 // Units past the last of a tap belong to the next tap.
 void settle_tap() {

@@ -4,7 +4,13 @@
 // Units of lib/conv_rows.glsl that are eight f16 channels of a pixel, which are one plane apart in memory. Taps are
 // whole loads, as in lib/weight_q8_rows.glsl. Elements outside the image count as zero, and so do channels that only
 // fill up a tap.
+$include "lib/conv_pixels.glsl"
+$include "lib/image_bounds.glsl"
 $include "lib/conv_tap.glsl"
+$gives uint units_of_a_tap()
+$gives uvec2 walked_taps()
+$gives int row_base(ivec2 origin, uint image)
+$gives uvec4 row_unit(uint i, bool is_read)
 
 uint units_of_a_tap() { return max(1u, (problem.channels + 15u) / 16u * 2u); }
 uvec2 walked_taps() { return uvec2(problem.taps[0], problem.taps[1]); }

@@ -3,6 +3,13 @@
 //
 // Units of lib/conv_rows.glsl that are sixteen channels of a pixel, adjacent in memory: in packed_4c, of channels in
 // multiples of sixteen.
+$include "lib/conv_part.glsl"
+$gives uint units_of_a_tap()
+$gives uvec2 walked_taps()
+$gives uint weight_row_units()
+$gives uvec4 row_unit(uint i, bool is_read)
+$gives int row_base(ivec2 origin, uint image)
+
 ${declare_words(input, 4)}
 $include "lib/conv_bounds.glsl"
 $include "lib/conv_tap.glsl"

@@ -2,9 +2,16 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Units of lib/conv_rows.glsl, read four channels at a time, in any layout.
+$include "lib/conv_part.glsl"
 $include "lib/conv_tap.glsl"
 $include "lib/conv_reach.glsl"
 $include "lib/conv_input.glsl"
+$needs const uint kUnitWords
+$gives uint units_of_a_tap()
+$gives uvec2 walked_taps()
+$gives uint weight_row_units()
+$gives uvec4 row_unit(uint i, bool is_read)
+$gives int row_base(ivec2 origin, uint image)
 
 uint units_of_a_tap() { return max(1u, (problem.channels + 4u * kUnitWords - 1u) / (4u * kUnitWords)); }
 uvec2 walked_taps() { return part.taps; }

@@ -7,6 +7,12 @@
 //
 // Padding of a packed layout, of channels and of rows, gets the output's zero point. Floating-point outputs are in
 // plain buffers.
+$gives void store_pixel(uvec4 at, ivec4 sums, Columns columns)
+$gives uint last_column()
+$gives uint residual_at(uvec4 at)
+$gives void store_bytes(uvec4 at, uint word)
+$gives uvec4 place_of(uint pixel, uint channel)
+
 uint last_column() { return problem.output_sides[2] - 1u; }
 $include "lib/linear_outputs.glsl"
 

@@ -7,13 +7,14 @@
 //   make_strip(source, origin)     sums[strip], where the first output's first tap reads at `origin`
 //
 //   known    taps along both sides and stride along kAlong, known to the compiler; 0: any, read tap by tap
-//
-// The includer defines kAlong, and the factors:
-//
-//   SUM                            the type of a sum, and of its factors
-//   Source                         which image and channels
-//   pixel_at(source, at)           what they have there, or outside of the image
-//   weight_at(source, tap)         of the tap of that number
+$needs SUM                  // the type of a sum, and of its factors
+$needs struct Source        // which image and channels
+$needs const uint kAlong
+$needs pixel_at             // SUM pixel_at(Source source, ivec2 at): also outside of the image
+$needs weight_at            // SUM weight_at(Source source, uint tap)
+$gives void make_strip(Source source, ivec2 origin)
+$gives SUM sums
+
 SUM sums[${strip}];
 
 // Further along the strip; the other coordinate is unchanged, so that its bounds are checked only once.

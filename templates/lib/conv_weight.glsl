@@ -4,6 +4,14 @@
 // The weight's loads for the taps of lib/conv_part.glsl, in the order of lib/conv_rows.glsl: where it begins, and
 //
 //   weight_unit(unit)         where a unit stands in a row of the weight, which has weight_row_units()
+$include "lib/conv_part.glsl"
+$include "lib/conv_units.glsl"
+$needs const uint kUnits
+$needs uint units_of_a_tap()
+$needs void settle_tap()
+$gives uint weight_unit(uint unit)
+$gives void begin_tap(uint unit)
+
 uint weight_unit(uint unit) {
 $if direction == transposed
   const Tap walked = tap_of(unit);

@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The sum of the weights that the matrix product of lib/conv_part.glsl reads for an output channel.
+$include "lib/conv_part.glsl"
+$gives int weight_sum(uint n)
+
 int weight_sum(uint n) {
 $if direction == transposed
   int sum = 0;

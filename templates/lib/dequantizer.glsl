@@ -6,8 +6,14 @@
 //
 // Halves are rounded by an addition to their bits and are then exact for the device's own conversion, whose rounding is
 // anyone's. That is right for blocks in which no product is subnormal or too large for f16.
+$include "lib/words.glsl"
 $include "lib/affine.glsl"
 $include "lib/short_reach.glsl"
+$gives struct Block
+$gives Block make_block(vec4 scale, ivec4 zero_point)
+$gives float dequantize(int q, Block block)
+$gives vec4 dequantize_the_short_way(ivec4 q, Block block)
+$gives pack_short
 
 // The parameters of four elements' blocks. Usually all four are in one block.
 struct Block {

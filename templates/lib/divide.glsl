@@ -3,6 +3,7 @@
 //
 // Division by numbers that the host passes in an array, each as divisor, multiplier and shift.
 $include "lib/quotient.glsl"
+$gives uvec2 divided(uint n, uint i)
 
 // Quotient and remainder of n by the i-th of problem.dividers.
 uvec2 divided(uint n, uint i) {

@@ -8,6 +8,7 @@
 // a polynomial (Cephes' expf), times 2^k. The only subnormal value on the path may be r * r, which is then added to r
 // or 1.
 $include "lib/rounding_shift.glsl"
+$gives float exponential(float x)
 
 float exponential(float x) {
   precise const float product = x * 1.44269502162933349609375;

@@ -5,6 +5,8 @@
 // y the magnitude of the most negative, each as the float's bits, with 0 for none. Bits of positive floats have the
 // order of the floats, so the range of a union is max() of the ranges. That is exact, in any order, and NaN wins, whose
 // bits are above infinity's.
+$gives ivec2 extremes_of(int bits, int sign_mask)
+$gives ivec2 joined(ivec4 positive, ivec4 negative)
 
 ivec2 extremes_of(int bits, int sign_mask) { return max(ivec2(bits, bits ^ sign_mask), ivec2(0)); }
 

@@ -3,6 +3,8 @@
 //
 // f16 as its bits, in the low half of a uint. Done in integers, because devices differ in whether a conversion keeps
 // subnormal halves, and Vulkan leaves the rounding of f32 -> f16 open.
+$gives float f16_to_f32(uint half_bits)
+$gives uint f32_to_f16(float x)
 
 // Exact.
 float f16_to_f32(uint half_bits) {

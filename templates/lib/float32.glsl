@@ -10,6 +10,24 @@
 //
 // Of the operations only a product can be below 2^-126 and round up to it: docs/affine.md says why, and which do.
 $include "lib/rounding_shift.glsl"
+$gives const uint kInfinity
+$gives const uint kNan
+$gives const uint kMagnitude
+$gives const uint kSmallestNormal
+$gives const int kLargestInt
+$gives const int kSmallestInt
+$gives bool is_finite(float x)
+$gives bool is_nan(float x)
+$gives float flush_subnormal(float x)
+$gives float flush_product(float x)
+$gives float divide(float numerator, float denominator)
+$gives float divide_by_six(float x)
+$gives float reciprocal(float x)
+$gives float to_float(int x)
+$gives int round_to_int(float x)
+$gives uint round_to_uint(float x)
+$gives int saturating_add(int a, int b)
+$gives int saturating_subtract(int a, int b)
 
 const uint kInfinity = 0x7f800000u;
 const uint kNan = 0x7fc00000u;

@@ -4,9 +4,18 @@
 // Loads and stores four elements of the operands of fused_binary, for dtypes that are problem fields. It has the
 // functions of lib/fused_own.glsl and lib/fused_result.glsl, with a few uniform branches. So one module replaces one
 // for each combination of dtypes.
+$include "lib/quantizer.glsl"
+$include "lib/words.glsl"
 $include "lib/fused_source.glsl"
 $include "lib/fused_kinds.glsl"
 $include "lib/zero_point.glsl"
+$needs quantize
+$gives input_source
+$gives input_quad
+$gives other_source
+$gives other_quad
+$gives Block output_block(uint parameter)
+$gives void store_quad(uint quad, vec4 y, Block block)
 
 uint words_of_quad(uint kind) { return bytes_of(kind); }  // four elements, and four bytes a word
 

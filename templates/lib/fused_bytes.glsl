@@ -8,6 +8,9 @@
 // If all scales, and the factors of floats, have magnitudes of 2^-40 to 2^40, a dequantized value is 0 or of 2^-40 to
 // 2^62: a difference of integers, up to 2^22, times its scale. A product of two is then 0 or of 2^-80 to 2^124. A sum
 // of two, one of which was multiplied again, is 0 or of 2^-103 to 2^103: the place of the lowest bit of 2^-80.
+$include "lib/fused_source.glsl"
+$gives bool is_tame(float factor)
+
 bool is_tame(float factor) {
   const uint kLeast = 0x2b800000u;  // 2^-40
   const uint kMost = 0x53800000u;   // 2^40

@@ -6,7 +6,9 @@
 //
 // Hardswish's product is never near 2^-126: for small x it is three times x, and the other factor is 0 or at least an
 // ulp of 3.
+$include "lib/float32.glsl"
 $include "lib/exponential.glsl"
+$gives float operate(float x)
 
 float relu(float x) { return is_nan(x) || x > 0.0 ? x : 0.0; }
 

@@ -5,6 +5,10 @@
 $include "lib/fused_source.glsl"
 $include "lib/fused_result.glsl"
 $include "lib/zero_point.glsl"
+$gives vec4 input_quad(uint quad, Source source)
+$gives vec4 other_quad(uint quad, Source source)
+$gives Source input_source(uint parameter)
+$gives Source other_source(uint parameter)
 
 vec4 input_quad(uint quad, Source source) { return reals(unpack_${input_dtype}(input_words[quad]), source); }
 vec4 other_quad(uint quad, Source source) { return reals(unpack_${other_dtype}(other_words[quad]), source); }

@@ -8,6 +8,13 @@
 //   const uint kSums = 2u;
 //
 // Members fill sums[]; then all invocations call share(), and any of them total_of(), as often as it likes.
+$needs SUM
+$needs const uint kSums
+$gives SUM sums
+$gives Parts share(uint team)
+$gives SUM total_of(uint i, Parts parts)
+$gives struct Parts
+
 SUM sums[kSums];
 
 // One part a member of the team that has something to add: [part][sum].

@@ -2,13 +2,14 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // f16 products on cooperative matrices, from the tile in shared memory (lib/matrix_tile.glsl), one k step at a time.
-// The including kernel defines the sums, and the load of a matrix of w: the k-th of the step, at word `word` of its
-// rows, from column `column` of the tile on.
-//
-//   #define SUMS sums
-//   #define LOAD_COLUMNS(w, k, word, column) coopMatLoad(w, ...)
-//
 // Multiplies the matrices in shared memory. `corner`: of this subgroup's outputs in the tile.
+$include "lib/matrix_tile.glsl"
+// LOAD_COLUMNS(w, k, word, column): loads a matrix of w, the k-th of the step, at word `word` of its rows, from column
+// `column` of the tile on.
+$needs LOAD_COLUMNS
+$needs SUMS  // the matrices of sums
+$gives void multiply(uvec2 corner)
+
 void multiply(uvec2 corner) {
   [[unroll]] for (uint k = 0u; k < ${step} / ${matrix.k}u; ++k) {
     const uint word = k * ${matrix.k / 8}u * kWords;

@@ -11,6 +11,14 @@
 //   place(), members()         of an invocation among those of its row
 //   first_row(), row_stride()  the rows of an invocation
 //   unpack_vector, pack_vector elements of a vector; `kPerVector` of them
+$include "lib/grid.glsl"
+$gives uint members()
+$gives uint place()
+$gives uint first_row()
+$gives uint row_stride()
+$gives uvec4 pack_vector(float x[kPerVector])
+$gives const uint kPerVector
+
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
 ${declare_vectors(input)}

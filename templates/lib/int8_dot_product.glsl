@@ -3,12 +3,19 @@
 //
 // A tile of int8 outputs by dot products. An invocation keeps tile.m rows by tile.n columns of sums in registers. A
 // workgroup has group.m by group.n invocations; neighbours are along n. A 32-bit word of w is four bytes of a column,
-// and a vector is four columns. So one load feeds four dot products with each word of x. The includer defines
-//
-//   load_input(i, row, word, end)       four bytes of a row of x, which is the i-th that this invocation fetches
-//   load_weight(block, word, end)       of four columns
-//   next_step()                         is called behind all loads of a step
-//   is_output(row, column), Columns, columns_at(), store_outputs()
+// and a vector is four columns. So one load feeds four dot products with each word of x.
+$include "lib/dot4.glsl"
+$needs struct Columns
+$needs Columns columns_at(uint column)
+$needs bool is_output(uint row, uint column)
+$needs const uint kBlocks
+$needs const uint kRows
+$needs uint load_input(uint i, uint row, uint word, uint end)  // four bytes of a row, this invocation's i-th
+$needs uvec4 load_weight(uint block, uint word, uint end)  // of four columns
+$needs void next_step() {}  // behind all loads of a step
+$needs void store_outputs(uint row, uint column, ivec4 sums, Columns columns)
+$gives void make_tile(uvec2 tile, uint begin, uint end, uint row_offset)
+
 ivec4 sums[${tile.m}][${tile.n / 4}];
 
 void multiply(uint x[${tile.m}], uvec4 w[${tile.n / 4}]) {

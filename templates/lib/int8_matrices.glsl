@@ -2,7 +2,12 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // int8 products on cooperative matrices, from the tile in shared memory (lib/matrix_tile.glsl). They go through k in
-// spans of kSpan elements, which the includer defines.
+// spans.
+$include "lib/matrix_tile.glsl"
+$needs const uint kSpan  // elements of k
+$gives sums
+$gives void multiply(uvec2 corner, uint span)
+
 coopmat<int, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> sums[${blocks.m}][${blocks.n}];
 
 // Adds the products of one matrix width of bytes, from `word` of a row on.

@@ -2,14 +2,18 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // A tile of int8 outputs on cooperative matrices, from its rows of x and w. lib/matrix_tile.glsl has the loop over k.
-// The includer defines the loads and stores:
-//
-//   load_input(i, row, vector, end)      sixteen bytes of a row of x, which is the i-th that this invocation fetches
-//   load_weight(column, vector, end)     of a row of w
-//   next_step()                          called between the loads of two steps, of which an invocation has one vector
-//   is_output(row, column), Columns, load_columns(), put_columns(), tile_columns_at(), store_outputs()   of the outputs
-//
 // Values outside x and w, or from vector `end` on, count as zero.
+$needs const uint kVectors
+$needs void load_columns(uint first)  // what the outputs of a column have in common: lib/tile_columns.glsl
+$needs uvec4 load_input(uint i, uint row, uint vector, uint end)  // 16 bytes of a row of x, this invocation's i-th
+$needs uvec4 load_weight(uint column, uint vector, uint end)        // of a row of w
+$needs void next_step() {}  // between the loads of two steps, of which an invocation has one vector
+$needs void put_columns()
+$gives const uint kSpan
+$gives void put_block(uint i, uint j, uint word)
+$gives ivec4 sums_at(uint word)
+$gives void make_tile(uvec2 tile, uint begin, uint end, uint row_offset)
+
 const uint kSpan = ${step};
 $include "lib/int8_matrices.glsl"
 

@@ -13,6 +13,14 @@
 //   padded(word, count)         with padding behind the first `count` bytes
 $include "lib/q8ta.glsl"
 $include "lib/words.glsl"
+$gives uint output_of(ivec4 q, uint residual)
+$gives uint by_table(uint word)
+$gives uint residual_added(uint word, uint residual)
+$gives uint sum_with_residual(vec4 result, uint residual)
+$gives uint residual_word(uint at)
+$gives uint residual_byte(uint at)
+$gives uint padded(uint word, uint count)
+
 ${declare_words(table)}
 ${declare_words(residual)}
 

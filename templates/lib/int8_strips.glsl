@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// int8 outputs from the strips of lib/matrix_strips.glsl. The includer defines
-//
-//   residual_at(row, column)          four bytes of it
-//   store_bytes(row, column, word)
-//   have_vectors()                    whether there are also, for every sixteenth column,
-//   residual_vector(row, column)
-//   store_vector(row, column, vector)
+// int8 outputs from the strips of lib/matrix_strips.glsl.
 //
 // There are two paths. The fast one has no branches, so that loads, sums and stores of several words overlap. It needs
 // whole vectors of columns, and strips of four words per invocation. The other path handles all cases.
+$include "lib/int8_outputs.glsl"
+$include "lib/matrix_strips.glsl"
+$include "lib/tile_columns.glsl"
+$needs bool have_vectors() { return false; }  // whether 16 columns are one vector, from each 16th on
+$needs bool is_output(uint row, uint column)
+$needs uint residual_at(uint row, uint column)  // of four columns
+$needs uvec4 residual_vector(uint row, uint column) { return uvec4(0u); }
+$needs void store_bytes(uint row, uint column, uint word)  // of four columns
+$needs void store_vector(uint row, uint column, uvec4 vector) {}
+$needs ivec4 sums_at(uint word)
+$gives const bool kFetchesInLastRound
+$gives void begin_outputs(uvec2 corner, uint row_offset)
+$gives void store_sums(uvec2 corner, uint row_offset)
+
 const uint kStripInvocations = kInvocations / kSubgroups;
 const uint kStripOutputs = ${matrix.m}u * kStripVectors;  // in words
 

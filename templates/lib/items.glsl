@@ -10,6 +10,9 @@
 //
 // The host computes the distance (runtime/engine/operators/affine/shape.h). Neighbouring invocations still process
 // neighbouring words; every distance-th invocation continues after the words of the ones before it.
+$include "lib/quotient.glsl"
+$gives uint first_word_of(uint invocation)
+
 uint first_word_of(uint invocation) {
   const uint before = quotient(invocation, problem.distance_multiplier, problem.distance_shift) * problem.distance;
   return invocation + before * (${items} - 1u);

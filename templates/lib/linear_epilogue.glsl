@@ -6,6 +6,13 @@
 //   store_outputs(row, column, sums, columns_at(column));     // column is a multiple of four
 //
 // The bytes of padded columns and rows are the output's zero point.
+$gives void store_outputs(uint row, uint column, ivec4 sums, Columns columns)
+$gives int weight_sum(uint n)
+$gives uint last_column()
+$gives uint word_at(uint row, uint column)
+$gives uint residual_at(uint row, uint column)
+$gives void store_bytes(uint row, uint column, uint word)
+
 int weight_sum(uint n) { return weight_sums_data[n]; }
 uint last_column() { return problem.n - 1u; }
 $include "lib/linear_outputs.glsl"

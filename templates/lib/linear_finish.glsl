@@ -3,6 +3,8 @@
 //
 // The floating-point epilogue of a sum: adds the bias of its column and applies the activation. NaN stays NaN.
 $include "lib/float32.glsl"
+$gives float finished(float sum, uint n)
+$gives vec4 finished_row(vec4 sums, uint n)
 
 float finished(float sum, uint n) {
   if (problem.has_bias != 0u) sum += bias_data[n];

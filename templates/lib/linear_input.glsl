@@ -3,6 +3,9 @@
 //
 // Reads rows of the int8 operand `input`, sixteen or four bytes at a time. A row may begin at any byte. Bytes past k
 // may have any value: weights are zero there. Rows are the rows of all matrices of a batch, one after the other.
+$gives uint input_word(uint row, uint word)
+$gives uvec4 input_vector(uint row, uint vector)
+
 ${declare_words(input, 4)}
 
 $if input_layout == packed_4h4w

@@ -2,14 +2,27 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The epilogue of int8 sums up to the results before the lookup table and residual, four neighbouring columns at a
-// time: as floats, or as the integers to which they are rounded. docs/linear.md is the definition; each line below is
-// one of its roundings. The includer defines
-//
-//   weight_sum(n)          the sum of the weights of column n
-//   last_column()          of the output
+// time: reals, or the integers that they are rounded to. docs/linear.md is the definition; each line below is one of
+// its roundings.
 $include "lib/float32.glsl"
 $include "lib/rounding_shift.glsl"
 $include "lib/words.glsl"
+$needs uint last_column()         // of the output
+$needs int weight_sum(uint n)     // of the weights of column n
+$gives uint ceil_div4(uint x)
+$gives struct Columns
+$gives struct Column
+$gives bool layer_is_short()
+$gives bool column_is_short(float scale, float bias)
+$gives bool have_short_way(Columns columns)
+$gives Column column_at(uint column)
+$gives Columns columns_at(uint column)
+$gives vec4 short_sums(ivec4 sums, Columns columns)
+$gives vec4 linear_outputs(ivec4 sums, Columns columns)
+$gives float activate(float y)
+$gives vec4 short_shifted(vec4 sum, Columns columns)
+$gives ivec4 long_outputs(ivec4 sums, Columns columns)
+$gives ivec4 quantized_outputs(ivec4 sums, Columns columns)
 
 uint ceil_div4(uint x) { return (x + 3u) / 4u; }
 

@@ -3,6 +3,9 @@
 //
 // Loads an element of the floating-point operand `other`, which has the dtype of `input`, as f32: as
 // lib/load_real.glsl's.
+$include "lib/float16.glsl"
+$gives float load_other(uint index)
+
 $if input_dtype == f16
 ${declare_bits(other)}
 

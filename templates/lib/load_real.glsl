@@ -3,6 +3,9 @@
 //
 // Loads an element of the floating-point operand `input` as f32. Halves come as their bits, which no device needs f16
 // arithmetic for.
+$include "lib/float16.glsl"
+$gives float load_real(uint index)
+
 $if input_dtype == f16
 ${declare_bits(input)}
 

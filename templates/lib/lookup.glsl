@@ -3,6 +3,10 @@
 //
 // A lookup table for a function of an int8 value: problem.table has its 256 values, four a word, by the bits of the
 // argument. In shared memory that is 64 words, which few of a subgroup's loads meet in one bank.
+$gives void load_lookup_table()
+$gives uint looked_up(uint byte)
+$gives uvec4 looked_up_words(uvec4 words)
+
 shared uint lookup_table[64];
 
 // All invocations of the workgroup call this before the first lookup.

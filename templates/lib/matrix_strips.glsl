@@ -2,14 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Passes the sums of a tile of cooperative matrices (lib/matrix_tile.glsl) to the epilogue. They go through shared
-// memory, because Vulkan does not define which invocation holds which element. The includer defines
-//
-//   put_block(i, j, word)       stores block (i, j) of this subgroup's sums from that word on, rows kStripPitch apart
-//   sums_at(word)               four sums from there
-//   is_output(row, column)      whether there is one
-//   Columns, tile_columns_at(n) what the outputs of four columns from n on have in common
-//
-// and next includes lib/plain_strips.glsl or lib/int8_strips.glsl, which say
+// memory, because Vulkan does not define which invocation holds which element. The next $include
+// is lib/plain_strips.glsl or lib/int8_strips.glsl, which give
 //
 //   kFetchesInLastRound                 whether begin_outputs() does anything
 //   begin_outputs(corner, row_offset)   before the last products: fetches what outputs wait for
@@ -17,6 +11,14 @@
 //
 // Each subgroup has a separate part of the shared memory for its strips in turn: the strips of a pair of columns of
 // matrices follow one another. `strip` is which row of matrices, and which pair.
+$include "lib/matrix_tile.glsl"
+// Stores block (i, j) of this subgroup's sums from that word on, rows kStripPitch apart.
+$needs void put_block(uint i, uint j, uint word)
+$gives const uint kPairs
+$gives uvec2 strip_corner(uvec2 corner, uvec2 strip)
+$gives uint first_strip_word()
+$gives void put_strip(uvec2 strip, uint gap)
+
 const uint kPairs = ${blocks.n} / 2u;
 
 // The first row and column of a strip in the outputs.

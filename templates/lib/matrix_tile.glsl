@@ -6,13 +6,37 @@
 // x and w from global memory into registers while the matrices of the previous step are multiplied, and then put them
 // here.
 //
-//   kVectors     of 16 bytes, in a row of a step: defined by the includer
-//   kAcrossRows  whether neighbouring invocations fetch the same vector of neighbouring rows of x, or neighbouring
-//                vectors of a row: defined by the includer
 //   tile_words   rows of x, then from kWeightTile on rows of w. A row has 16 bytes of padding, so that the rows of a
 //                matrix begin in different banks. Before the first step it may hold a vector for each row (put_row()),
 //                and in the end it holds the sums on their way out: lib/matrix_strips.glsl
 //   kWords       words of a vector: a word divides it and the rows of a matrix
+$needs const uint kVectors     // of 16 bytes, in a row of a step
+// Whether neighbouring invocations fetch the same vector of neighbouring rows of x, or neighbouring vectors of a row.
+$needs const bool kAcrossRows
+$gives tile_words
+$gives const uint kWeightTile
+$gives void put_row(uint row, ivec4 place)
+$gives const uint kWords
+$gives const uint kInvocations
+$gives const uint kSubgroups
+$gives const uint kRows
+$gives const uint kColumns
+$gives const uint kPitch
+$gives const uint kStripVectors
+$gives const uint kStripPitch
+$gives const uint kStripWords
+$gives uint strip_word(uint row, uint vector)
+$gives void put_vector(uint word, uvec4 vector)
+$gives uvec4 tile_vector(uint word)
+$gives ivec4 row_at(uint row)
+$gives uint word_at(uvec2 place)
+$gives uint word_of(uint place)
+$gives const uint kInputFetches
+$gives uvec4 next_input
+$gives uvec2 input_place(uint i)
+$gives void put_down_input()
+$gives uvec2 subgroup_corner()
+
 const uint kInvocations = ${subgroups.workgroup};
 const uint kSubgroups = ${subgroups.m} * ${subgroups.n};
 const uint kRows = ${subgroups.m} * ${blocks.m} * ${matrix.m};

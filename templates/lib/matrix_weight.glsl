@@ -2,11 +2,17 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Fetches a weight in rows of 16-byte loads (lib/weight_q8_rows.glsl, lib/weight_q4_rows.glsl) into the tile of
-// lib/matrix_tile.glsl, next to the rows of x. The includer defines
-//
-//   kRowLoads              of the weight, in a row of a step
-//   kLoadVectors           that a load becomes
-//   load_vector(load, i)   the i-th of them
+// lib/matrix_tile.glsl, next to the rows of x.
+$include "lib/matrix_tile.glsl"
+$needs N_SIZE
+$needs const uint kLoadVectors                       // that a load becomes
+$needs const uint kPerLoad
+$needs const uint kRowLoads                          // of the weight, in a row of a step
+$needs uvec4 load_vector(uvec4 load, uint i)         // the i-th of them
+$needs uint loads_per_row()
+$gives void fetch_weight(uint first_n, uint k)
+$gives void put_down_weight()
+
 const uint kWeightFetches = (kColumns * kRowLoads + kInvocations - 1u) / kInvocations;
 uvec4 next_weight[kWeightFetches];
 

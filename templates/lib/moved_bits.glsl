@@ -3,6 +3,10 @@
 //
 // Loads and stores elements of any `dtype` as bits, in 32-bit words of a buffer: whatever they stand for, and without
 // 8- or 16-bit access.
+$gives const uint kPerWord
+$gives uint bits_in(uint word, uint place)
+$gives words_of
+
 const uint kPerWord = ${4 / bytes(dtype)}u;
 
 // An element, of the word that holds it: the word number place / kPerWord.

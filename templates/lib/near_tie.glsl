@@ -4,6 +4,7 @@
 // Whether a product is so near to a tie that the quotient which it replaces may round to the other integer. Near means
 // within 2^-22 of itself. The differences are exact up to 2^22; all larger products count as near.
 $include "lib/rounding_shift.glsl"
+$gives bvec4 is_near_tie(vec4 product)
 
 bvec4 is_near_tie(vec4 product) {
   precise const vec4 nearest = (product + kRoundingShift) - kRoundingShift;

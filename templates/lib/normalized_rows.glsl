@@ -7,10 +7,26 @@
 //   reduce shared, subgroup   a workgroup passes over its row for its mean, for its squares, and for the results
 //   reduce held, team         a workgroup, or a subgroup, reads its row once (lib/held_row.glsl)
 //
-// Needs, from the file that includes this one, for the element or vector `k` of the row that begins at `first`:
-//   load_row(first, k), load_row_vector(first, k, x)   its value
-//   keep_row(first, k, x), keep_row_vector(...)        does something else with it, after its last load
-//   finish(k, x), finish_vector(k, x)                  the result from the normalized value
+// load_row() and load_row_vector() give the value of an element or vector of the row that begins at `first`. keep_row()
+// and keep_row_vector() do something else with it, after its last load. finish() and finish_vector() make the result
+// from the normalized value.
+$include "lib/grid.glsl"
+$include "lib/store_real.glsl"
+$include "lib/workgroup_reduce.glsl"
+$needs float finish(uint k, float x)
+$needs void finish_vector(uint at, inout float x[kPerVector])
+$needs uint first_row()
+$needs const bool kCentred
+$needs const uint kPerVector
+$needs void keep_row(uint first, uint k, float x)
+$needs void keep_row_vector(uint first, uint at, float x[kPerVector])
+$needs float load_row(uint first, uint k)
+$needs void load_row_vector(uint first, uint at, out float x[kPerVector])
+$needs uint members()
+$needs uvec4 pack_vector(float x[kPerVector])
+$needs uint place()
+$needs uint row_stride()
+
 $if reduce in (held, team)
 void normalize(uint row) {
   const uint of_row = problem.columns / kPerVector, first = row * of_row;

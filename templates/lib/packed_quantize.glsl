@@ -4,6 +4,10 @@
 // Quantizes floating-point values to int8 in any layout, by a quantized() of four values that is defined before this
 // file. An invocation computes a tile. If input and output pack different dimensions, the tile is transposed while it
 // is still floating-point, which costs nothing.
+$include "lib/packed_real_load.glsl"
+$include "lib/packed_tile_store.glsl"
+$needs quantized
+
 uvec4 quantized_layer(uvec4 at) {
   const uint kInputRows = ${across(input_layout, output_layout)}u;
 $for row in range(4)

@@ -3,6 +3,8 @@
 //
 // Loads four floats of `input` from `at` on, neighbours along the packed dimension, which is width in a strided buffer.
 // Lanes past the end of the dimension are undefined.
+$gives vec4 input_reals(uvec4 at)
+
 $if input_storage == texture3d
 vec4 input_reals(uvec4 at) {
   const uint groups = ${packed(input_layout)} == 2 ? (problem.sides[2] + 3u) / 4u : problem.sides[2];

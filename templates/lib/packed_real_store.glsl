@@ -4,6 +4,7 @@
 // Stores four floats to `output` from `at` on, neighbours along the packed dimension, which is width in a strided
 // buffer. Lanes past the end of the dimension are not stored in a buffer, and become 0 in a texel.
 $include "lib/words.glsl"
+$gives void output_store_reals(uvec4 at, vec4 x)
 
 $if output_storage == texture3d
 void output_store_reals(uvec4 at, vec4 x) {

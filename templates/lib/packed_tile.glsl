@@ -9,6 +9,14 @@
 // the fastest axis of the output's memory, and along that of the input's, that both sides move in whole sectors.
 $include "lib/grid.glsl"
 $include "lib/divide.glsl"
+$gives const uint kLanes
+$gives const uint kRows
+$gives const uint kLayers
+$gives uint tile_side(uint dimension)
+$gives uvec4 tile_of_invocation()
+$gives bool is_outside(uvec4 at)
+$gives uvec4 moved(uvec4 at, uint dimension, uint by)
+$gives uvec4 moved_inside(uvec4 at, uint dimension, uint by)
 
 const uint kLanes = ${packed(output_layout)}u;
 const uint kRows = ${across(output_layout, input_layout)}u;

@@ -5,6 +5,7 @@
 // Lanes, rows and layers past the tensor's sides are undefined. Where the input's blocks are deep each is loaded once,
 // as 16 bytes.
 $include "lib/packed_tile.glsl"
+$gives load_tile
 
 // Rows along this dimension, as the input has them.
 const uint kInputRows = ${across(input_layout, output_layout)}u;

@@ -4,6 +4,7 @@
 // Stores a tile to `output`, int8 in any layout: words along kLanes, side by side along kRows. Elements past the
 // tensor's sizes become `padding`, and are stored only inside the output's blocks.
 $include "lib/packed_tile.glsl"
+$gives store_tile
 
 // Lanes and rows that hold no element hold the padding.
 uvec4 padded(uvec4 at, uvec4 rows, uint padding) {

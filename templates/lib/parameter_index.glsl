@@ -10,6 +10,9 @@
 // regularly, the next of `parameters` after every `run` elements, two quotients by numbers that the host knows are
 // enough; one parameter for all is one run.
 $include "lib/quotient.glsl"
+$gives uint parameter_of(uint element)
+$gives uvec4 parameters_of(uint element)
+$gives uint offset_of(uint element)
 
 uint irregular_parameter_of(uint element) {
   uint parameter = 0u;

@@ -3,9 +3,17 @@
 //
 // Outputs from the strips of lib/matrix_strips.glsl, by a loop over groups of four sums. So the pipeline has the
 // epilogue only once. Neighbouring invocations store adjacent elements: the vectors of a row, or with
-// ROWS_ARE_NEIGHBOURS a vector of each row. The includer defines
-//
-//   store_outputs(row, column, sums, columns)
+// ROWS_ARE_NEIGHBOURS a vector of each row.
+$include "lib/matrix_strips.glsl"
+$needs struct Columns
+$needs bool is_output(uint row, uint column)
+$needs store_outputs  // void store_outputs(uint row, uint column, T sums, Columns columns)
+$needs sums_at        // T sums_at(uint word): four sums, integers or reals
+$needs Columns tile_columns_at(uint column)
+$gives const bool kFetchesInLastRound
+$gives void begin_outputs(uvec2 corner, uint row_offset)
+$gives void store_sums(uvec2 corner, uint row_offset)
+
 const bool kFetchesInLastRound = false;
 void begin_outputs(uvec2 corner, uint row_offset) {}
 

@@ -3,6 +3,8 @@
 //
 // The steps of pointwise chains on integers of 32 bits, which wrap: docs/pointwise.md. Needs the constants of
 // lib/pointwise_reals.glsl and truths().
+$needs uvec4 truths(bvec4 b)
+$gives uvec4 operate(uint operation, uvec4 a, uvec4 b, uvec4 c)
 
 // Towards zero; a quotient by zero is 0.
 int quotient_of(int x, int y) { return y == 0 ? 0 : y == -1 ? int(0u - uint(x)) : x / y; }

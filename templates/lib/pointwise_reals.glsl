@@ -6,6 +6,9 @@
 //
 // The polynomials are Cephes' (Moshier), and N. Juffa's of the error function. Every function was compared with double
 // arithmetic at millions of values: 2^-22 relative to the result, and 2^-23 for sine and cosine up to 8192.
+$include "lib/float32.glsl"
+$needs uvec4 truths(bvec4 b)
+$gives uvec4 operate(uint operation, uvec4 a, uvec4 b, uvec4 c)
 
 bvec4 are_nan(vec4 x) { return greaterThan(floatBitsToUint(x) & kMagnitude, uvec4(kInfinity)); }
 vec4 with_sign_of(vec4 magnitude, vec4 x) {

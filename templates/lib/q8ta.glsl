@@ -9,6 +9,10 @@
 //   2^-125 <= scale             so the product of a subnormal with 1 / scale is below a half: it is 0, kept or flushed
 //   scale <= 2^119              so 255 quanta are finite, and 1 / scale is normal
 $include "lib/rounding_shift.glsl"
+$gives vec4 dequantized(uint word, float scale, int zero_point)
+$gives uint quantized(vec4 x, float inverse_scale, int zero_point)
+$gives uint packed_integers(vec4 shifted, int zero_point)
+$gives uint quantized_between(vec4 x, float inverse_scale, int zero_point, float low, float high)
 
 // The bytes of a word become floats by their bits. With the sign bit flipped a byte is q + 128. It is put into the low
 // bits of a float, or eight bits higher, where it counts 256 times as much. All of it is exact up to the one product.

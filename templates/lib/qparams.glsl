@@ -11,6 +11,9 @@
 //
 // with scale raised to eps. The caller of the operator computes the values that depend on no data: the divisors and the
 // symmetric zero point. NaN in a block makes its scale NaN; a NaN or undefined min / scale counts as 0.
+$include "lib/float32.glsl"
+$gives struct Qparams
+$gives Qparams qparams_of(ivec2 extremes)
 
 float scale_of(ivec2 extremes) {
   const float lowest = -uintBitsToFloat(uint(extremes.y));

@@ -9,6 +9,14 @@
 //
 // An invocation makes `items` steps: on words, of the same blocks (lib/items.glsl); otherwise a workgroup apart, so
 // that neighbours touch neighbouring memory.
+$include "lib/block_parameters.glsl"
+$include "lib/grid.glsl"
+$include "lib/quantized_lanes.glsl"
+$include "lib/words.glsl"
+$needs struct Block
+$needs quantize
+$needs vec4 scaled(vec4 x, Block block)
+
 $if input_storage == buffer
 $include "lib/load_real.glsl"
 $end

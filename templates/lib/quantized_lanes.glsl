@@ -3,6 +3,13 @@
 //
 // The fast and the exact path that all quantizers share, for four values of a Block. A quantizer that includes this
 // file has defined scaled(), quantize() of one value, and next_lane().
+$include "lib/float32.glsl"
+$needs struct Block
+$needs Block next_lane(Block block)
+$needs vec4 scaled(vec4 x, Block block)
+$gives ivec4 quantize(vec4 x, Block block)
+$gives float nan_of(vec4 x)
+$gives ivec4 rounded(vec4 product, Block block)
 
 // NaN if one of four is; infinities of both signs together also count as one.
 float nan_of(vec4 x) {

@@ -14,6 +14,11 @@
 //                                            to less than a half, whether the device flushes it or not
 $include "lib/affine.glsl"
 $include "lib/short_reach.glsl"
+$gives struct Block
+$gives Block make_block(float scale, int zero_point)
+$gives int quantize(float x, Block block)
+$gives vec4 scaled(vec4 x, Block block)
+$gives Block next_lane(Block block)
 
 $if input_dtype == f16
 const uint kShortReciprocal = 0x46000000u;  // 2^13

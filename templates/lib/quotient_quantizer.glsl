@@ -8,6 +8,11 @@
 // becomes NaN, which sends its word to the exact path, where the division is exact.
 $include "lib/affine.glsl"
 $include "lib/short_reach.glsl"
+$gives int quantize(float x, Block block)
+$gives struct Block
+$gives Block make_block(float scale, int zero_point)
+$gives vec4 scaled(vec4 x, Block block)
+$gives Block next_lane(Block block)
 
 $if input_dtype == f16
 const uint kShortReciprocal = 0x46000000u;  // 2^13

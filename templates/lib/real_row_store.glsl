@@ -5,6 +5,8 @@
 // four.
 $include "lib/words.glsl"
 $include "lib/store_real.glsl"
+$gives void store_row(uint row, uint column, vec4 x)
+
 ${declare_words(output, bytes(output_dtype))}
 
 // From `column` on, a multiple of four. Elements past the last column are dropped.

@@ -2,7 +2,11 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Stores int8 outputs in row-major order, sixteen at a time (lib/int8_strips.glsl), if rows are multiples of sixteen.
-// The includer defines word_at(row, column).
+$needs uint word_at(uint row, uint column)
+$gives bool have_vectors()
+$gives uvec4 residual_vector(uint row, uint column)
+$gives void store_vector(uint row, uint column, uvec4 vector)
+
 ${declare_vectors(output)}
 ${declare_vectors(residual)}
 bool have_vectors() { return problem.n % 16u == 0u; }

@@ -6,6 +6,9 @@
 // of a dense input). Elements that are problem.step apart are found without divisions.
 //
 // Halves are compared as halves and widened once, at the end.
+$include "lib/extremes.glsl"
+$include "lib/words.glsl"
+$gives ivec2 scan_block(uint block, uint begin, uint end, uint lane, uint team)
 
 $if input_dtype == f16 and input_storage == buffer
 const int kSignMask = ~0x7fff;

@@ -3,6 +3,7 @@
 //
 // The range of integers whose sums of two lib/rounding_shift.glsl can convert.
 $include "lib/rounding_shift.glsl"
+$gives bool is_in_short_reach(int x)
 
 const int kShortReach = 1 << 21;
 

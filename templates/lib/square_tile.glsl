@@ -4,6 +4,16 @@
 // The outputs of a square tile that an invocation computes. There are 16 x 16 invocations with `side` rows and `side`
 // columns each, in quads 64 apart. So neighbours read neighbouring quads of the staged [k][row]. A staged row is padded
 // by four elements. Without them, neighbours along k, as the staging invocations are, would write to one bank.
+$gives const uint kInvocations
+$gives const uint kSide
+$gives const uint kTile
+$gives const uint kStride
+$gives const uint kTileQuads
+$gives uint place_m()
+$gives uint place_n()
+$gives uint row_at(uint first_m, uint i)
+$gives uint column_at(uint first_n, uint j)
+
 const uint kInvocations = 256u;
 const uint kSide = 16u;
 const uint kTile = ${16 * side};

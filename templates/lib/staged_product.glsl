@@ -4,6 +4,18 @@
 // The product of two floating-point matrices, by the tiles of lib/square_tile.glsl: f32 sums over staged steps. The
 // includer fetches next_rows, as lib/staged_rows.glsl does, and stages columns. Both staged tiles are [step][row or
 // column], so an invocation reads its elements as vec4s. Meanwhile the next step is fetched into registers.
+$include "lib/square_tile.glsl"
+$gives sums
+$gives float next_rows
+$gives uint staged_row(uint i)
+$gives const uint kStep
+$gives const uint kInputs
+$gives shared vec4 staged_columns
+$gives uint row_term(uint i)
+$gives void clear_sums()
+$gives void stage_rows()
+$gives void multiply_staged()
+
 const uint kStep = 16u;  // terms of a stage
 const uint kInputs = kTile * kStep / kInvocations;  // an invocation fetches of a stage
 

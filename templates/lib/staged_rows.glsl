@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The rows of lib/staged_product.glsl, read from a row-major `input`.
+$include "lib/load_real.glsl"
+$include "lib/staged_product.glsl"
+$gives void fetch_rows(uint first, uint first_m, uint first_term, uint end, uint terms)
 
 // For rows with `terms` elements, of a matrix that begins at element `first`. Rows past the end repeat the last; their
 // results are not stored. Terms from `end` on are 0.

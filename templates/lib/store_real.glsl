@@ -3,6 +3,9 @@
 //
 // Stores an f32 as an element of the floating-point operand `output`. A half is rounded half to even, and goes as its
 // bits, which no device needs f16 arithmetic for.
+$include "lib/float16.glsl"
+$gives void store_real(uint index, float value)
+
 $if bytes(output_dtype) == 2
 ${declare_bits(output)}
 

@@ -4,6 +4,8 @@
 // max() over the `team` invocations that share a block; the first of them gets the result: `place` counts the members
 // of one team after the other. Through shared memory, for any power of two up to the workgroup: runs everywhere. All
 // invocations of the workgroup must call it.
+$gives ivec2 team_max(ivec2 mine, uint team, uint place)
+
 shared ivec2 team_values[${workgroup}];
 
 ivec2 team_max(ivec2 mine, uint team, uint place) {

@@ -3,6 +3,8 @@
 //
 // max() over a team that is the whole workgroup; its first invocation gets the result: in subgroups, then over one
 // value of each. It does not assume how invocations are assigned to subgroups, or that subgroups are full.
+$gives ivec2 team_max(ivec2 mine, uint team, uint place)
+
 shared ivec2 subgroup_values[${workgroup}];
 
 ivec2 team_max(ivec2 mine, uint team, uint place) {

@@ -3,6 +3,11 @@
 //
 // Tensors of rank 1 to 4 in textures. A coordinate is (w, h, c, n). Four neighbours along the packed dimension (0, 1 or
 // 2) share a texel. A texel's z counts the channels, or groups of four channels, of one batch after the other.
+$gives uvec4 coordinate_of(uint element)
+$gives uint element_at(uvec4 coordinate)
+$gives ivec3 texel_at(uvec4 coordinate, uint packed_dimension)
+$gives ivec3 texel_of(uint index, uint packed_dimension)
+$gives uvec4 coordinate_at(ivec3 texel, uint packed_dimension)
 
 uint ceil_div4(uint x) { return (x + 3u) / 4u; }
 

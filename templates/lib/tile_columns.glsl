@@ -2,13 +2,19 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The values that the columns of a tile need (lib/linear_outputs.glsl), loaded once by the whole workgroup before the
-// last matrices are multiplied: at the end of a tile nothing waits for memory. The includer defines kColumns and
-// kInvocations.
+// last matrices are multiplied: at the end of a tile nothing waits for memory.
 //
 //   load_columns(first)            of the tile whose first column is `first`
 //   put_columns()                  before a barrier
 //   tile_columns_at(column)        four columns
 //   tile_column_is_short(column)   whether the column has short outputs (lib/linear_outputs.glsl), if outputs are i8
+$include "lib/linear_outputs.glsl"
+$include "lib/matrix_tile.glsl"
+$gives void load_columns(uint first)
+$gives void put_columns()
+$gives Columns tile_columns_at(uint column)
+$gives bool tile_column_is_short(uint column)
+
 uint first_column;
 shared vec4 column_scale[kColumns / 4u];
 shared vec4 column_bias[kColumns / 4u];

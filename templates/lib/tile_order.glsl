@@ -3,6 +3,8 @@
 //
 // The row and column of the index-th tile, of tiles.x rows of tiles.y tiles. Eight rows are processed together, column
 // by column, so that tiles that run at the same time read the same data.
+$gives uvec2 tile_of(uint index, uvec2 tiles)
+
 uvec2 tile_of(uint index, uvec2 tiles) {
   const uint kBand = 8u;
   const uint band = index / (kBand * tiles.y);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Transposes a square of 4 x 4 bytes.
+$gives uvec4 transposed(uvec4 words)
 
 // Four words of four bytes: byte i of word j becomes byte j of word i.
 uvec4 transposed(uvec4 words) {

@@ -2,6 +2,10 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The elements of a vector of 16 bytes as f32. The file that includes this one defines kPerVector, how many there are.
+$include "lib/float16.glsl"
+$needs const uint kPerVector
+$gives void unpack_vector(uvec4 words, out float x[kPerVector])
+
 #extension GL_EXT_control_flow_attributes : require
 $if input_dtype == f16
 // A bit for each half that is subnormal: above 0 and below 0x400, without its sign. No sum carries into the other half.

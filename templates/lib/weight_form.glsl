@@ -3,7 +3,10 @@
 //
 // Packs the 32-bit words of a weight form. For each element of its word, an invocation computes the block that holds
 // it, and from that the row and column. runtime/engine/tensor/weight_form.cpp computes the opposite. The problem holds
-// a row of its table; the includer defines the elements.
+// a row of its table.
+$needs int element_at(uvec2 place)  // at (row, column)
+$gives uint word_at(uint index)
+
 int element_at(uvec2 place);  // row and column; 0 past the end of the weight
 
 // Row and column in its block of the i-th element there.

@@ -3,11 +3,18 @@
 //
 // GEMV: few rows of activations times an integer weight. A team of invocations owns `columns` rows of the weight. Each
 // invocation reads 16-byte loads of them, a team apart, with the activations that belong to them. At the end the sums
-// of the team are added up. The including kernel defines the activations:
-//
-//   begin_rows(first_m)                   fetches what it wants to know of `rows` rows of them
-//   accumulate(first_m, column, load)     adds one load of each of the team's columns to sums[]
-//   of_row(total, m)                      four sums of a row, before linear_finish.glsl's part
+// of the team are added up.
+$include "lib/grid.glsl"
+$include "lib/linear_finish.glsl"
+$include "lib/store_real.glsl"
+// Adds one load of each of the team's columns to sums[].
+$needs void accumulate(uint first_m, uint column, uint load)
+$needs void begin_rows(uint first_m)  // fetches what it wants to know of `rows` rows of activations
+$needs uint loads_per_row()
+$needs vec4 of_row(vec4 total, uint m)  // four sums of a row, before the part of linear_finish.glsl
+$gives SUM
+$gives const uint kSums
+
 #define SUM vec4
 const uint kSums = ${rows} * ${columns} / 4u;  // [row of activations][four columns]
 $include "lib/gemv_totals.glsl"

@@ -5,6 +5,9 @@
 // 1024 in the mantissa of 1024 is the half 1024 + u. Two neighbours are in the low nibbles of two bytes, and their
 // neighbours four further in the high ones, as sixteen times their value. So two bytes, moved sixteen bits apart, give
 // four halves by two masks.
+$include "lib/field_of_float.glsl"
+$gives uvec4 load_vector(uvec4 load, uint i)
+
 uint low_halves(uint bytes) {
   return packFloat2x16(unpackFloat2x16(bytes & 0x000f000fu | float_bits(0x64006400u)) - float16_t(1032.0));
 }

@@ -5,6 +5,18 @@
 // holds weight j in its low nibble and weight j + 4 in its high one, so that either half of all nibbles is a packed
 // vector of four neighbours. The names are those of lib/weight_q8_rows.glsl, which explains how fields become floats.
 $include "lib/field_of_float.glsl"
+$gives const uint kPerWord
+$gives const uint kPerLoad
+$gives const uint kQuads
+$gives const vec4 kQuadScale
+$gives K_SIZE
+$gives N_SIZE
+$gives uint loads_per_row()
+$gives int weight_at(uint n, uint k)
+$gives vec4 weight_quad(uint word, uint quad)
+$gives uint quad_element(uint quad, uint lane)
+$gives const float kByteFactor
+$gives uint weight_bytes(uint word, uint i)
 
 const uint kPerWord = 8u;
 const uint kPerLoad = 32u;

@@ -3,6 +3,7 @@
 //
 // Converts weights of lib/weight_q8_rows.glsl to f16 for lib/matrix_weight.glsl.
 $include "lib/weight_halves.glsl"
+$gives uvec4 load_vector(uvec4 load, uint i)
 
 // The eight weights of vector `i` of a load.
 uvec4 load_vector(uvec4 load, uint i) {

@@ -15,6 +15,18 @@
 // the mantissa of 2^23 is the float 2^23 + u. A field of bits stays in place, which multiplies it by a power of two.
 // The activation is multiplied by kQuadScale instead, once for all its weights.
 $include "lib/field_of_float.glsl"
+$gives const uint kPerWord
+$gives const uint kPerLoad
+$gives int weight_at(uint n, uint k)
+$gives vec4 weight_quad(uint word, uint quad)
+$gives const uint kQuads
+$gives const vec4 kQuadScale
+$gives uint quad_element(uint quad, uint lane)
+$gives uint weight_bytes(uint word, uint i)
+$gives const float kByteFactor
+$gives K_SIZE
+$gives N_SIZE
+$gives uint loads_per_row()
 
 const uint kPerWord = 4u;
 const uint kPerLoad = 16u;

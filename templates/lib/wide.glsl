@@ -3,6 +3,12 @@
 //
 // 64-bit integers as two 32-bit words, in two's complement: not every device has a type for them. Sums and products
 // keep the low 64 bits.
+$gives uvec2 widened(int x)
+$gives uvec2 wide_add(uvec2 a, uvec2 b)
+$gives uvec2 wide_subtract(uvec2 a, uvec2 b)
+$gives uvec2 wide_multiply(uvec2 a, uvec2 b)
+$gives float wide_to_float(uvec2 x)
+
 uvec2 widened(int x) { return uvec2(uint(x), x < 0 ? 0xffffffffu : 0u); }
 
 uvec2 wide_add(uvec2 a, uvec2 b) {

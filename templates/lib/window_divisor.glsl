@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The divisor of an average pool's window: docs/pool.md.
+$include "lib/float32.glsl"
+$gives float reciprocal_at(uvec4 at)
 
 // How many taps of a window count along the width or the height.
 uint counted(uint axis, uint place) {

@@ -3,6 +3,9 @@
 //
 // The taps of a pool's window that are inside the image (docs/pool.md). Dilations are dividers from kDilationDividers
 // on, which the template defines.
+$include "lib/divide.glsl"
+$needs const uint kDilationDividers
+$gives uvec2 taps_inside(uint axis, uint place)
 
 // Along the width or the height: the first tap in the input, in input coordinates, and the number of taps in it.
 uvec2 taps_inside(uint axis, uint place) {

@@ -5,6 +5,18 @@
 // vectorised kernel loads and stores whole words of any element type. So most of its code needs no 8- or 16-bit
 // access.
 $include "lib/float16.glsl"
+$gives vec4 unpack_f32(uvec4 words)
+$gives uvec4 pack_f32(vec4 x)
+$gives vec4 unpack_f16(uvec2 words)
+$gives uvec2 pack_f16(vec4 x)
+$gives ivec4 unpack_i8(uint word)
+$gives uint pack_i8(ivec4 q)
+$gives ivec4 unpack_u8(uint word)
+$gives uint pack_u8(ivec4 q)
+$gives ivec4 unpack_i16(uvec2 words)
+$gives uvec2 pack_i16(ivec4 q)
+$gives ivec4 unpack_i32(uvec4 words)
+$gives uvec4 pack_i32(ivec4 q)
 
 vec4 unpack_f32(uvec4 words) { return uintBitsToFloat(words); }
 uvec4 pack_f32(vec4 x) { return floatBitsToUint(x); }

@@ -9,6 +9,9 @@
 //                        to subgroups, or that subgroups are full
 //   reduce == held       as subgroup
 //   reduce == team       the members of a row are a subgroup
+$gives int workgroup_max(int mine)
+$gives float workgroup_sum(float mine)
+
 $if reduce != shared
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require

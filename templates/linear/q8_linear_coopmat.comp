@@ -46,15 +46,11 @@ uvec4 load_weight(uint column, uint vector, uint end) {
   return column < problem.n && vector < end ? weight_words[column * ((problem.k + 15u) / 16u) + vector] : uvec4(0u);
 }
 
-void next_step() {}
-
 $if output_dtype != i32
 $include "lib/tile_columns.glsl"
 $end
 $if output_dtype == i8
-$if output_layout == packed_4h4w
-$include "lib/no_vectors.glsl"
-$else
+$if output_layout != packed_4h4w
 $include "lib/row_vectors.glsl"
 $end
 $end

@@ -46,8 +46,6 @@ uvec4 load_weight(uint block, uint word, uint end) {
   return block < blocks && word < end ? weight_words[word * blocks + block] : uvec4(0u);
 }
 
-void next_step() {}
-
 $include "lib/product_outputs.glsl"
 $include "lib/int8_dot_product.glsl"
 

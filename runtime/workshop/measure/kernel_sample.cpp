@@ -61,10 +61,31 @@ bool KernelSample::begin_formats(std::string_view op) {
          options_.shard;
 }
 
-bool KernelSample::meets_a_new_trait(const Choice& choice) {
-  bool is_new = false;
-  for (std::string& trait : traits_of(choice)) is_new |= met_.insert(std::move(trait)).second;
-  return is_new;
+void KernelSample::keep_new(std::vector<std::string>& traits) const {
+  std::erase_if(traits, [&](const std::string& trait) { return met_.contains(trait); });
+}
+
+// Few kernels shall bring all new traits, since each has to be compiled: that which brings the most comes next. Among
+// equals a draw decides, else the same kernels would be taken in every run.
+void KernelSample::take_for_traits(const std::vector<Choice>& ranked, std::vector<bool>& is_taken) {
+  struct Candidate {
+    size_t index = 0;
+    std::vector<std::string> traits;  // new ones
+  };
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < ranked.size(); ++i) {
+    Candidate candidate{i, traits_of(ranked[i])};
+    keep_new(candidate.traits);
+    if (!candidate.traits.empty()) candidates.push_back(std::move(candidate));
+  }
+  std::ranges::sort(candidates, {}, [&](const Candidate& c) { return random(ways_ << 20 | c.index); });
+  while (!candidates.empty()) {
+    const auto most = std::ranges::max_element(candidates, {}, [](const Candidate& c) { return c.traits.size(); });
+    is_taken[most->index] = true;
+    met_.insert(most->traits.begin(), most->traits.end());
+    for (Candidate& candidate : candidates) keep_new(candidate.traits);
+    std::erase_if(candidates, [](const Candidate& c) { return c.traits.empty(); });
+  }
 }
 
 std::vector<Choice> KernelSample::of(std::vector<Choice> ranked, bool is_as_it_stands) {
@@ -75,17 +96,14 @@ std::vector<Choice> KernelSample::of(std::vector<Choice> ranked, bool is_as_it_s
                          [&](const Choice& c) { return is_of(c, options_.families); });
     return taken;
   }
-  // Traits are met in a random order: else the same kernels would bring them in every run.
-  std::vector<size_t> order(ranked.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::sort(order, {}, [&](size_t i) { return random(ways_ << 20 | i); });
   std::vector<bool> is_taken(ranked.size());
-  for (const size_t i : order) {
+  for (size_t i = 0; i < ranked.size(); ++i) {
     const double draw = static_cast<double>(random(~(ways_ << 20 | i)) >> 11) * 0x1p-53;
-    const bool is_best = i == 0 && is_as_it_stands;
-    const bool is_new = meets_a_new_trait(ranked[i]);
-    is_taken[i] = is_best || is_new || draw < options_.share;
+    is_taken[i] = (i == 0 && is_as_it_stands) || draw < options_.share;
+    if (!is_taken[i]) continue;
+    for (std::string& trait : traits_of(ranked[i])) met_.insert(std::move(trait));
   }
+  take_for_traits(ranked, is_taken);
   for (size_t i = 0; i < ranked.size(); ++i) {
     if (is_taken[i]) taken.push_back(std::move(ranked[i]));
   }

@@ -9,12 +9,12 @@
 //
 // The rule. From the kernels of each combination of formats (request_formats.h) the sample takes
 //   - the best kernel, if the formats are those of the request itself;
-//   - every kernel with a trait that no kernel has had so far. Traits are an operator's variant axes with their values
-//     ("q8ta_linear, 3rd part of the id: vec4"), its specializations ("workgroup 128"), its recipes, and the storage
-//     and layout of each operand;
-//   - a random share of the rest.
-// So a run covers each template and each value of each axis that its requests can reach. The order in which the kernels
-// of one combination are considered depends on the seed too.
+//   - a random share of all;
+//   - as few others as have all traits that no kernel has had so far. Traits are an operator's variant axes with their
+//     values ("q8ta_linear, 3rd part of the id: vec4"), its specializations ("workgroup 128"), its recipes, and the
+//     storage and layout of each operand.
+// So a run covers each template and each value of each axis that its requests can reach. Which of several kernels
+// brings a trait depends on the seed too.
 //
 // Instead it takes everything (a share of 1), or all kernels of some families, in recipes too, and no others.
 //
@@ -53,7 +53,8 @@ class KernelSample {
 
  private:
   bool counts_traits() const { return options_.share < 1 && options_.families.empty(); }
-  bool meets_a_new_trait(const Choice& choice);
+  void take_for_traits(const std::vector<Choice>& ranked, std::vector<bool>& is_taken);
+  void keep_new(std::vector<std::string>& traits) const;
   uint64_t random(uint64_t of) const;
 
   SampleOptions options_;

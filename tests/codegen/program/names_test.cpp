@@ -103,8 +103,8 @@ struct SpecText {
 
 // An operator with one of everything that has a name.
 SpecText operator_of(Names& names, const std::string& shared_words) {
-  const std::string op = names.of_operator(), x = names.of_operand(), other = names.of_operand(), y = names.of_operand(),
-                    z = names.of_operand();
+  const std::string op = names.of_operator(), x = names.of_operand(), other = names.of_operand(),
+                    y = names.of_operand(), z = names.of_operand();
   const std::string numel = names.in_glsl(), offset = names.in_glsl(), factor = names.in_glsl(), list = names.in_glsl(),
                     mode = names.of_enum_in_glsl();
   const std::string dtype = names.of_enum(), way = names.of_enum(), width = names.plain(), flag = names.plain(),
@@ -149,9 +149,10 @@ SpecText operator_of(Names& names, const std::string& shared_words) {
 
 // A kernel, and an operator whose recipe runs it twice.
 std::vector<SpecText> recipe_of(Names& names) {
-  const std::string kernel = names.of_operator(), op = names.of_operator(), from = names.of_operand(), to = names.of_operand(),
-                    x = names.of_operand(), y = names.of_operand(), between = names.of_operand(), count = names.in_glsl(),
-                    numel = names.in_glsl(), axis = names.of_enum(), word = names.plain(), recipe = names.plain();
+  const std::string kernel = names.of_operator(), op = names.of_operator(), from = names.of_operand(),
+                    to = names.of_operand(), x = names.of_operand(), y = names.of_operand(),
+                    between = names.of_operand(), count = names.in_glsl(), numel = names.in_glsl(),
+                    axis = names.of_enum(), word = names.plain(), recipe = names.plain();
   const std::string step = "      - kernel: " + kernel + "\n        problem: {" + count + ": " + numel +
                            "}\n        with: {" + axis + ": " + word + "}\n";
   return {

@@ -86,6 +86,21 @@ TEST_F(KernelSampleTest, MeetsEveryTraitWithoutAShare) {
   EXPECT_LT(taken_by({.share = 0, .seed = 3}).size(), all().size() / 2);
 }
 
+// One after another, whatever each brings, kernels would be more.
+TEST_F(KernelSampleTest, TakesFewKernelsForTheTraits) {
+  size_t one_by_one = 0;
+  std::set<std::string> met;
+  for (const std::vector<Choice>& way : ways_) {
+    for (const Choice& choice : way) {
+      const auto traits = traits_of(choice);
+      const size_t before = met.size();
+      met.insert(traits.begin(), traits.end());
+      one_by_one += met.size() > before;
+    }
+  }
+  EXPECT_LT(taken_by({.share = 0, .seed = 3}).size(), one_by_one);
+}
+
 TEST_F(KernelSampleTest, TakesTheBestOfARequestAsItStands) {
   KernelSample sample({.share = 0, .seed = 3});
   for (int round = 0; round < 3; ++round) {  // its traits are met after the first

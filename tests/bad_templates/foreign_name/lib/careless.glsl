@@ -1,0 +1,2 @@
+$gives float scaled(float x)
+float scaled(float x) { return x * factor(); }

@@ -1,0 +1,1 @@
+$gives float scaled(float x) { return x * problem.factor; }

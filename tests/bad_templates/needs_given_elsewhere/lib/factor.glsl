@@ -1,0 +1,2 @@
+$gives float factor()
+float factor() { return problem.factor; }

@@ -1,0 +1,2 @@
+$needs a factor, please
+float scaled(float x) { return x * factor(); }
