@@ -109,9 +109,9 @@ std::optional<GlslSignature> signature_of_tokens(Tokens tokens) {
   if (length == 0 || length >= tokens.size() || !is_name(tokens[length])) return std::nullopt;
   GlslSignature signature{Kind::value, joined(tokens.first(length)), tokens[length], {}};
   const Tokens behind = tokens.subspan(length + 1);
-  if (behind.empty() || behind[0] != "(") return signature;
+  if (behind.empty() || type_length(tokens.subspan(length)) == tokens.size() - length) return signature;  // rows[2]
   const size_t end = behind_closing(behind, 0, "(", ")");
-  if (end != behind.size() || behind.back() != ")") return std::nullopt;
+  if (behind[0] != "(" || end != behind.size() || behind.back() != ")") return std::nullopt;
   signature.kind = Kind::function;
   signature.parameters = parameter_types(behind.subspan(1, end - 2));
   return signature;
