@@ -19,35 +19,17 @@
 namespace qgen::graph {
 namespace {
 
-using planner::Representation;
 using planner::RepresentationSet;
 
-// planner::Graph knows tensors by their names, and sorts them. So the name of each value begins with its number, padded
-// with zeros. The order of the names is then the order of the numbers, and number_of() reads the number back.
-constexpr size_t kDigits = 10;
-std::string numbered(size_t number, std::string_view name) { return fmt::format("{:0{}} {}", number, kDigits, name); }
-size_t number_of(std::string_view numbered_name) { return std::stoul(std::string(numbered_name.substr(0, kDigits))); }
+// The planner's name of a value, a node or a combination of layouts: its index, and a text for messages.
+planner::Name named(size_t index, std::string_view text) { return {static_cast<uint32_t>(index), std::string(text)}; }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// The planner's message without the numbers in names. Repeated lines are printed once.
-std::string without_numbers(std::string_view text) {
-  std::string plain;
-  for (size_t at = 0; at < text.size();) {
-    const std::string_view begin = text.substr(at, kDigits + 1);
-    const bool is_number = begin.size() == kDigits + 1 && begin.back() == ' ' && (at == 0 || !is_digit(text[at - 1])) &&
-                           std::ranges::all_of(begin.substr(0, kDigits), is_digit);
-    if (!is_number) {
-      plain += text[at++];
-      continue;
-    }
-    at += begin.size();
-    if (at < text.size() && text[at] == ' ') ++at;  // of a kernel, which has no name
-  }
+// Each line once: kernels have no texts, so several of them may have the same message.
+std::string with_unique_lines(std::string_view text) {
   std::vector<std::string_view> lines;
-  for (size_t from = 0; from <= plain.size();) {
-    const size_t to = std::min(plain.find('\n', from), plain.size());
-    const std::string_view line(plain.data() + from, to - from);
+  for (size_t from = 0; from <= text.size();) {
+    const size_t to = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, to - from);
     if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
     from = to + 1;
   }
@@ -122,12 +104,12 @@ class Scheduler {
       if (is_constant(static_cast<ValueId>(i))) continue;
       const TensorDesc& value = result_.values[i];
       question_.tensors.push_back(
-          {.name = numbered(i, graph_.values[i].name), .shape = value.shape, .dtype = value.dtype});
+          {.name = named(i, graph_.values[i].name), .shape = value.shape, .dtype = value.dtype});
     }
-    for (const ValueId input : graph_.inputs) asked(input).arrives_as = Representation();
+    for (const ValueId input : graph_.inputs) asked(input).arrives_as = planner::Representation();
     for (const Named& output : graph_.outputs) {
       if (is_constant(output.value)) return refused(fmt::format("output '{}' is a constant", output.name));
-      asked(output.value).leaves_as = Representation();
+      asked(output.value).leaves_as = planner::Representation();
     }
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Done offered = inferred_.operations[i].entry ? offer_operator(i) : offer_reshape(i);
@@ -137,37 +119,37 @@ class Scheduler {
     return std::monostate{};
   }
 
-  // Tensors are sorted by name, and names begin with numbers.
+  // Tensors are in the order of their ids.
   planner::Tensor& asked(ValueId value) {
-    return *std::ranges::lower_bound(question_.tensors, numbered(value, graph_.values[value].name), {},
+    return *std::ranges::lower_bound(question_.tensors, named(value, graph_.values[value].name), {},
                                      &planner::Tensor::name);
   }
 
   planner::Node question_about(size_t node, std::span<const Slot> slots) const {
-    planner::Node asked_node{.name = numbered(node, graph_.nodes[node].name), .op = graph_.nodes[node].op};
+    planner::Node asked_node{.name = named(node, graph_.nodes[node].name), .op = graph_.nodes[node].op};
     for (const Slot& slot : slots) {
       auto& side = slot.is_output ? asked_node.outputs : asked_node.inputs;
-      side.push_back(numbered(slot.value, graph_.values[slot.value].name));
+      side.push_back(named(slot.value, graph_.values[slot.value].name));
     }
     return asked_node;
   }
 
   Done offer_operator(size_t node) {
     const Inferred::Operation& operation = inferred_.operations[node];
-    Given given = *operation.given;
+    InferArguments arguments = *operation.arguments;
     for (const Port& input : graph_.nodes[node].inputs) {
       const auto weight = weights_.find(input.value);
       const TensorInfo& info = *find_tensor(*operation.entry, input.operand);
       if (weight != weights_.end() && info.role == TensorInfo::Role::weight)
-        given.set_tensor(info.operand, weight->second);
+        arguments.set_tensor(info.operand, weight->second);
     }
-    auto offered = candidates_.slots_of(graph_, graph_.nodes[node], *operation.entry, std::move(given));
+    auto offered = candidates_.slots_of(graph_, graph_.nodes[node], *operation.entry, std::move(arguments));
     if (offered && !is_known_) offered = candidates_.with_ways(*std::move(offered));
     if (!offered) return about(node, offered.error());
     planner::Node asked_node = question_about(node, offered->slots);
     for (size_t i = 0; i < offered->ways.size(); ++i) {
-      planner::Kernel kernel{.name = numbered(i, ""), .cost_us = offered->ways[i].time_us};
-      for (const Layout layout : offered->ways[i].layouts) kernel.takes.push_back(*Representation::of(layout));
+      planner::Kernel kernel{.name = named(i, ""), .cost_us = offered->ways[i].time_us};
+      for (const Layout layout : offered->ways[i].layouts) kernel.takes.push_back(*planner::Representation::of(layout));
       asked_node.kernels.push_back(std::move(kernel));
     }
     question_.nodes.push_back(std::move(asked_node));
@@ -185,8 +167,8 @@ class Scheduler {
     for (const Layout from : layouts) {
       for (const Layout to : layouts) {
         if (!lie_alike(result_.values[input], from, result_.values[output], to)) continue;
-        asked_node.kernels.push_back(
-            {.name = numbered(offer.ways.size(), ""), .takes = {*Representation::of(from), *Representation::of(to)}});
+        asked_node.kernels.push_back({.name = named(offer.ways.size(), ""),
+                                      .takes = {*planner::Representation::of(from), *planner::Representation::of(to)}});
         offer.ways.push_back({.layouts = {from, to}});
       }
     }
@@ -203,24 +185,24 @@ class Scheduler {
   // ---- what it answers ----------------------------------------------------------------------------------------------
 
   Done plan() {
-    const auto conversion_us = [this](const planner::Tensor& tensor, Representation from, Representation to) {
+    const auto conversion_us = [this](const planner::Tensor& tensor, planner::Representation from,
+                                      planner::Representation to) {
       return candidates_.conversion_us({tensor.dtype, tensor.shape}, from.layout(), to.layout());
     };
     const auto planned = planner::plan(question_, planner::device_model(chooser_.profile.numbers), conversion_us);
     if (!planned) {
       Error error = planned.error();
-      error.message = without_numbers(error.message);
+      error.message = with_unique_lines(error.message);
       return error;
     }
     Decision& decision = result_.decision;
     decision.ways.resize(graph_.nodes.size());
     for (const planner::PlannedNode& node : planned->nodes) {
-      const size_t number = number_of(node.name);
-      decision.ways[number] = offers_[number].ways[number_of(node.kernel)].layouts;
+      decision.ways[node.name.id] = offers_[node.name.id].ways[node.kernel.id].layouts;
     }
     for (const planner::Conversion& conversion : planned->conversions) {
       decision.copies.push_back(
-          {static_cast<ValueId>(number_of(conversion.tensor)), conversion.from.layout(), conversion.to.layout()});
+          {static_cast<ValueId>(conversion.tensor.id), conversion.from.layout(), conversion.to.layout()});
     }
     decision.cost_us = planned->cost_us;
     decision.lower_bound_us = planned->lower_bound_us;

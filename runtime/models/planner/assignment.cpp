@@ -17,7 +17,7 @@ namespace qgen::planner {
 namespace {
 
 std::string describe(const Tensor& tensor) {
-  return fmt::format("'{}' ({} [{}])", tensor.name, name(tensor.dtype), fmt::join(tensor.shape, ", "));
+  return fmt::format("'{}' ({} [{}])", tensor.name.text, name(tensor.dtype), fmt::join(tensor.shape, ", "));
 }
 
 // Which representations a tensor can come in, from its writer (whose modes are known) or from outside.
@@ -161,7 +161,7 @@ class Builder {
 
   Error no_kernel(uint32_t node, const std::vector<std::string>& refusals) const {
     const Node& described = graph().nodes[node];
-    std::string text = fmt::format("no kernel of '{}' ({}) accepts its operands", described.name, described.op);
+    std::string text = fmt::format("no kernel of '{}' ({}) accepts its operands", described.name.text, described.op);
     for (const auto& refusal : refusals) text += "\n  " + refusal;
     if (described.kernels.empty()) text += "\n  it has no kernels at all";
     std::vector<uint32_t> told;
@@ -194,7 +194,7 @@ class Builder {
     const auto writer = result_.resolved.writer[tensor];
     if (!writer) return fmt::format("{} arrives as {}", what, to_text(homes(result_, tensor)));
     return fmt::format("{} is written as {} by '{}' ({})", what, to_text(homes(result_, tensor)),
-                       graph().nodes[writer->node].name, graph().nodes[writer->node].op);
+                       graph().nodes[writer->node].name.text, graph().nodes[writer->node].op);
   }
 
   Error cannot_cross(uint32_t tensor, std::string_view how, RepresentationSet set) const {
@@ -223,8 +223,8 @@ Expected<Assignment> make_assignment(const Graph& graph, const DeviceModel& devi
 Error no_way_to(const Assignment& assignment, uint32_t node) {
   const auto& resolved = assignment.resolved;
   const Node& described = resolved.graph.nodes[node];
-  std::string text =
-      fmt::format("no representations satisfy '{}' ({}) and the operators before it", described.name, described.op);
+  std::string text = fmt::format("no representations satisfy '{}' ({}) and the operators before it",
+                                 described.name.text, described.op);
   for (size_t input = 0; input < described.inputs.size(); ++input) {
     const uint32_t tensor = resolved.operands[node][input];
     const auto writer = resolved.writer[tensor];
@@ -233,9 +233,9 @@ Error no_way_to(const Assignment& assignment, uint32_t node) {
     text += fmt::format(
         "\n"
         "  '{}' {} as {}; '{}' accepts it as {}",
-        described.inputs[input],
-        writer ? fmt::format("is written by '{}'", resolved.graph.nodes[writer->node].name) : "arrives",
-        to_text(homes(assignment, tensor)), described.name, to_text(taken));
+        described.inputs[input].text,
+        writer ? fmt::format("is written by '{}'", resolved.graph.nodes[writer->node].name.text) : "arrives",
+        to_text(homes(assignment, tensor)), described.name.text, to_text(taken));
   }
   return {Error::Kind::unsupported, std::move(text),
           "allow a conversion between these representations, or add a kernel that accepts one and gives another"};

@@ -91,8 +91,8 @@ Expected<CopyTrees*> CopyTreesOf::operator()(const Tensor& tensor, Representatio
       const auto us = cost_(tensor, from, to);
       if (!us) continue;
       if (!(*us >= 0 && *us <= kMostMicroseconds)) {
-        return refused(fmt::format("converting '{}' ({} {}) from {} to {} costs {} us", tensor.name, name(tensor.dtype),
-                                   qgen::to_text(tensor.shape), name(from), name(to), *us),
+        return refused(fmt::format("converting '{}' ({} {}) from {} to {} costs {} us", tensor.name.text,
+                                   name(tensor.dtype), qgen::to_text(tensor.shape), name(from), name(to), *us),
                        "a cost is a number from 0 to 1e9; a conversion that does not exist has none");
       }
       direct[from.row()][to.row()] = {.picoseconds = to_picoseconds(*us), .tie = kTieOfConversion};

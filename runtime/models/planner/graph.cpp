@@ -23,11 +23,11 @@ Done sort_by_name(std::vector<Named>& list, std::string_view what) {
   std::ranges::sort(list, {}, &Named::name);
   const auto same = std::ranges::adjacent_find(list, {}, &Named::name);
   if (same == list.end()) return kDone;
-  return refused(fmt::format("two {} are named '{}'", what, same->name), "give each a unique name");
+  return refused(fmt::format("two {} are named '{}'", what, same->name.text), "give each a unique name");
 }
 
 Done check_kernel(const Node& node, const Kernel& kernel) {
-  const auto where = fmt::format("kernel '{}' of '{}' ({})", kernel.name, node.name, node.op);
+  const auto where = fmt::format("kernel '{}' of '{}' ({})", kernel.name.text, node.name.text, node.op);
   const size_t operands = node.inputs.size() + node.outputs.size();
   if (kernel.takes.size() != operands) {
     return refused(fmt::format("{} takes {} operands, but the operator has {} ({} read, {} written)", where,
@@ -54,7 +54,7 @@ class Resolver {
     if (Done done = sort_by_name(graph.tensors, "tensors"); !done) return done;
     if (Done done = sort_by_name(graph.nodes, "operators"); !done) return done;
     for (Node& node : graph.nodes) {
-      if (Done done = sort_by_name(node.kernels, fmt::format("kernels of '{}'", node.name)); !done) return done;
+      if (Done done = sort_by_name(node.kernels, fmt::format("kernels of '{}'", node.name.text)); !done) return done;
     }
     return kDone;
   }
@@ -62,7 +62,7 @@ class Resolver {
   Done check() {
     for (const Tensor& tensor : result_.graph.tensors) {
       if (Done done = check_shape(tensor.shape); !done) {
-        return refused(fmt::format("tensor '{}': {}", tensor.name, done.error().message));
+        return refused(fmt::format("tensor '{}': {}", tensor.name.text, done.error().message));
       }
     }
     for (const Node& node : result_.graph.nodes) {
@@ -73,14 +73,15 @@ class Resolver {
     return kDone;
   }
 
-  Expected<uint32_t> find(const Node& node, const std::string& tensor) const {
+  Expected<uint32_t> find(const Node& node, const Name& tensor) const {
     const auto& tensors = result_.graph.tensors;
     const auto at = std::ranges::lower_bound(tensors, tensor, {}, &Tensor::name);
     if (at != tensors.end() && at->name == tensor) return static_cast<uint32_t>(at - tensors.begin());
     std::vector<std::string_view> names;
-    for (const Tensor& t : tensors) names.push_back(t.name);
-    return refused(fmt::format("'{}' ({}) names the tensor '{}', which the graph lacks", node.name, node.op, tensor),
-                   did_you_mean(tensor, names));
+    for (const Tensor& t : tensors) names.push_back(t.name.text);
+    return refused(
+        fmt::format("'{}' ({}) names the tensor '{}', which the graph lacks", node.name.text, node.op, tensor.text),
+        did_you_mean(tensor.text, names));
   }
 
   Done connect() {
@@ -108,14 +109,14 @@ class Resolver {
   Done claim(uint32_t index, ResolvedGraph::Use by) {
     const auto& graph = result_.graph;
     const Tensor& tensor = graph.tensors[index];
-    const std::string& node = graph.nodes[by.node].name;
+    const std::string& node = graph.nodes[by.node].name.text;
     auto& writer = result_.writer[index];
     if (writer) {
-      return refused(fmt::format("tensor '{}' is written by '{}' and also by '{}'", tensor.name,
-                                 graph.nodes[writer->node].name, node));
+      return refused(fmt::format("tensor '{}' is written by '{}' and also by '{}'", tensor.name.text,
+                                 graph.nodes[writer->node].name.text, node));
     }
     if (!tensor.arrives_as.empty()) {
-      return refused(fmt::format("tensor '{}' is an input of the graph, but '{}' writes it", tensor.name, node),
+      return refused(fmt::format("tensor '{}' is an input of the graph, but '{}' writes it", tensor.name.text, node),
                      "leave out arrives_as");
     }
     writer = by;
@@ -161,9 +162,9 @@ class Resolver {
         break;
       }
     }
-    std::string text = fmt::format("'{}'", result_.graph.nodes[node].name);
+    std::string text = fmt::format("'{}'", result_.graph.nodes[node].name.text);
     for (size_t at = path.size(); at-- > 0;) {
-      text += fmt::format(" -> '{}'", result_.graph.nodes[path[at]].name);
+      text += fmt::format(" -> '{}'", result_.graph.nodes[path[at]].name.text);
       if (path[at] == node) break;
     }
     return text;
@@ -174,7 +175,7 @@ class Resolver {
 
 }  // namespace
 
-const std::string& tensor_name(const Node& node, size_t operand) {
+const Name& tensor_name(const Node& node, size_t operand) {
   return operand < node.inputs.size() ? node.inputs[operand] : node.outputs[operand - node.inputs.size()];
 }
 

@@ -13,21 +13,36 @@
 // A kernel accepts a set of representations for each operand: any member, at the same cost. If it accepts only some
 // combinations, or if its cost depends on the combination, it needs several rows.
 //
-// Names identify tensors, nodes and kernels; their order has no meaning. Weights that are packed in advance for their
+// Names identify tensors, nodes and kernels; their order has no meaning. A caller with indices puts them into Name::id. Weights that are packed in advance for their
 // kernel are not tensors of the graph.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/models/planner/representation.h"
 
 namespace qgen::planner {
 
+// Identifies a tensor, a node or a kernel. Names are ordered by id, then by text; messages print only the text.
+struct Name {
+  Name() = default;
+  Name(const char* words) : text(words) {}             // NOLINT(google-explicit-constructor)
+  Name(std::string words) : text(std::move(words)) {}  // NOLINT(google-explicit-constructor)
+  Name(uint32_t index, std::string words) : id(index), text(std::move(words)) {}
+  operator const std::string&() const { return text; }  // NOLINT(google-explicit-constructor)
+  friend auto operator<=>(const Name&, const Name&) = default;
+
+  uint32_t id = 0;
+  std::string text;
+};
+
 struct Tensor {
-  std::string name;
+  Name name;
   Shape shape;
   DType dtype = DType::f32;
   RepresentationSet arrives_as;  // of a graph input: how the caller may hand it in; empty: as suits the graph
@@ -38,21 +53,21 @@ struct Tensor {
 constexpr double kMostMicroseconds = 1e9;  // that a kernel or a conversion may cost: 17 minutes
 
 struct Kernel {
-  std::string name;                      // unique in its node
+  Name name;                             // unique in its node
   std::vector<RepresentationSet> takes;  // one an input, then one an output
   double cost_us = 0;
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
 struct Node {
-  std::string name;
+  Name name;
   std::string op;
-  std::vector<std::string> inputs, outputs;  // tensors
+  std::vector<Name> inputs, outputs;  // tensors
   std::vector<Kernel> kernels;
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-const std::string& tensor_name(const Node& node, size_t operand);  // of its inputs, then of its outputs
+const Name& tensor_name(const Node& node, size_t operand);  // of its inputs, then of its outputs
 
 struct Graph {
   std::vector<Tensor> tensors;

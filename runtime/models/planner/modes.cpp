@@ -18,7 +18,8 @@ namespace {
 
 std::string refusal_of(const Node& node, const Kernel& kernel, size_t operand) {
   const std::string_view verb = operand < node.inputs.size() ? "reads" : "writes";
-  return fmt::format("{} {} '{}' as {}, which is not possible here", kernel.name, verb, tensor_name(node, operand),
+  const std::string kernel_text = kernel.name.text.empty() ? "" : kernel.name.text + " ";
+  return fmt::format("{}{} '{}' as {}, which is not possible here", kernel_text, verb, tensor_name(node, operand).text,
                      to_text(kernel.takes[operand]));
 }
 

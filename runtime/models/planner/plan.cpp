@@ -101,8 +101,8 @@ Expected<Plan> plan(const Graph& graph, const DeviceModel& device, const Convers
   const Minimum minimum = minimize(assignment->model);
   if (!is_possible(minimum.lower_bound)) return explain_impossible(*assignment);
   if (!is_possible(minimum.cost)) {
-    return Error{Error::Kind::unsupported, "no plan was found, and it was not proven that there is none",
-                 "plan parts of the graph apart, or allow more conversions"};
+    return Error{Error::Kind::unsupported, "no plan was found, but there may be one",
+                 "divide the model into parts, or allow more conversions"};
   }
   return Writer(*assignment, conversion, minimum).run();
 }

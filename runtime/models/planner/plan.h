@@ -32,20 +32,20 @@ namespace qgen::planner {
 
 // A copy of a tensor in another representation; one serves all its readers.
 struct Conversion {
-  std::string tensor;
+  Name tensor;
   Representation from, to;  // from: the tensor's home, or the copy that an earlier conversion made
   friend bool operator==(const Conversion&, const Conversion&) = default;
 };
 
 struct PlannedTensor {
-  std::string name;
+  Name name;
   Representation home;  // as its producer writes it, or as it arrives
   friend bool operator==(const PlannedTensor&, const PlannedTensor&) = default;
 };
 
 struct PlannedNode {
-  std::string name;
-  std::string kernel;
+  Name name;
+  Name kernel;
   std::vector<Representation> takes;  // at each operand: the tensor's home, or one of its conversions
   friend bool operator==(const PlannedNode&, const PlannedNode&) = default;
 };

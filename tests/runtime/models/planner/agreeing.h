@@ -34,7 +34,7 @@ inline std::vector<Kernel> agreeing(const Kernel& kernel, const std::vector<std:
         const auto alike = set_of([&](Representation r) { return are_compatible(first, r); });
         if (alike.first() != first) continue;
         Kernel narrow = wide;
-        narrow.name += fmt::format(" {}", info(first).name);
+        narrow.name.text += fmt::format(" {}", info(first).name);
         for (uint32_t operand : group) narrow.takes[operand] = narrow.takes[operand] & alike;
         if (std::ranges::none_of(narrow.takes, &RepresentationSet::empty)) narrowed.push_back(std::move(narrow));
       }

@@ -62,7 +62,7 @@ std::string answer(const Row& row) {
     (operand < row.reads.size() ? read : written).push_back(name(planned->nodes[0].takes[operand]));
   }
   for (const Conversion& made : planned->conversions)
-    converted.push_back(fmt::format("{} from {}", made.tensor, name(made.from)));
+    converted.push_back(fmt::format("{} from {}", made.tensor.text, name(made.from)));
   return fmt::format("{} -> {}; {}", fmt::join(read, ", "), fmt::join(written, ", "), fmt::join(converted, ", "));
 }
 

@@ -26,7 +26,8 @@ Plan planned(const Graph& graph, const DeviceModel& device = {}) {
 }
 
 std::string kernel_of(const Plan& plan, std::string_view node) {
-  const auto found = std::find_if(plan.nodes.begin(), plan.nodes.end(), [&](const auto& n) { return n.name == node; });
+  const auto found =
+      std::find_if(plan.nodes.begin(), plan.nodes.end(), [&](const auto& n) { return n.name.text == node; });
   return found == plan.nodes.end() ? "" : found->kernel;
 }
 
@@ -121,7 +122,7 @@ TEST(Defects, A19_WhatComesLaterReachesBack) {
   const Plan chain = planned(graph);
   EXPECT_TRUE(chain.conversions.empty());
   for (const PlannedTensor& tensor : chain.tensors) {
-    EXPECT_TRUE(are_compatible(tensor.home, k4H4W)) << tensor.name;
+    EXPECT_TRUE(are_compatible(tensor.home, k4H4W)) << tensor.name.text;
   }
 }
 

@@ -207,12 +207,12 @@ std::string plan_text(const Case& row) {
   for (const PlannedNode& node : planned->nodes) {
     const size_t inputs = std::ranges::find(row.graph.nodes, node.name, &Node::name)->inputs.size();
     const std::span takes(node.takes);
-    text += fmt::format("{} ({}): {} -> {}\n", node.name, node.kernel, joined_names(takes.first(inputs)),
+    text += fmt::format("{} ({}): {} -> {}\n", node.name.text, node.kernel.text, joined_names(takes.first(inputs)),
                         joined_names(takes.subspan(inputs)));
   }
   for (const Conversion& made : planned->conversions) {
     const Tensor& tensor = *std::ranges::find(row.graph.tensors, made.tensor, &Tensor::name);
-    text += fmt::format("{}: {} -> {}, {:.6g} us\n", made.tensor, name(made.from), name(made.to),
+    text += fmt::format("{}: {} -> {}, {:.6g} us\n", made.tensor.text, name(made.from), name(made.to),
                         *cost(tensor, made.from, made.to));
   }
   return text + fmt::format("{:.6g} us\n", planned->cost_us);

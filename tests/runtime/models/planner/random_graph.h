@@ -45,7 +45,7 @@ class RandomGraph {
     const auto* const second = std::find(kDrawn.begin(), kDrawn.end(), to.layout());
     if (first == kDrawn.end() || second == kDrawn.end()) return std::nullopt;
     const auto pair = static_cast<uint32_t>((first - kDrawn.begin()) * std::ssize(kDrawn) + (second - kDrawn.begin()));
-    const uint32_t mixed = (pair + static_cast<uint32_t>(tensor.name.back()) * 31u) * 2654435761u >> 16;
+    const uint32_t mixed = (pair + static_cast<uint32_t>(tensor.name.text.back()) * 31u) * 2654435761u >> 16;
     if (mixed % 11 == 0) return std::nullopt;
     return mixed % 7;
   }

@@ -195,10 +195,10 @@ class Judge {
   std::string make_copies() {
     for (const Conversion& made : plan_.conversions) {
       RepresentationSet& present = present_[made.tensor];
-      if (!present.contains(made.from)) return made.tensor + " is converted from what is not there";
-      if (present.contains(made.to)) return made.tensor + " is converted twice to one form";
+      if (!present.contains(made.from)) return made.tensor.text + " is converted from what is not there";
+      if (present.contains(made.to)) return made.tensor.text + " is converted twice to one form";
       const auto us = conversion_(*std::ranges::find(graph_.tensors, made.tensor, &Tensor::name), made.from, made.to);
-      if (!us) return made.tensor + ": there is no such conversion";
+      if (!us) return made.tensor.text + ": there is no such conversion";
       present = present | made.to;
       add_time(*us);
       std::get<1>(rank_) += 1;
@@ -209,7 +209,7 @@ class Judge {
   std::string hold_tensors() {
     for (const Tensor& tensor : graph_.tensors) {
       for (Representation r : present_[tensor.name]) {
-        if (!refusal(tensor.shape, tensor.dtype, r, device_).empty()) return tensor.name + " cannot be held";
+        if (!refusal(tensor.shape, tensor.dtype, r, device_).empty()) return tensor.name.text + " cannot be held";
       }
     }
     return "";
@@ -218,7 +218,7 @@ class Judge {
   std::string hand_out_tensors() {
     for (const Tensor& tensor : graph_.tensors) {
       if (!tensor.leaves_as.empty() && (tensor.leaves_as & present_[tensor.name]).empty())
-        return tensor.name + " leaves otherwise";
+        return tensor.name.text + " leaves otherwise";
     }
     return "";
   }
@@ -226,13 +226,13 @@ class Judge {
   std::string run_nodes() {
     for (const Node& node : graph_.nodes) {
       const auto planned = std::ranges::find(plan_.nodes, node.name, &PlannedNode::name);
-      if (planned == plan_.nodes.end()) return node.name + " has no kernel";
+      if (planned == plan_.nodes.end()) return node.name.text + " has no kernel";
       const auto kernel = std::ranges::find(node.kernels, planned->kernel, &Kernel::name);
-      if (kernel == node.kernels.end()) return node.name + " has an unknown kernel";
+      if (kernel == node.kernels.end()) return node.name.text + " has an unknown kernel";
       add_time(kernel->cost_us);
       for (size_t operand = 0; operand < kernel->takes.size(); ++operand) {
         const Representation taken = planned->takes[operand];
-        if (!kernel->takes[operand].contains(taken)) return node.name + " takes what its kernel does not";
+        if (!kernel->takes[operand].contains(taken)) return node.name.text + " takes what its kernel does not";
         if (std::string fault = take(node, operand, taken); !fault.empty()) return fault;
       }
     }
@@ -258,7 +258,7 @@ class Judge {
       const RepresentationSet leaves_as = std::ranges::find(graph_.tensors, made.tensor, &Tensor::name)->leaves_as;
       const bool leaves = leaves_as.contains(made.to) && !leaves_as.contains(home_[made.tensor]);
       if (!read_[made.tensor].contains(made.to) && !leaves && !leads_on)
-        return made.tensor + " is converted for nobody";
+        return made.tensor.text + " is converted for nobody";
     }
     return "";
   }
