@@ -151,7 +151,7 @@ Done check_attributes(const Node& node, const SchemaRow& row) {
   const std::string_view padding = node.word("auto_pad", "NOTSET");
   const auto pads = node.integers("pads");
   if (padding != "NOTSET" && std::ranges::any_of(pads, [](int64_t pad) { return pad != 0; }))
-    return refused(fmt::format("it has pads of [{}] beside auto_pad '{}', and ONNX allows one of them",
+    return refused(fmt::format("it has both pads [{}] and auto_pad '{}', and ONNX allows only one of them",
                                fmt::join(pads, ", "), padding),
                    "remove pads, or set auto_pad to NOTSET");
   if (node.op == "Constant" && node.attributes.size() != 1) {

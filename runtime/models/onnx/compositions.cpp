@@ -144,11 +144,11 @@ Rewritten Importer::one_hot(const Node& node, Arguments arguments) {
   const auto depth = arguments[1]->tensor();
   if (!depth || depth->size() != 1) return unsupported("its depth is not constant");
   const auto count = is_real(depth->type) ? static_cast<int64_t>(depth->real(0)) : depth->integer(0);
-  if (count < 1 || count > 1 << 20) return refused(fmt::format("its depth is {}", count));
+  if (count < 1 || count > 1 << 20) return refused(fmt::format("its depth is {}, and can be 1 to 2^20", count));
   const size_t rank = arguments[0]->shape.size() + 1;
   const int64_t said = node.integer("axis", -1);
   const auto axis = dimension_at(said, rank);
-  if (!axis) return refused(fmt::format("axis {} of rank {}", said, rank));
+  if (!axis) return no_axis(said, rank);
   const auto whole = as_type(node, *arguments[0], ElementType::i32);
   if (!whole) return whole.error();
   // Below 0, indices count from the end.
@@ -184,7 +184,7 @@ Rewritten Importer::cumulative_sum(const Node& node, Arguments arguments) {
   if (!said || said->size() != 1) return unsupported("its axis is not constant");
   const size_t rank = arguments[0]->shape.size();
   const auto axis = dimension_at(said->front(), rank);
-  if (!axis) return refused(fmt::format("axis {} of rank {}", said->front(), rank));
+  if (!axis) return no_axis(said->front(), rank);
   const Number side = arguments[0]->shape[*axis];
   if (side.is_symbol) return unsupported("the side along its axis is not known", kHowToNumberSides);
   if (!is_real(element_type_of(*arguments[0]))) return unsupported("its input is of integers");
@@ -231,7 +231,8 @@ Rewritten Importer::gather_nd(const Node& node, Arguments arguments) {
   if (!sides || !of_indices || of_indices->empty())
     return unsupported("its sides are not known before the model runs", kHowToNumberSides);
   const int64_t count = of_indices->back();
-  if (count < 1 || count > std::ssize(*sides)) return refused(fmt::format("{} indices of {}", count, to_text(*sides)));
+  if (count < 1 || count > std::ssize(*sides))
+    return refused(fmt::format("an index has {} coordinates, and its data are {}", count, to_text(*sides)));
   const auto place = row_of_indices(node, *arguments[1], *sides);
   if (!place) return place.error();
   const int64_t count_of_rows = element_count(Shape(sides->begin(), sides->begin() + count));
@@ -247,7 +248,7 @@ Rewritten Importer::local_response(const Node& node, Arguments arguments) {
   const Dims shape = arguments[0]->shape;
   const int64_t size = node.integer("size", 1);
   if (shape.size() < 3 || shape[1].is_symbol || size < 1)
-    return refused(fmt::format("{} neighbours of {}", size, to_text(shape)));
+    return refused(fmt::format("its size is {}, and its input is {}", size, to_text(shape)));
   const auto pixels = known_shape({shape.begin() + 2, shape.end()});
   if (!pixels) return unsupported("its image has an unknown side", kHowToNumberSides);
   const auto x = computed(*arguments[0]);

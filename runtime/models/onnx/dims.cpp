@@ -43,6 +43,10 @@ std::optional<size_t> dimension_at(int64_t axis, size_t rank) {
   return static_cast<size_t>(dimension);
 }
 
+Error no_axis(int64_t axis, size_t rank) {
+  return refused(fmt::format("it names axis {}, and its input has rank {}", axis, rank));
+}
+
 bool is_one(const Number& number) { return !number.is_symbol && number.value == 1; }
 
 Expected<Dims> broadcast(const Dims& a, const Dims& b) {
@@ -212,7 +216,7 @@ Expected<Window> window_of(const Node& node, std::vector<int64_t> kernel, const 
     return refused(fmt::format("its kernel_shape is [{}], and its weight has a window of [{}]", fmt::join(said, ", "),
                                fmt::join(kernel, ", ")));
   if (std::ranges::any_of(kernel, [](int64_t side) { return side < 1 || side > kMostInWindow; }))
-    return refused(fmt::format("its window is [{}]", fmt::join(kernel, ", ")));
+    return refused(fmt::format("its window is [{}], and each number can be 1 to 2^30", fmt::join(kernel, ", ")));
   Window window{.kernel = std::move(kernel), .ceil = node.integer("ceil_mode", 0) != 0};
   auto strides = list_of(node, "strides", axes, 1);
   auto dilations = list_of(node, "dilations", axes, 1);
@@ -232,7 +236,7 @@ Expected<Window> window_of(const Node& node, std::vector<int64_t> kernel, const 
     window.before.assign(axes, 0);
     window.after.assign(axes, 0);
   } else if (way != "NOTSET") {
-    return refused(fmt::format("auto_pad '{}'", way));
+    return refused(fmt::format("its auto_pad is '{}'", way));
   }
   return window;
 }

@@ -50,6 +50,7 @@ bool is_one(const Number& number);
 
 // An axis, where numbers below 0 count from the end; nullopt: the rank has none of that number.
 std::optional<size_t> dimension_at(int64_t axis, size_t rank);
+Error no_axis(int64_t axis, size_t rank);  // of an axis that dimension_at() does not find
 
 // As NumPy broadcasts. A symbol counts as the length that it meets: whoever prepares the graph knows both, and compares
 // them. Errors: sides that differ.

@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "runtime/engine/tensor/npy.h"
+#include "runtime/models/onnx/dims.h"
 #include "runtime/models/onnx/functions.h"
 
 namespace qgen::onnx {
@@ -70,7 +71,7 @@ Expected<Shape> broadcast_shape(const Shape& a, const Shape& b) {
   for (size_t i = 0; i < output.size(); ++i) {
     const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
     if (x != y && x != 1 && y != 1)
-      return refused(fmt::format("shapes {} and {} do not go together", to_text(a), to_text(b)));
+      return refused(fmt::format("shapes {} and {} cannot be broadcast", to_text(a), to_text(b)));
     output[output.size() - 1 - i] = x == 1 ? y : x;
   }
   return output;
@@ -111,7 +112,7 @@ std::optional<std::vector<int64_t>> list_at(const Node& node, std::string_view a
 
 Expected<size_t> axis_of(int64_t said, size_t rank) {
   const auto axis = dimension_at(said, rank);
-  if (!axis) return refused(fmt::format("axis {} of rank {}", said, rank));
+  if (!axis) return no_axis(said, rank);
   return *axis;
 }
 
@@ -389,7 +390,8 @@ Evaluated gather(const Node& node, const Tensor& x, const Tensor& indices, int64
   for (int64_t& place : places[*axis]) {
     const int64_t side = x.shape[*axis], said = place;
     place += place < 0 ? side : 0;
-    if (place < 0 || place >= side) return refused(fmt::format("index {} of {}", said, side));
+    if (place < 0 || place >= side)
+      return refused(fmt::format("one of its indices is {}, in a dimension of {}", said, side));
   }
   Shape shape = x.shape;
   shape[*axis] = indices.size();
@@ -410,13 +412,13 @@ Evaluated slice(const Node& node, Inputs inputs) {
   const auto axes = list_at(node, "axes", inputs, 3).value_or(all);
   const auto steps = list_at(node, "", inputs, 4).value_or(std::vector<int64_t>(starts->size(), 1));
   if (axes.size() != starts->size() || steps.size() != starts->size())
-    return refused("it has not as many axes or steps as starts");
+    return refused("its starts, axes and steps have different lengths");
   auto places = all_places(x.shape);
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = axis_of(axes[i], x.shape.size());
     if (!axis) return axis.error();
     const int64_t side = x.shape[*axis], step = steps[i];
-    if (step == 0) return refused("a step is 0");
+    if (step == 0) return refused("one of its steps is 0");
     const int64_t least = step > 0 ? 0 : -1, most = step > 0 ? side : side - 1;
     const auto place = [&](int64_t said) {
       return std::clamp(said < 0 ? std::max(said, -side - 1) + side : said, least, most);
@@ -439,9 +441,9 @@ Evaluated concat(const Node& node, Inputs inputs, int64_t most) {
   for (const TensorPtr& part : inputs.subspan(1)) {
     Shape expected = part->shape;
     if (expected.size() != shape.size() || part->type != inputs[0]->type)
-      return refused("its inputs do not go together");
+      return refused("its inputs have shapes that do not match");
     expected[*axis] = shape[*axis];
-    if (expected != shape) return refused("its inputs do not go together");
+    if (expected != shape) return refused("its inputs have shapes that do not match");
     shape[*axis] += part->shape[*axis];
   }
   if (Done sound = check_size(shape, most); !sound) return sound.error();

@@ -68,7 +68,7 @@ Expected<Dims> squeezed(const Node& node, Arguments arguments, const Dims& input
   for (int64_t axis : axes.value_or(std::vector<int64_t>{})) {
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis >= rank || !is_one(input[static_cast<size_t>(axis)]))
-      return refused(fmt::format("axis {} of {} is not of size 1", axis, to_text(input)));
+      return refused(fmt::format("it removes axis {} of {}, which is not of size 1", axis, to_text(input)));
     if (is_dropped[static_cast<size_t>(axis)])
       return refused(fmt::format("its axes [{}] name axis {} twice", fmt::join(*axes, ", "), axis));
     is_dropped[static_cast<size_t>(axis)] = true;
@@ -88,7 +88,7 @@ Expected<Dims> unsqueezed(const Node& node, Arguments arguments, const Dims& inp
   for (int64_t axis : *axes) {
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis >= rank || is_new[static_cast<size_t>(axis)])
-      return refused(fmt::format("axes [{}] of a result of rank {}", fmt::join(*axes, ", "), rank));
+      return refused(fmt::format("its axes are [{}], and its result has rank {}", fmt::join(*axes, ", "), rank));
     is_new[static_cast<size_t>(axis)] = true;
   }
   Dims output;
@@ -101,7 +101,7 @@ Expected<Dims> flattened(Builder& builder, const Node& node, const Dims& input) 
   const auto rank = std::ssize(input);
   int64_t axis = node.integer("axis", 1);
   axis += axis < 0 ? rank : 0;
-  if (axis < 0 || axis > rank) return refused(fmt::format("axis {} of {}", axis, to_text(input)));
+  if (axis < 0 || axis > rank) return refused(fmt::format("its axis is {}, and its input is {}", axis, to_text(input)));
   // If only one dimension has a symbol, it is the remaining one.
   const auto middle = input.begin() + axis;
   const Dims first(input.begin(), middle), second(middle, input.end());
@@ -239,7 +239,7 @@ Folded gather(const Node& node, Arguments arguments) {
   for (const Number& index : *indices) {
     const int64_t i = index.value < 0 ? index.value + std::ssize(*data) : index.value;
     if (index.is_symbol || i < 0 || i >= std::ssize(*data))
-      return refused(fmt::format("index {} of {} numbers", index.value, data->size()));
+      return refused(fmt::format("its index is {}, and its input has {} numbers", index.value, data->size()));
     taken.push_back((*data)[static_cast<size_t>(i)]);
   }
   return std::optional(known_numbers(std::move(taken), arguments[1]->shape.empty()));
@@ -251,7 +251,8 @@ Folded concat(Arguments arguments) {
     const auto numbers = part ? numbers_of(*part) : std::nullopt;
     if (!numbers) return std::optional<Known>();
     all.insert(all.end(), numbers->begin(), numbers->end());
-    if (all.size() > kMostNumbers) return refused(fmt::format("a shape of more than {} numbers", kMostNumbers));
+    if (all.size() > kMostNumbers)
+      return refused(fmt::format("it would join more than {} numbers of a shape", kMostNumbers));
   }
   return std::optional(known_numbers(std::move(all), false));
 }
@@ -291,13 +292,13 @@ Folded arithmetic(Builder& builder, const Node& node, Arguments arguments) {
     } else if (x.is_symbol || y.is_symbol) {
       result = {builder.symbols.next++, true};
     } else if (node.op == "Div") {
-      if (y.value == 0 || y.value == -1) return refused(fmt::format("{} / {}", x.value, y.value));
+      if (y.value == 0 || y.value == -1) return refused(fmt::format("it divides {} by {}", x.value, y.value));
       result.value = x.value / y.value;
     } else {
       const bool overflows = node.op == "Add"   ? __builtin_add_overflow(x.value, y.value, &result.value)
                              : node.op == "Sub" ? __builtin_sub_overflow(x.value, y.value, &result.value)
                                                 : __builtin_mul_overflow(x.value, y.value, &result.value);
-      if (overflows) return refused(fmt::format("{} and {}: too large", x.value, y.value));
+      if (overflows) return refused(fmt::format("its result of {} and {} exceeds 64 bits", x.value, y.value));
     }
     results.push_back(result);
   }

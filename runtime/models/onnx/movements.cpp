@@ -31,7 +31,7 @@ Expected<std::vector<size_t>> axes_of(const Node& node, Arguments arguments, siz
   std::vector<size_t> result;
   for (const int64_t axis : axes) {
     const int64_t place = axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
-    if (place < 0 || place >= static_cast<int64_t>(rank)) return refused(fmt::format("axis {} of {}", axis, rank));
+    if (place < 0 || place >= static_cast<int64_t>(rank)) return no_axis(axis, rank);
     if (std::ranges::find(result, static_cast<size_t>(place)) != result.end())
       return refused(fmt::format("its axes [{}] name axis {} twice", fmt::join(axes, ", "), place));
     result.push_back(static_cast<size_t>(place));
@@ -52,7 +52,7 @@ int64_t count_of(int64_t side, int64_t start, int64_t end, int64_t step) {
 Expected<size_t> axis_of(const Node& node, int64_t otherwise, size_t rank) {
   const int64_t said = node.integer("axis", otherwise);
   const auto axis = dimension_at(said, rank);
-  if (!axis) return refused(fmt::format("axis {} of {}", said, rank));
+  if (!axis) return no_axis(said, rank);
   return *axis;
 }
 
@@ -113,7 +113,8 @@ Expected<Known> Importer::slice(const Node& node, Arguments arguments) {
     if (!said) return unsupported("its steps are not constant");
     steps = *said;
   }
-  if (steps.size() != starts->size()) return refused(fmt::format("it has {} steps", steps.size()));
+  if (steps.size() != starts->size())
+    return refused(fmt::format("it has {} steps for {} starts", steps.size(), starts->size()));
   Numbers64 first(input.size(), 0), last(input.size(), kToTheEnd), step(input.size(), 1);
   Dims shape = input;
   for (size_t i = 0; i < axes->size(); ++i) {
@@ -122,7 +123,7 @@ Expected<Known> Importer::slice(const Node& node, Arguments arguments) {
     last[d] = (*ends)[i];
     step[d] = steps[i];
     if (step[d] == 0 || step[d] == std::numeric_limits<int64_t>::min())
-      return refused(fmt::format("a step of {}", step[d]));
+      return refused(fmt::format("its step along axis {} is {}", d, step[d]));
     const bool is_all = first[d] == 0 && step[d] == 1 && last[d] >= std::numeric_limits<int32_t>::max();
     if (is_all) continue;
     if (input[d].is_symbol) shape[d] = {builder_.symbols.next++, true};
@@ -158,11 +159,13 @@ Expected<Numbers64> sides_of_split(const Node& node, Arguments arguments, int64_
     int64_t left = side;
     for (const int64_t one : *said) {
       if (one < 0 || one > left)
-        return refused(fmt::format("parts of [{}] elements do not add up to {}", fmt::join(*said, ", "), side));
+        return refused(
+            fmt::format("its parts [{}] do not add up to {}, the size along its axis", fmt::join(*said, ", "), side));
       left -= one;
     }
     if (left != 0)
-      return refused(fmt::format("parts of [{}] elements do not add up to {}", fmt::join(*said, ", "), side));
+      return refused(
+          fmt::format("its parts [{}] do not add up to {}, the size along its axis", fmt::join(*said, ", "), side));
     return *said;
   }
   if (arguments.size() > 1 && arguments[1]) return unsupported("the sizes of its parts are not constant");
@@ -172,7 +175,7 @@ Expected<Numbers64> sides_of_split(const Node& node, Arguments arguments, int64_
   Numbers64 sides(node.outputs.size(), each);
   sides.back() = side - each * (count - 1);
   if (sides.back() < 0 || (sides.back() != each && !may_be_smaller))
-    return refused(fmt::format("{} elements cannot be divided into {} equal parts", side, count));
+    return refused(fmt::format("{} elements along its axis cannot be divided into {} equal parts", side, count));
   return sides;
 }
 
@@ -334,7 +337,8 @@ Expected<Known> Importer::pad(const Node& node, Arguments arguments) {
       shape[d].value = builder_.symbols.next++;
     } else if (__builtin_add_overflow(shape[d].value, before[d], &shape[d].value) ||
                __builtin_add_overflow(shape[d].value, after[d], &shape[d].value) || shape[d].value < 0) {
-      return refused(fmt::format("pads [{}] of {}", fmt::join(*pads, ", "), to_text(input.shape)));
+      return refused(
+          fmt::format("its pads are [{}], and its input is {}", fmt::join(*pads, ", "), to_text(input.shape)));
     }
   }
   auto elements = elements_of(input);
@@ -362,7 +366,8 @@ Expected<Known> Importer::expand(const Node& node, Arguments arguments) {
   auto shape = broadcast(input, *target);
   if (!shape) return shape.error();
   if (*shape == input) return *arguments[0];
-  if (shape->size() > kMaxRank) return refused(fmt::format("its output has rank {}", shape->size()));
+  if (shape->size() > kMaxRank)
+    return refused(fmt::format("its output would have rank {}, and the highest is {}", shape->size(), kMaxRank));
   Numbers64 sizes;
   const size_t more = shape->size() - input.size();
   for (size_t d = 0; d < shape->size(); ++d) {
@@ -391,7 +396,7 @@ Expected<Numbers64> resized_sides(const Node& node, Arguments arguments, size_t 
     const auto sizes = numbers_of(*arguments[3]);
     if (!sizes) return unsupported("its sizes are not constant");
     if (sizes->size() != 4)
-      return refused(fmt::format("it has {} sizes of an image {}", sizes->size(), to_text(input)));
+      return refused(fmt::format("it has {} sizes for an image {}", sizes->size(), to_text(input)));
     if (!((*sizes)[0] == input[0]) || !((*sizes)[1] == input[1]))
       return unsupported("it changes more than height and width");
     if ((*sizes)[2].is_symbol || (*sizes)[3].is_symbol) return unsupported("its sizes are not constant");

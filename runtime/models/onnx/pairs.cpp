@@ -50,11 +50,11 @@ Done Importer::top_k(const Node& node) {
   const auto sides = known_shape(shape);
   if (!sides) return unsupported("a side of its input is unknown", kHowToNumberSides);
   const auto axis = dimension_at(node.integer("axis", -1), rank);
-  if (!axis) return refused(fmt::format("axis {} of rank {}", node.integer("axis", -1), rank));
+  if (!axis) return no_axis(node.integer("axis", -1), rank);
   const auto said = list_at(node, "k", *arguments, 1);
   if (!said || said->size() != 1) return unsupported("its k is not constant");
   const int64_t side = (*sides)[*axis], k = said->front();
-  if (k < 0 || k > side) return refused(fmt::format("k is {} of {} elements", k, side));
+  if (k < 0 || k > side) return refused(fmt::format("its k is {}, and there are {} elements along its axis", k, side));
   if (k == 0 || element_count(*sides) == 0) return unsupported("its result is empty");
   if (rank + 1 > kMaxRank) return unsupported(fmt::format("its input has rank {}", rank));
   if (Done fits = check_pairs(element_count(*sides), side); !fits) return fits;
@@ -151,10 +151,10 @@ Rewritten Importer::scatter_elements(const Node& node, Arguments arguments) {
   const auto sides = known_shape(arguments[0]->shape), given = known_shape(arguments[1]->shape);
   if (!sides || !given) return unsupported("its sides are not known before the model runs", kHowToNumberSides);
   if (arguments[2]->shape != arguments[1]->shape || given->size() != sides->size() || sides->empty())
-    return refused(fmt::format("indices {} and updates {} of {}", to_text(arguments[1]->shape),
+    return refused(fmt::format("its indices are {} and its updates {}, and its data {}", to_text(arguments[1]->shape),
                                to_text(arguments[2]->shape), to_text(arguments[0]->shape)));
   const auto axis = dimension_at(node.integer("axis", 0), sides->size());
-  if (!axis) return refused(fmt::format("axis {} of rank {}", node.integer("axis", 0), sides->size()));
+  if (!axis) return no_axis(node.integer("axis", 0), sides->size());
   std::optional<Known> place;
   int64_t stride = 1;
   for (size_t d = sides->size(); d-- > 0;) {
@@ -178,7 +178,8 @@ Rewritten Importer::scatter_nd(const Node& node, Arguments arguments) {
   if (!sides || !given || given->empty())
     return unsupported("its sides are not known before the model runs", kHowToNumberSides);
   const int64_t count = given->back();
-  if (count < 1 || count > std::ssize(*sides)) return refused(fmt::format("{} indices of {}", count, to_text(*sides)));
+  if (count < 1 || count > std::ssize(*sides))
+    return refused(fmt::format("an index has {} coordinates, and its data are {}", count, to_text(*sides)));
   auto place = row_of_indices(node, *arguments[1], *sides);
   if (!place) return place.error();
   const int64_t rows = element_count(Shape(sides->begin(), sides->begin() + count));

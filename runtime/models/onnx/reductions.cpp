@@ -15,7 +15,7 @@ namespace {
 Expected<int64_t> axis_of(const Node& node, int64_t otherwise, size_t rank) {
   const int64_t said = node.integer("axis", otherwise);
   const auto axis = dimension_at(said, rank);
-  if (!axis) return refused(fmt::format("axis {} of rank {}", said, rank));
+  if (!axis) return no_axis(said, rank);
   return static_cast<int64_t>(*axis);
 }
 

@@ -93,7 +93,7 @@ Expected<std::vector<size_t>> axes_of(const Node& node, size_t rank) {
   axes.clear();
   for (const int64_t axis : *said) {
     const auto d = dimension_at(axis, rank);
-    if (!d || std::ranges::find(axes, *d) != axes.end()) return refused(fmt::format("axis {} of rank {}", axis, rank));
+    if (!d || std::ranges::find(axes, *d) != axes.end()) return no_axis(axis, rank);
     axes.push_back(*d);
   }
   return axes;
@@ -132,7 +132,7 @@ Done set_sides(const Node& node, Arguments arguments, bool is_old, std::span<con
     return std::monostate{};
   }
   if (sizes->size() != axes.size())
-    return refused(fmt::format("it has {} sizes of {} axes", sizes->size(), axes.size()));
+    return refused(fmt::format("it has {} sizes for {} axes", sizes->size(), axes.size()));
   for (size_t i = 0; i < axes.size(); ++i) {
     if ((*sizes)[i].is_symbol) return unsupported("its sizes are not constant");
     Axis& axis = sides[axes[i]];
@@ -211,7 +211,7 @@ Expected<Known> Importer::resize_along_axes(const Node& node, Arguments argument
       continue;
     }
     if (axis.from > kMostPlaces / axis.to)
-      return unsupported(fmt::format("it computes {} places of {} along an axis", axis.to, axis.from));
+      return unsupported(fmt::format("it computes {} positions of {} along an axis", axis.to, axis.from));
     std::vector<float> matrix(static_cast<size_t>(axis.from * axis.to));
     std::vector<double> row(static_cast<size_t>(axis.from));
     for (int64_t i = 0; i < axis.to; ++i) {

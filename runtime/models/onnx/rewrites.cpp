@@ -139,7 +139,7 @@ Expected<std::vector<int64_t>> reduced_axes(const Node& node, Arguments argument
   }
   for (int64_t& axis : axes) {
     const auto dimension = dimension_at(axis, rank);
-    if (!dimension) return refused(fmt::format("axis {} of rank {}", axis, rank));
+    if (!dimension) return no_axis(axis, rank);
     axis = static_cast<int64_t>(*dimension);
   }
   std::ranges::sort(axes);
@@ -212,7 +212,8 @@ Rewritten Importer::along_axes(const Node& node, Arguments arguments) {
   const auto count = known_shape({middle, middle + std::ssize(*axes)});
   const auto behind = known_shape({middle + std::ssize(*axes), input.shape.end()});
   if (!count || !behind)
-    return unsupported("a side along its axes, or behind them, is not known before the model runs", kHowToNumberSides);
+    return unsupported("a dimension along its axes, or after them, is not known before the model runs",
+                       kHowToNumberSides);
   const int64_t terms = element_count(*count);
   if (terms == 0) return unsupported("it has no elements along its axes");
   const auto negated =
@@ -240,7 +241,7 @@ Rewritten Importer::depth_to_space_of_any(const Node& node, Arguments arguments)
   const Dims& input = arguments[0]->shape;
   const int64_t r = node.integer("blocksize", 0);
   if (input.size() != 4 || r < 1 || r > 32768 || input[1].is_symbol || input[1].value % (r * r) != 0)
-    return refused(fmt::format("blocks of {} of {}", r, to_text(input)));
+    return refused(fmt::format("its blocksize is {}, and its input is {}", r, to_text(input)));
   if (input[2].is_symbol || input[3].is_symbol)
     return unsupported("its height or width is not known before the model runs", kHowToNumberSides);
   const Number channels{input[1].value / (r * r)};
@@ -262,7 +263,8 @@ Rewritten Importer::space_to_depth(const Node& node, Arguments arguments) {
   if (!sides)
     return unsupported(fmt::format("its input {} is no image of known sides", to_text(input)), kHowToNumberSides);
   const int64_t c = (*sides)[0], h = (*sides)[1], w = (*sides)[2];
-  if (r < 1 || h % r != 0 || w % r != 0) return refused(fmt::format("blocks of {} of {}", r, to_text(input)));
+  if (r < 1 || h % r != 0 || w % r != 0)
+    return refused(fmt::format("its blocksize is {}, and its input is {}", r, to_text(input)));
   auto result = seen_as(node, *arguments[0], {input[0], {c}, {h / r}, {r}, {w / r}, {r}});
   if (result) result = written(node, "Transpose", {*result}, {{"perm", std::vector<int64_t>{0, 3, 5, 1, 2, 4}}});
   if (!result) return result.error();
@@ -275,7 +277,7 @@ Rewritten Importer::tiled(const Node& node, Arguments arguments) {
   const auto sides = known_shape(arguments[0]->shape);
   if (!sides) return unsupported("its input has a side that is not known before the model runs", kHowToNumberSides);
   if (repeats->size() != sides->size())
-    return refused(fmt::format("it has {} repeats of {}", repeats->size(), to_text(*sides)));
+    return refused(fmt::format("it has {} repeats for an input {}", repeats->size(), to_text(*sides)));
   Expected<Known> result = *arguments[0];
   for (size_t d = sides->size(); result && d-- > 0;) {
     const int64_t count = (*repeats)[d];
@@ -367,7 +369,8 @@ Rewritten Importer::group_normalization(const Node& node, Arguments arguments) {
   if (arguments.size() < 3 || !arguments[1] || !arguments[2] || input.size() < 3 || input[1].is_symbol)
     return unsupported("it has no scale and bias for the channels of an image");
   const int64_t channels = input[1].value, groups = is_instance ? channels : node.integer("num_groups", 0);
-  if (groups < 1 || channels % groups != 0) return refused(fmt::format("{} groups of {} channels", groups, channels));
+  if (groups < 1 || channels % groups != 0)
+    return refused(fmt::format("it has {} groups, and {} channels", groups, channels));
   const auto pixels = known_shape({input.begin() + 2, input.end()});
   if (!pixels) return unsupported("its image has a side that is not known before the model runs", kHowToNumberSides);
   const int64_t row = channels / groups * element_count(*pixels);

@@ -87,7 +87,8 @@ Rewritten Importer::convolution_of_volumes(const Node& node, Arguments arguments
   const int64_t front = at_or(node.integers("pads"), 0, 0), back = at_or(node.integers("pads"), 3, 0);
   const int64_t reach = (taps - 1) * dilation + 1;
   if (taps < 1 || stride < 1 || dilation < 1 || front < 0 || back < 0 || (*sides)[2] + front + back < reach)
-    return refused(fmt::format("a kernel of {} with dilation {} along a depth of {}", taps, dilation, (*sides)[2]));
+    return refused(
+        fmt::format("a window of {} with dilation {} does not fit into a depth of {}", taps, dilation, (*sides)[2]));
   const int64_t places = ((*sides)[2] + front + back - reach) / stride + 1;
   const auto list = [&](const char* name, const Sides& values) {
     return constant_of(fmt::format("{} {}", node.name, name), {std::ssize(values)}, values);

@@ -56,7 +56,7 @@ TEST(Evaluate, ElementByElement) {
   EXPECT_EQ(evaluated("Relu", {reals({2}, {-1, 2})}), "float32 [2] 0, 2");
   EXPECT_EQ(evaluated("Where", {of(ElementType::boolean, {2}, {1, 0}), longs({2}, {1, 2}), longs({}, {9})}),
             "int64 [2] 1, 9");
-  EXPECT_EQ(evaluated("Add", {reals({2}, {1, 2}), reals({3}, {1, 2, 3})}), "shapes [2] and [3] do not go together");
+  EXPECT_EQ(evaluated("Add", {reals({2}, {1, 2}), reals({3}, {1, 2, 3})}), "shapes [2] and [3] cannot be broadcast");
   EXPECT_EQ(evaluated("Add", {reals({2}, {1, 2}), longs({2}, {1, 2})}), "not evaluated");
 }
 
@@ -85,7 +85,7 @@ TEST(Evaluate, Moves) {
   const TensorPtr x = longs({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(evaluated("Gather", {x, longs({2}, {2, -3})}, {{"axis", int64_t{1}}}), "int64 [2, 2] 3, 1, 6, 4");
   EXPECT_EQ(evaluated("Gather", {x, longs({}, {1})}), "int64 [3] 4, 5, 6");
-  EXPECT_EQ(evaluated("Gather", {x, longs({}, {2})}), "index 2 of 2");
+  EXPECT_EQ(evaluated("Gather", {x, longs({}, {2})}), "one of its indices is 2, in a dimension of 2");
   EXPECT_EQ(evaluated("Slice", {x, longs({1}, {-1}), longs({1}, {-10}), longs({1}, {1}), longs({1}, {-2})}),
             "int64 [2, 2] 3, 1, 6, 4");
   EXPECT_EQ(evaluated("Concat", {x, longs({2, 1}, {7, 8})}, {{"axis", int64_t{-1}}}),
@@ -100,7 +100,7 @@ TEST(Evaluate, Reductions) {
   EXPECT_EQ(evaluated("ReduceMean", {x, longs({1}, {-1})}, {{"keepdims", int64_t{0}}}), "float32 [2] 2, 6");
   EXPECT_EQ(evaluated("ReduceMax", {x}, {{"axes", std::vector<int64_t>{0}}}), "float32 [1, 3] 4, 5, 9");
   EXPECT_EQ(evaluated("ReduceProd", {longs({2}, {3, 4})}, {{"keepdims", int64_t{0}}}), "int64 [] 12");
-  EXPECT_EQ(evaluated("ReduceSum", {x, longs({1}, {5})}), "axis 5 of rank 2");
+  EXPECT_EQ(evaluated("ReduceSum", {x, longs({1}, {5})}), "it names axis 5, and its input has rank 2");
 }
 
 }  // namespace

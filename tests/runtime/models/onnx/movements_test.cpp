@@ -112,9 +112,9 @@ TEST(Movements, SplitsThatNobodyReadsAreLeftOut) {
 TEST(Movements, SplitsThatAreNoParts) {
   Picture uneven, more, computed, batch;
   uneven.output(split(uneven, {uneven.x}, 3, 2)[0]);
-  EXPECT_THAT(imported_operators(uneven), HasSubstr("5 elements cannot be divided into 2 equal parts"));
+  EXPECT_THAT(imported_operators(uneven), HasSubstr("5 elements along its axis cannot be divided into 2 equal parts"));
   more.output(split(more, {more.x, more.list({3, 3})}, 3, 2)[0]);
-  EXPECT_THAT(imported_operators(more), HasSubstr("parts of [3, 3] elements do not add up to 5"));
+  EXPECT_THAT(imported_operators(more), HasSubstr("its parts [3, 3] do not add up to 5, the size along its axis"));
   computed.output(split(computed, {computed.x, computed.input("sizes", {2})}, 3, 2)[0]);
   EXPECT_THAT(imported_operators(computed), HasSubstr("its input split ('sizes') is float32, and can be int64"));
   batch.output(split(batch, {batch.x}, 0, 2)[0]);

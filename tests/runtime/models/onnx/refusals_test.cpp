@@ -328,11 +328,11 @@ TEST(Refusals, Movements) {
        [](Start& m) {
          return m.node("Slice", {m.image, m.list({0}), m.list({1, 2})});
        }},
-      {"a step of 0",
+      {"its step along axis 1 is 0",
        [](Start& m) {
          return m.node("Slice", {m.image, m.list({0}), m.list({1}), m.list({1}), m.list({0})});
        }},
-      {"axis 9 of 4",
+      {"it names axis 9, and its input has rank 4",
        [](Start& m) {
          return m.node("Slice", {m.image, m.list({0}), m.list({1}), m.list({9})});
        }},
@@ -370,7 +370,7 @@ TEST(Refusals, Movements) {
        [](Start& m) {
          return m.node("Slice", {m.image, m.list({0}), m.list({1}), m.list({1, 2})});
        }},
-      {"axis 4 of 4",
+      {"it names axis 4, and its input has rank 4",
        [](Start& m) {
          return m.node("Gather", {m.image, m.integers(ElementType::i64, {}, {1})}, {{"axis", int64_t{4}}});
        }},
@@ -386,7 +386,7 @@ TEST(Refusals, Movements) {
        [](Start& m) {
          return m.node("Pad", {m.image, m.list({0, 0, 1})});
        }},
-      {"pads [0, 0, -4, 0, 0, 0, -3, 0] of [?, 4, 6, 6]",
+      {"its pads are [0, 0, -4, 0, 0, 0, -3, 0], and its input is [?, 4, 6, 6]",
        [](Start& m) {
          return m.node("Pad", {m.image, m.list({0, 0, -4, 0, 0, 0, -3, 0})});
        }},
@@ -398,7 +398,7 @@ TEST(Refusals, Movements) {
        [](Start& m) {
          return m.node("DepthToSpace", {m.image}, {{"blocksize", int64_t{3}}, {"mode", std::string("CRD")}});
        }},
-      {"axis 9 of [?, 4, 6, 6]",
+      {"its axis is 9, and its input is [?, 4, 6, 6]",
        [](Start& m) {
          return m.node("Flatten", {m.image}, {{"axis", int64_t{9}}});
        }},

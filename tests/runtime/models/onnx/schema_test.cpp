@@ -316,7 +316,7 @@ TEST(Schema, PadsBesideAutoPad) {
       m.output(m.conv("x", {3, 4, 3, 3}, {{"auto_pad", word}, {"pads", std::vector<int64_t>{0, pad, 0, 0}}}));
       const std::string said = imported_operators(m);
       const std::string fault =
-          fmt::format("it has pads of [0, 1, 0, 0] beside auto_pad '{}', and ONNX allows one of them", word);
+          fmt::format("it has both pads [0, 1, 0, 0] and auto_pad '{}', and ONNX allows only one of them", word);
       EXPECT_EQ(said.find(fault) != std::string::npos, pad == 1 && word != "NOTSET") << said;
     }
   }
