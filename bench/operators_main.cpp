@@ -189,7 +189,7 @@ void print_help() {
   Arguments arguments;
   CLI::App app{"Times operators on the device, each as it is chosen and beside its plain rival."};
   add_options(app, arguments);
-  app.footer("Exit codes: 0 done, 1 a row could not be run, 2 the arguments are wrong, 3 the machine is.");
+  app.footer("Exit codes: 0 done, 1 a row could not be run, 2 the arguments are wrong, 3 the machine failed.");
   fmt::print("{}\nOf Google Benchmark:\n", app.help());
   benchmark::PrintDefaultHelp();
 }

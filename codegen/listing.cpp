@@ -288,7 +288,7 @@ Result<std::string> explain(const Product& product, std::string_view id) {
     }
   }
   return complaint(fmt::format("no variant is named '{}'", id), "",
-                   "--list names them all, --why-not says what removed one");
+                   "--list names them all, --why-not prints why a combination was removed");
 }
 
 namespace {

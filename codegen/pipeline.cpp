@@ -56,7 +56,7 @@ class CompileFailures {
       return std::any_of(cut_off_.begin(), cut_off_.end(),
                          [&](const auto& file) { return file.second == error.where.file; });
     });
-    assert(first != errors.end() && "what is cut off is reported");
+    assert(first != errors.end() && "the omitted part is reported");
     first->notes.emplace_back().message =
         fmt::format("{} more variant{} not tried after that", untried_, untried_ == 1 ? " was" : "s were");
   }

@@ -40,7 +40,7 @@ Examples:
   qgen specs/ --emit spv -o out/ --operators softmax  SPIR-V files, and an index of them as JSON
   qgen specs/ --emit c -o out/ --operators softmax    kernels and their choice as C99
 
-Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine is (the disk
+Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine failed (the disk
 is full, a permission is missing).)";
 
 const std::map<std::string, compile::Optimization> kOptimizations = {
@@ -153,7 +153,7 @@ void declare_questions(CLI::App& app, Flags& flags) {
   app.add_flag("--list", flags.list, "print the id of every variant");
   app.add_option("--explain", flags.explain, "print everything about one variant")->type_name("ID");
   app.add_option("--explain-cost", flags.explain_cost,
-                 "print what each term of a kernel's cost contributes on the device of --for, from 'kernel(name=value, "
+                 "print the share of each term in a kernel's cost on the device of --for, from 'kernel(name=value, "
                  "...)' with the values that the cost reads")
       ->type_name("VALUES");
   app.add_option("--why-not", flags.why_not, "print the conditions that removed combinations of 'op(name=value, ...)'")

@@ -107,7 +107,7 @@ class Rewriter {
   void read_access(Words w) {
     if (!element_pointers_.contains(w[1])) return;
     if (w.size() == 6) elements_[w[2]] = {w[3], w[4], w[5], narrow_.at(pointees_.at(w[1]))};
-    else error_ = "an element of a buffer is reached in another way than by its array's index";
+    else error_ = "it reaches an element of a buffer by other means than its array's index";
   }
 
   // ---- the new module -----------------------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ class Rewriter {
     const auto from = narrow_type(from_type), to = narrow_type(w[1]);
     if (!from && !to) return copy(w);
     if (w[1] != uint_ && w[1] != int_ && !to) {
-      error_ = "it converts narrow integers to others than those of 32 bits";
+      error_ = "it converts narrow integers to integers that do not have 32 bits";
       return;
     }
     uint32_t value = w[3], value_type = widened(from_type);

@@ -87,7 +87,7 @@ class ShapeChecker {
     if (is_fragment_) {
       return report(node.where, fmt::format("'{}' of a fragment or cost is a list", key.name),
                     fmt::format("a map, such as {}: {{name: ...}}", key.name),
-                    "a fragment names no others: what a spec is made of, the spec says");
+                    "a fragment cannot use others: list them all in the spec");
     }
     if (node.items.empty()) report(node.where, fmt::format("'{}' is an empty list", key.name), "", "leave the key out");
     for (const YamlNode& item : node.items) {
@@ -313,7 +313,7 @@ class ShapeChecker {
                          !fault_of_name(std::string_view(node.text).substr(dot + 1));
     if (!is_name)
       report(node.where, fmt::format("{} is '{}'", what, node.text),
-             "a list, such as [1, 4]; or that of a fragment, such as layouts.rows");
+             "a list, such as [1, 4]; or a fragment's list, such as layouts.rows");
   }
 
   void check_record(const YamlNode& record, const YamlNode& first, const std::string& what) {

@@ -67,7 +67,7 @@ class SignatureChecker {
       report(name.where,
              fmt::format("{} '{}' is for callers, and {}", what, name.value,
                          spec_.is_internal ? "a kernel has none" : "no operand has a 'shape'"),
-             "", spec_.is_internal ? "" : "'shape' says what callers give: input: {..., shape: [..., K]}");
+             "", spec_.is_internal ? "" : "'shape' makes an operand public: input: {..., shape: [..., K]}");
     };
     if (!spec_.attributes.empty()) say(spec_.attributes.front().name, "attribute");
     if (!spec_.operators.empty()) say(spec_.operators.front().name, "operator");
@@ -116,7 +116,7 @@ class SignatureChecker {
     if (!source) return;
     if (operand.access != Access::write || source->access != Access::read) {
       report(like.where, fmt::format("'{}' is like '{}'", operand.name.value, like.value),
-             "an output that lies where an input does");
+             "an output with the representation of an input");
     }
   }
 
@@ -164,7 +164,7 @@ class SignatureChecker {
     } else if (!attribute.words.empty() && (attribute.operand || !is_spelled || attribute.kind == Kind::layout)) {
       report(attribute.words.front().where,
              fmt::format("attribute '{}' is {}, and has words", called, name(attribute.kind)), "",
-             attribute.operand ? "'of' says what it can be" : "leave the type out");
+             attribute.operand ? "'of' lists its possible values" : "leave the type out");
     }
     if (attribute.kind == Kind::dtype) {
       const auto dtypes = dtype_words();
@@ -214,7 +214,7 @@ class SignatureChecker {
     }
     if (narrowing.is_optional == true && !operand->is_optional) {
       report(narrowing.operand.where, fmt::format("'{}' is not optional to the kernels", operand->name.value), "",
-             "an operator leaves out only what every kernel can do without");
+             "an operator can omit only operands that no kernel requires");
     }
   }
 

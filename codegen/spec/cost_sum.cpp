@@ -118,8 +118,9 @@ CostPart part_of(std::string name, const Expression& expression, const KnownValu
 
 Result<std::vector<CostPart>> cost_sum(const Spec& spec, const NamedValues& given, const DeviceNumbers& device) {
   if (!spec.cost) {
-    return Diagnostics{make_error(spec.name.where, fmt::format("'{}' has no cost", spec.name.value), "",
-                                  "an operator of recipes costs what its steps cost")};
+    return Diagnostics{
+        make_error(spec.name.where, fmt::format("'{}' has no cost", spec.name.value), "",
+                   "an operator that consists of recipes has no cost of its own: name a kernel of a step")};
   }
   KnownValues values(spec, given, device);
   values.need(*spec.cost);

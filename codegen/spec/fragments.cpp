@@ -180,9 +180,8 @@ class Merger {
     uses_broken_ |= fragments_.broken_.count(name.text) != 0;
     if (fragments_.broken_.count(name.text) != 0) return nullptr;
     const std::string hint = suggestion_for(name.text);
-    errors_.push_back(
-        make_error(name.where, fmt::format("no fragment of this run is named '{}'", name.text), "",
-                   hint.empty() ? "fragments are files like specs: name their files, or their folder" : hint));
+    errors_.push_back(make_error(name.where, fmt::format("no fragment of this run is named '{}'", name.text), "",
+                                 hint.empty() ? "fragments are files too: name their files, or their folder" : hint));
     return nullptr;
   }
 

@@ -27,7 +27,7 @@ const std::array kOperandKeys = {
     Key{"view", "whether callers may give it strides", Form::one, Leaf::boolean},
     Key{"row_sums_of", "the weight whose row sums it contains; callers do not pass it", Form::one, Leaf::reference},
     Key{"like", "of an output: the input whose storage and layout it gets by default", Form::one, Leaf::reference},
-    Key{"help", "what a caller should know beyond dtype and shape, in one line", Form::one, Leaf::text},
+    Key{"help", "a remark for callers, apart from dtype and shape, in one line", Form::one, Leaf::text},
 };
 
 const Key kWordsKey = {
@@ -48,7 +48,7 @@ const std::array kAttributeKeys = {
     Key{"of", "of a dtype or layout: the operand that has it", Form::one, Leaf::reference},
     Key{"range", "the least and the greatest possible number, or a named range", Form::one, Leaf::range, false,
         range_words()},
-    Key{"default", "its value if it is not given; in parentheses: a description of what happens then", Form::one,
+    Key{"default", "its value if it is not given; in parentheses: a description of the effect", Form::one,
         Leaf::constant},
     Key{"unit", "its unit", Form::one, Leaf::text},
     Key{"help", "its meaning, in one line", Form::one, Leaf::text},
@@ -68,7 +68,7 @@ const std::array kTakeKeys = {
 const std::array kFitKeys = {
     Key{"value", "the number", Form::one, Leaf::number, true},
     Key{"unit", "us, bytes, operations; factor: none", Form::one, Leaf::text, true},
-    Key{"help", "what it stands for, in a line", Form::one, Leaf::text, true},
+    Key{"help", "its meaning, in one line", Form::one, Leaf::text, true},
 };
 
 const std::array kNarrowingKeys = {
@@ -78,7 +78,7 @@ const std::array kNarrowingKeys = {
 };
 
 const std::array kPublicOperatorKeys = {
-    Key{"summary", "what it computes, in one line; default: the spec's summary", Form::one, Leaf::text},
+    Key{"summary", "its function, in one line; default: the spec's summary", Form::one, Leaf::text},
     Key{"operands", "an operand: its restrictions", Form::map, Leaf::object, false, {}, kNarrowingKeys},
     Key{"without", "attributes that it does not have", Form::list, Leaf::reference},
     Key{"with", "attributes that only the operators have that list them here", Form::list, Leaf::reference},
@@ -150,7 +150,7 @@ const std::array kRecipeKeys = {kUseKey, kRecipeConditionsKey, kScratchKey, kBin
 const std::array kSpecKeys = {
     Key{"operator", "the operator's name, equal to the file's", Form::one, Leaf::name},
     Key{"kernel", "instead of operator: the name of a kernel family that only recipes use", Form::one, Leaf::name},
-    Key{"summary", "what it computes, in one line", Form::one, Leaf::text},
+    Key{"summary", "its function, in one line", Form::one, Leaf::text},
     Key{"template", "the GLSL template, relative to the template root", Form::one, Leaf::text},
     kUseKey,
     Key{"operands", "tensors, in binding order", Form::section, Leaf::object, false, {}, kOperandKeys},
@@ -233,7 +233,7 @@ std::vector<Key> make_fragment_keys() {
 KeyTable spec_keys() { return kSpecKeys; }
 KeyTable cost_keys() {
   static const std::vector<Key> kKeys = {
-      Key{kCostOf, "the spec or fragment beside this file, whose cost this is", Form::one, Leaf::reference, true},
+      Key{kCostOf, "the spec or fragment of this cost, in the same folder", Form::one, Leaf::reference, true},
       Key{"measured", "the times that the numbers of 'fit' were fitted to, in a line", Form::one, Leaf::text},
       *find_key(kSpecKeys, "fit"), *find_key(kSpecKeys, "define"), *find_key(kSpecKeys, "cost")};
   return kKeys;

@@ -527,7 +527,7 @@ Diagnostics add_cost(const Root& cost, std::vector<Root>& roots, const std::set<
   if (owner == roots.end()) {
     if (broken.contains(name.text)) return {};
     return {make_error(name.where, fmt::format("no spec or fragment of this run is named '{}'", name.text),
-                       "the name of the file beside this one")};
+                       "the name of a file in the same folder")};
   }
   Diagnostics errors;
   for (const YamlEntry& section : cost.node.entries) {

@@ -37,7 +37,7 @@ def _shape(sides: Any) -> Any:
 
 
 class _Given:
-    """Arguments as C has them, with what they point at kept alive."""
+    """Arguments in C's form; keeps the objects alive to which they point."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._kept: list[Any] = []
@@ -118,7 +118,7 @@ class Tensor:
         return array if dtype is None else array.astype(dtype)
 
     def __dlpack__(self, **_: Any) -> Any:
-        raise BufferError("the tensor lies in memory of a Vulkan device; hint: use numpy()")
+        raise BufferError("the tensor is in memory of a Vulkan device; hint: use numpy()")
 
     def __repr__(self) -> str:
         return f"qgen.Tensor({self.dtype.name}, {list(self.shape)})"
@@ -166,7 +166,7 @@ class Device(Operators):
 
     @property
     def profile(self) -> str:
-        """What it can do, as the YAML of a device file."""
+        """Its features and limits, as the YAML of a device file."""
         return text_of(lib.device_profile, self.handle)
 
     def use_times(self, store: str = "") -> None:
@@ -174,7 +174,7 @@ class Device(Operators):
         lib.device_use_times(self.handle, str(store).encode())
 
     def times(self, store: str = "") -> list[tuple[str, str, float]]:
-        """What was measured on this device: problem, kernel, microseconds."""
+        """The times measured on this device: problem, kernel, microseconds."""
         lines = text_of(lib.device_times, self.handle, str(store).encode()).splitlines()
         return [(problem, kernel, float(us)) for problem, kernel, us in (line.split("\t") for line in lines)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 class Error(Exception):
-    """Something that could not be done. `message` is a sentence; `hint` says what would help, or is empty."""
+    """A failed call. `message` is a sentence; `hint` is advice, or empty."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(f"{message}\n  hint: {hint}" if hint else message)
@@ -18,7 +18,7 @@ class InvalidArgument(Error, ValueError):
 
 
 class Unsupported(Error):
-    """What qgen or this device cannot do."""
+    """qgen or this device does not support the request."""
 
 
 class NotFound(Error, LookupError):

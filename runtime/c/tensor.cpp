@@ -53,7 +53,7 @@ std::unique_ptr<qgen_tensor> tensor_of(std::shared_ptr<OnDevice> on, HostTensor 
 Expected<const DeviceTensor*> on_device(const qgen_tensor* tensor) {
   if (!tensor) return is_null("tensor");
   const auto* there = std::get_if<DeviceTensor>(&tensor->tensor);
-  if (!there) return refused("an output of a model lies in host memory", "read it, and give it as an array");
+  if (!there) return refused("an output of a model is in host memory", "read it, and give it as an array");
   return there;
 }
 

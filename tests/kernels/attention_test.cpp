@@ -284,7 +284,7 @@ TEST(AttentionCalls, SayWhatTheyCannotAttendTo) {
   };
   EXPECT_TEXT(masked({DType::f32, {5, 8}}),
               "mask is [5, 8], and the scores are [2, 6, 5, 9]\n"
-              "  hint: each dimension of the mask must be 1 or that of the scores");
+              "  hint: each dimension of the mask must be 1 or equal the scores' dimension");
   EXPECT_TEXT(masked({DType::f16, {5, 9}}),
               "mask is f16, and query is f32\n"
               "  hint: both must have the same dtype");

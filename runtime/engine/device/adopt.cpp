@@ -43,7 +43,7 @@ Done check_handles(const AdoptInfo& info) {
 Done check_needed(const FeatureChain& enabled) {
   const auto refuse = [](std::string_view what, std::string_view why) {
     return Error{Error::Kind::unsupported, fmt::format("the device was made without {}, which {}", what, why),
-                 "enable what RecommendedFeatures has, or qgen-info --enable prints"};
+                 "enable the features of RecommendedFeatures, or those that qgen-info --enable prints"};
   };
   if (enabled.api_version >= VK_API_VERSION_1_3 && !enabled.vulkan13.maintenance4)
     return refuse("maintenance4", "the workgroup sizes of all kernels need");

@@ -72,11 +72,10 @@ VkBaseOutStructure* find(VkBaseOutStructure* chain, VkStructureType type) {
 Done check_joins(VkBaseOutStructure* chain, uint32_t api_version) {
   for (const Struct& row : kStructs) {
     if (api_version < row.until || find(chain, row.type) == nullptr) continue;
-    return refused(
-        fmt::format("the chain has a struct of one feature, VkStructureType {}, beside which Vulkan allows no "
-                    "VkPhysicalDeviceVulkan11Features to 13Features",
-                    static_cast<int>(row.type)),
-        "set its bits in the struct of the version instead");
+    return refused(fmt::format("the chain has a struct of one feature, VkStructureType {}, and Vulkan then forbids "
+                               "VkPhysicalDeviceVulkan11Features to 13Features",
+                               static_cast<int>(row.type)),
+                   "set its bits in the struct of the version instead");
   }
   return std::monostate{};
 }

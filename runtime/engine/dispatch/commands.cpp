@@ -383,10 +383,9 @@ Done check_rebinding(const Rebinding& rebinding) {
   if (from.dtype() == to.dtype() && from.shape() == to.shape() && from.storage() == to.storage() &&
       from.layout() == to.layout())
     return std::monostate{};
-  return refused(
-      fmt::format("a tensor of {} {} {} cannot take the place of {} {} {}", name(to.dtype()), to_text(to.shape()),
-                  name(to.layout()), name(from.dtype()), to_text(from.shape()), name(from.layout())),
-      "wrap() the memory once more, described as the recording's tensor is");
+  return refused(fmt::format("a tensor of {} {} {} cannot replace {} {} {}", name(to.dtype()), to_text(to.shape()),
+                             name(to.layout()), name(from.dtype()), to_text(from.shape()), name(from.layout())),
+                 "wrap() the memory once more, described as the recording's tensor is");
 }
 
 const DeviceTensor* taking_the_place_of(const DeviceTensor::Memory* memory, std::span<const Rebinding> rebindings) {
@@ -449,8 +448,8 @@ Done Commands::record(const Recording& recording, std::span<const Rebinding> reb
       continue;
     }
     if (has_new_overlap(dispatch, *changed))
-      return refused("two tensors that take places in a recording share bytes, and one of them is written",
-                     "give outputs memory of their own");
+      return refused("two replacements in a recording share bytes, and one of them is written",
+                     "give each output separate memory");
     if (Done encoded = state_->encode(*changed); !encoded) return encoded;
   }
   return std::monostate{};

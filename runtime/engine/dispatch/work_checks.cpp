@@ -132,7 +132,7 @@ Done check_operand(const Work& work, size_t index) {
   const DeviceTensor* given = work.operands[index];
   const auto refuse = [&](const std::string& fault) {
     return refused(fmt::format("{} of '{}' {}", name_of(*work.choice, index), work.choice->id, fault),
-                   "call select() for these operands, or give those of its problem");
+                   "call select() for these operands, or give the operands of its problem");
   };
   if (!given && wanted.is_present) return refuse("is null, and was not when the choice was made");
   if (given && !wanted.is_present) return refuse("is given, and was left out when the choice was made");

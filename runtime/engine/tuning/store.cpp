@@ -162,7 +162,7 @@ struct Store::State {
     const bool is_told = sqlite3_errcode(database.get()) != SQLITE_OK;
     return {Error::Kind::system,
             fmt::format("{} '{}': {}", doing, path.string(),
-                        is_told ? sqlite3_errmsg(database.get()) : "its tables are not those of a store"),
+                        is_told ? sqlite3_errmsg(database.get()) : "it has other tables than a store"),
             ""};
   }
   bool execute(const std::string& sql) const {
@@ -226,7 +226,7 @@ struct Store::State {
 
 // One file has one sentence: a table that is none, or the first column that lacks.
 Done Store::State::check_tables() const {
-  const std::string hint = "move it away: qgen-tune makes another where there is none";
+  const std::string hint = "move it away: qgen-tune then makes a new one";
   for (const TableShape& table : tables_of_a_store()) {
     Statement kind = prepare("SELECT type FROM sqlite_master WHERE name = ?");
     kind << table.name;

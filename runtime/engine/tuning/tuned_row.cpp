@@ -44,7 +44,7 @@ std::string fault_of(const TunedRow& row) {
     return fmt::format("its median of {} us is not between its low time, {} us, and its high time, {} us", row.us,
                        row.low_us, row.high_us);
   }
-  if (!is_date(row.date)) return fmt::format("its date is '{}': a date is like 2026-11-23", printable(row.date));
+  if (!is_date(row.date)) return fmt::format("its date is '{}': a date has the form 2026-11-23", printable(row.date));
   return "";
 }
 

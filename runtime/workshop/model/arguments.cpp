@@ -28,7 +28,7 @@ Examples:
   qgen-model quantize net.onnx -o int8.onnx --calibrate samples/   a float model, to int8
 
 Exit codes: 0 done, 1 a check failed or check-support found a lack, 2 the arguments or the model are
-wrong, 3 the machine is.)";
+wrong, 3 the machine failed.)";
 
 void add_model(CLI::App& app, Arguments& arguments, const char* text) {
   app.add_option("MODEL", arguments.model, text)->required()->type_name("");
@@ -111,7 +111,8 @@ void add_compile(CLI::App& app, Arguments& arguments) {
 }
 
 void add_check_support(CLI::App& app, Arguments& arguments) {
-  CLI::App* support = app.add_subcommand("check-support", "list what of a model has no operator; no device is opened");
+  CLI::App* support =
+      app.add_subcommand("check-support", "list the nodes of a model that have no operator; no device is opened");
   add_model(*support, arguments, "an ONNX file");
   support->add_flag("--json", arguments.is_json, "as JSON");
   support->callback([&] { arguments.command = Command::check_support; });
@@ -144,7 +145,7 @@ void add_quantize(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false)
       ->option_text("NODE ...");
   quantize->add_flag("--layers-only", calibration.layers_only,
-                     "quantize Conv, Gemm and MatMul alone, and leave what is between them in floating point");
+                     "quantize only Conv, Gemm and MatMul, and leave the nodes between them in floating point");
   quantize->add_option("--constant", arguments.constants, "an input that becomes a constant of the model: name=16000")
       ->allow_extra_args(false)
       ->option_text("[NAME=]...");

@@ -166,7 +166,7 @@ std::string table_of(Problems problems, size_t& left) {
       "<div class=\"wide\"><table>\n<tr><th>problem</th>"
       "<th class=\"number\">best, us</th><th class=\"number\">10 % .. 90 %</th>"
       "<th class=\"number\">untuned, us</th><th class=\"number\">gain</th><th>best kernel</th>"
-      "<th>what the driver says of it</th></tr>\n";
+      "<th>the driver's statistics</th></tr>\n";
   for (const ProblemFact& problem : listed) text += problem_row(problem);
   return text + "</table></div>\n";
 }
@@ -230,7 +230,7 @@ std::string page_of(const Facts& facts) {
       facts.problems.size(), operators.size(), dates_text(facts));
   page += gain_text(facts) + estimates_of(facts) + device_text(facts.device);
   page +=
-      "<p class=\"note\">Bytes are those of the input, the weight and the output, each moved once; scales, biases "
+      "<p class=\"note\">Bytes: the input, the weight and the output, each moved once; scales, biases "
       "and padding are left out. A multiply-add is two operations. Data in a cache may be faster than memory. In a "
       "map of kernels 1.00 is the best. If several kernels have the same values on both axes, the fastest is shown. "
       "An empty cell was not measured.</p>\n"

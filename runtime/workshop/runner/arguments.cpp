@@ -73,7 +73,7 @@ constexpr std::string_view kNotes = R"(
 An operator that is run once prints which kernel ran and, of each output, its dtype, shape, first
 values and range.
 
-Exit codes: 0 done, 1 a case failed, 2 the arguments or the cases are wrong, 3 the machine is.)";
+Exit codes: 0 done, 1 a case failed, 2 the arguments or the cases are wrong, 3 the machine failed.)";
 
 // ---- what goes with what --------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ std::string date_of(const std::string& text) {
   if (const auto days = NumberRange<int>{0, kMostDays}.read(text)) return days_ago(*days);
   if (is_date(text)) return text;
   throw CLI::ValidationError(  // CLI11 puts the option's name before it
-      fmt::format("'{}' is neither a date, like 2026-11-23, nor a number of days", printable(text)));
+      fmt::format("'{}' is neither a date, such as 2026-11-23, nor a number of days", printable(text)));
 }
 
 void add_common(CLI::App& app, Arguments& arguments) {
@@ -79,17 +79,17 @@ constexpr std::string_view kNotes = R"(
 Examples:
   qgen-tune --operator q8ta_linear          tune one operator on its built-in problems
   qgen-tune --operator q8ta_linear --shape input=8x4096:i8 --shape weight=4096x4096:i8 ...
-  qgen-tune show                            what was gained
+  qgen-tune show                            best kernels, and their gain over untuned ones
   qgen-tune report -o report.html           the same as charts and tables, for a browser
   qgen-tune export -o tuning/               a file for this device, for qgen specs/ --tuning tuning/
-  qgen-tune forget --older 90               remove what was measured more than 90 days ago
+  qgen-tune forget --older 90               remove times measured more than 90 days ago
   qgen-tune fit tuning/nvidia-h200.yaml     better estimates for problems that nobody tunes
 
-Every kernel is verified before it is timed, in a process of its own: one that is wrong, hangs or
-crashes is quarantined and never chosen. Times are kept at once; interrupted, the same command goes
-on where it was.
+Every kernel is verified before it is timed, in a separate process. One that is wrong, hangs or
+crashes is quarantined and never chosen. Times are stored at once: after an interruption, the same
+command continues.
 
-Exit codes: 0 done, 1 a problem could not be tuned, 2 the arguments are wrong, 3 the machine is.)";
+Exit codes: 0 done, 1 a problem could not be tuned, 2 the arguments are wrong, 3 the machine failed.)";
 
 }  // namespace
 
@@ -128,8 +128,8 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
   merge->add_option("FILE", arguments.files, "tuning files")->required()->expected(-2)->type_name("");
   merge->add_option("-o,--output", arguments.output, "default: standard output")->type_name("FILE");
   CLI::App* forget = command("forget", "remove times and quarantined kernels", Command::forget);
-  forget->add_option("OP", arguments.operators, "only those of these operators")->type_name("");
-  forget->add_flag("--all", arguments.is_all, "those of all operators");
+  forget->add_option("OP", arguments.operators, "only of these operators")->type_name("");
+  forget->add_flag("--all", arguments.is_all, "of all operators");
   forget
       ->add_option("--older", arguments.older_than,
                    "only those measured before a date, or more than so many days "

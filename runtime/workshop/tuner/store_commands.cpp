@@ -40,7 +40,7 @@ std::vector<std::string> specs_of(const Program& program, const std::vector<std:
     const OperatorEntry* entry = find_operator(program.library.operators, op);
     specs.emplace_back(entry ? entry->op->name : op);
     if (specs.back() != op)
-      print_log("{}: the kernels of '{}' are those of the spec '{}'\n", program.library.name, op, specs.back());
+      print_log("{}: '{}' has the kernels of the spec '{}'\n", program.library.name, op, specs.back());
   }
   return specs;
 }
@@ -364,10 +364,11 @@ Done check_are_of_one_driver(const std::vector<std::string>& paths) {
           fmt::format("'{}' is of the device {}, and the files before it are of {}", path, device->name, first->name),
           "merge files of one device");
     } else if (driver_of(*first) != driver_of(*device)) {
-      return refused(fmt::format("'{}' is of the driver {}, and the files before it are of {}", path,
-                                 driver_of(*device), driver_of(*first)),
-                     "merge files of one driver, and import those of others one by one: the store keeps the times of "
-                     "each driver separately");
+      return refused(
+          fmt::format("'{}' is of the driver {}, and the files before it are of {}", path, driver_of(*device),
+                      driver_of(*first)),
+          "merge files of one driver, and import files of other drivers one by one: the store keeps the times of "
+          "each driver separately");
     }
   }
   return std::monostate{};

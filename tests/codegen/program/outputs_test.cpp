@@ -143,7 +143,7 @@ TEST_F(Program, FragmentsArePartOfTheSpecsThatUseThem) {
   const Answer alone = qgen({"specs/copy.yaml", "-o", "out"});
   EXPECT_EQ(alone.code, 2);
   EXPECT_THAT(alone.err, HasSubstr("specs/copy.yaml:7:11: error: no fragment of this run is named 'length'\n"));
-  EXPECT_THAT(alone.err, HasSubstr("hint: fragments are files like specs: name their files, or their folder\n"));
+  EXPECT_THAT(alone.err, HasSubstr("hint: fragments are files too: name their files, or their folder\n"));
   replace_in(here() / "specs/copy.yaml", "[length]", "{numel: u32}");
   const Answer unused = qgen({"specs", "-o", "out"});
   EXPECT_EQ(unused.code, 2);

@@ -21,8 +21,8 @@ TEST_F(Program, HelpNamesEveryFlagAndTheExitCodes) {
                            "--target",   "-q,--quiet", "-v,--verbose"}) {
     EXPECT_THAT(help, HasSubstr(std::string(flag) + " ")) << flag;
   }
-  EXPECT_THAT(help,
-              HasSubstr("Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine is"));
+  EXPECT_THAT(
+      help, HasSubstr("Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine failed"));
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
   EXPECT_THAT(made({"--version"}).out, StartsWith("qgen "));

@@ -5,11 +5,10 @@
 #include <gmock/gmock.h>
 
 #include "codegen/spec/parse_spec.h"
+#include "tests/support/expected_text.h"
 
 namespace qgen::spec {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr std::string_view kSpec = R"(operator: op
 template: op.comp
@@ -48,12 +47,38 @@ TEST(CostSum, HasALineForEachTermAndDefinition) {
 }
 
 TEST(CostSum, SaysWhatIsMissingAndWhatIsWrong) {
-  EXPECT_THAT(errors_of({{"m", "1"}}), HasSubstr("expected: values of mode, tile.rows"));
-  EXPECT_THAT(errors_of({{"m", "one"}, {"tile.rows", "16"}, {"mode", "slow"}}),
-              HasSubstr("'m' of 'op' cannot be 'one'\n  expected: integer"));
-  EXPECT_THAT(errors_of({{"m", "1"}, {"tile.rows", "16"}, {"mode", "quick"}}),
-              HasSubstr("expected: one of fast, slow"));
-  EXPECT_THAT(errors_of({{"m", "1"}, {"tile.row", "16"}, {"mode", "slow"}}), HasSubstr("did you mean 'tile.rows'?"));
+  EXPECT_TEXT(errors_of({{"m", "1"}}),
+              "op.yaml:11:7: error: the cost of 'op' reads names that have "
+              "no value here\n"
+              "  expected: values of mode, tile.rows\n");
+  EXPECT_TEXT(errors_of({{"m", "one"}, {"tile.rows", "16"}, {"mode", "slow"}}),
+              "op.yaml:1:11: error: 'm' of 'op' cannot be 'one'\n"
+              "  expected: integer\n"
+              "op.yaml:11:7: error: the cost of 'op' reads names that have no value here\n"
+              "  expected: values of m\n");
+  EXPECT_TEXT(errors_of({{"m", "1"}, {"tile.rows", "16"}, {"mode", "quick"}}),
+              "op.yaml:1:11: error: "
+              "'mode' of 'op' cannot "
+              "be 'quick'\n"
+              "  expected: one "
+              "of fast, slow\n"
+              "op.yaml:11:7: error: "
+              "the cost of 'op' "
+              "reads names that "
+              "have no value here\n"
+              "  expected: values "
+              "of mode\n");
+  EXPECT_TEXT(errors_of({{"m", "1"}, {"tile.row", "16"}, {"mode", "slow"}}),
+              "op.yaml:1:11: error: "
+              "'op' has no 'tile.row'\n"
+              "  hint: did you mean "
+              "'tile.rows'?\n"
+              "op.yaml:11:7: error: "
+              "the cost of 'op' reads "
+              "names that have no "
+              "value here\n"
+              "  expected: values "
+              "of tile.rows\n");
 }
 
 }  // namespace

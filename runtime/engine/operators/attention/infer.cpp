@@ -111,7 +111,7 @@ Expected<std::array<uint32_t, 4>> mask_strides_of(const Shape& mask, const Shape
   }
   if (fits) return strides;
   return refused(fmt::format("mask is {}, and the scores are {}", to_text(mask), to_text(scores)),
-                 "each dimension of the mask must be 1 or that of the scores");
+                 "each dimension of the mask must be 1 or equal the scores' dimension");
 }
 
 }  // namespace

@@ -221,8 +221,7 @@ TEST_P(CommandsTest, RecordsARecordingOnOtherTensors) {
   const DeviceTensor short_one = wrapped(a, {kCount / 2});
   const std::vector<Rebinding> wrong = {{&x, &short_one}}, overlapping = {{&*between, &x}};
   expect(frame.begin(engine().begin()));
-  EXPECT_THAT(reason(frame.record(*recording, wrong)),
-              HasSubstr("a tensor of i32 [500] strided cannot take the place"));
+  EXPECT_THAT(reason(frame.record(*recording, wrong)), HasSubstr("a tensor of i32 [500] strided cannot replace"));
   EXPECT_THAT(reason(frame.record(*recording, overlapping)), HasSubstr("share bytes, and one of them is written"));
   expect(frame.end());
   engine().run();

@@ -199,7 +199,7 @@ TEST_F(StoreTest, LeavesOutWhatNoMeasurementCanBe) {
       {"low_us = 6", "its median of 5 us is not between its low time, 6 us, and its high time, 6 us"},
       {"high_us = 4", "its high time, 4 us"},
       {"low_us = 0", "its low time is 0 us"},
-      {"date = '2026-13-45'", "its date is '2026-13-45': a date is like 2026-11-23"},
+      {"date = '2026-13-45'", "its date is '2026-13-45': a date has the form 2026-11-23"},
       {"date = '2026-02-29'", "its date is '2026-02-29'"},
       {"date = '9999-12-31'", "its date is '9999-12-31'"},
       {"date = ''", "its date is ''"},

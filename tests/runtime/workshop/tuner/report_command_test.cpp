@@ -199,7 +199,7 @@ TEST_F(ReportTest, ShowsByOperatorAndBySpec) {
   };
   const std::string of_spec = shown("q8ta_unary"), of_operator = shown("q8ta_relu");
   EXPECT_THAT(of_spec, HasSubstr("  q8ta_unary sides="));
-  EXPECT_EQ(of_operator, "qgen-tune: the kernels of 'q8ta_relu' are those of the spec 'q8ta_unary'\n" + of_spec);
+  EXPECT_EQ(of_operator, "qgen-tune: 'q8ta_relu' has the kernels of the spec 'q8ta_unary'\n" + of_spec);
   EXPECT_THAT(shown("q8ta_rellu"), HasSubstr("a.sqlite' has no times of q8ta_rellu"));
 }
 
