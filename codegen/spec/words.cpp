@@ -118,11 +118,11 @@ constexpr std::string_view kOfGeneratedCode[] = {
 constexpr std::string_view kGeneratedTypes[] = {
     "Access", "AliasInfo", "ArgumentList", "As", "AttributeInfo", "BindingInfo", "BindingKind", "BlockField",
     "Builder", "Call", "ConditionInfo", "Context", "CostTerms", "DType", "Described", "DeviceNumber",
-    "DeviceTensor", "Done", "Error", "Expected", "Feature", "FieldInfo", "Fit", "InferArguments", "InGraph", "Integer",
+    "DeviceTensor", "Done", "Error", "Expected", "Feature", "FieldInfo", "Fit", "Given", "InGraph", "Integer",
     "Interface", "InterfaceInfo", "InterfaceRow", "KernelInfo", "Kind", "Layout", "LibraryInfo", "Name",
     "NodeOf", "OnDevice", "Operand", "OperandForm", "OperandInfo", "Operands", "OperatorEntry", "OperatorInfo",
-    "Optional", "Parameters", "Problem", "ProblemBuffer", "PushConstants", "Real", "RecipeInfo",
-    "Representation", "Required", "Role", "Row", "ScratchInfo", "SelectionScope", "ShapeInfo", "SignatureInfo", "Specialization",
+    "Optional", "Parameters", "Place", "Problem", "ProblemBuffer", "PushConstants", "Real", "RecipeInfo",
+    "Required", "Role", "Row", "ScratchInfo", "SelectionScope", "ShapeInfo", "SignatureInfo", "Specialization",
     "SpecializationSlot", "StepInfo", "Storage", "T", "Tensor", "TensorInfo", "TuningInfo", "Var", "Variant",
     "View", "Weight"};
 // clang-format on

@@ -304,7 +304,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "attention",
-    .summary = "scaled dot product attention, with heads of keys that several heads of queries share",
+    .summary = "scaled dot product attention; several heads of queries may share one head of keys",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -388,8 +388,8 @@ constexpr AttributeInfo kAttentionAttributes[] = {
   {.name = "scale", .kind = AttributeInfo::Kind::real, .otherwise = "(1 / sqrt(D))", .help = "of the scores"},
   {
     .name = "softcap", .kind = AttributeInfo::Kind::real, .otherwise = "0",
-    .help = "scores are below it: softcap * tanh(score / softcap); 0: off", .least = 0x0p+0,
-    .greatest = 0x1.fffffep+127, .range = "a finite number that is not below 0",
+    .help = "limits the scores, softcap * tanh(score / softcap); 0: off", .least = 0x0p+0, .greatest = 0x1.fffffep+127,
+    .range = "a finite number that is not below 0",
   },
   {
     .name = "causal", .kind = AttributeInfo::Kind::word, .otherwise = "none",
@@ -398,8 +398,8 @@ constexpr AttributeInfo kAttentionAttributes[] = {
   },
   {
     .name = "window", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "a row has this many keys at most, the last of those that causal allows; 0: all", .unit = "keys",
-    .least = 0x0p+0, .greatest = 0x1.fffffffcp+30, .range = "0 to 2147483647",
+    .help = "the most keys that a row uses, the last ones that causal allows; 0: all", .unit = "keys", .least = 0x0p+0,
+    .greatest = 0x1.fffffffcp+30, .range = "0 to 2147483647",
   },
   {
     .name = "heads_first", .kind = AttributeInfo::Kind::boolean, .otherwise = "false",
@@ -415,9 +415,8 @@ constexpr AttributeInfo kAttentionAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "attention",
-    .summary = "scaled dot product attention, with heads of keys that several heads of queries share", .op = &op,
-    .tensors = kAttentionTensors, .attributes = kAttentionAttributes,
+    .name = "attention", .summary = "scaled dot product attention; several heads of queries may share one head of keys",
+    .op = &op, .tensors = kAttentionTensors, .attributes = kAttentionAttributes,
   },
 };
 

@@ -200,8 +200,8 @@ constexpr TensorInfo kGatherTensors[] = {
 constexpr AttributeInfo kGatherAttributes[] = {
   {
     .name = "axis", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "the input's dimension that indices are of; below 0, from the end", .least = -0x1p+3, .greatest = 0x1.cp+2,
-    .range = "-8 to 7",
+    .help = "the input's dimension to which indices refer; below 0, from the end", .least = -0x1p+3,
+    .greatest = 0x1.cp+2, .range = "-8 to 7",
   },
 };
 
@@ -213,8 +213,8 @@ constinit const SignatureInfo signatures[2] = {
     .tensors = kGatherTensors, .attributes = kGatherAttributes,
   },
   {
-    .name = "gather_elements", .summary = "an element for each index, which says its place along the axis", .op = &op,
-    .tensors = kGatherTensors, .attributes = kGatherAttributes,
+    .name = "gather_elements", .summary = "picks elements by their positions along an axis, one for each index",
+    .op = &op, .tensors = kGatherTensors, .attributes = kGatherAttributes,
   },
 };
 

@@ -14,7 +14,7 @@ namespace qgen::generated::operators {
 
 using namespace words;
 
-// attention: scaled dot product attention, with heads of keys that several heads of queries share
+// attention: scaled dot product attention; several heads of queries may share one head of keys
 template <typename As>
 struct AttentionInputs {
   typename As::Tensor query;  // f32, f16 [B, X, Y, D]; [B, S, N, D]; with heads_first: [B, N, S, D]
@@ -27,11 +27,11 @@ struct AttentionInputs {
 };
 struct AttentionAttributes {
   std::optional<double> scale = std::nullopt;  // of the scores; without: 1 / sqrt(D)
-  // scores are below it: softcap * tanh(score / softcap); 0: off; a finite number that is not below 0
+  // limits the scores, softcap * tanh(score / softcap); 0: off; a finite number that is not below 0
   double softcap = 0;
   // from_first: row i has the keys up to i; to_last: the last row has all, each row before one less
   words::Causal causal = words::Causal::none;
-  // a row has this many keys at most, the last of those that causal allows; 0: all; keys; 0 to 2147483647
+  // the most keys that a row uses, the last ones that causal allows; 0: all; keys; 0 to 2147483647
   int64_t window = 0;
   bool heads_first = false;  // whether query and output are [B, N, S, D]
   bool keys_heads_first = false;  // whether key and value are [B, M, T, D]
@@ -316,7 +316,7 @@ struct ExpandInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct ExpandAttributes {
-  // the shape with which the input's shape is broadcast; without: the input's
+  // the shape to which the input is broadcast, or that is broadcast with it; without: the input's
   std::optional<std::vector<int64_t>> sizes = std::nullopt;
 };
 Expected<Call> infer(const ExpandInputs<Described>& inputs,
@@ -533,7 +533,7 @@ struct GatherInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct GatherAttributes {
-  int64_t axis = 0;  // the input's dimension that indices are of; below 0, from the end; -8 to 7
+  int64_t axis = 0;  // the input's dimension to which indices refer; below 0, from the end; -8 to 7
 };
 Expected<Call> infer(const GatherInputs<Described>& inputs,
                      const GatherAttributes& attributes);
@@ -543,7 +543,7 @@ Expected<DeviceTensor> gather(Context& context,
                               const GatherInputs<OnDevice>& inputs,
                               const GatherAttributes& attributes = {});
 
-// gather_elements: an element for each index, which says its place along the axis
+// gather_elements: picks elements by their positions along an axis, one for each index
 template <typename As>
 struct GatherElementsInputs {
   typename As::Tensor input;  // f32, f16, i8, u8, i32 [...]
@@ -551,7 +551,7 @@ struct GatherElementsInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct GatherElementsAttributes {
-  int64_t axis = 0;  // the input's dimension that indices are of; below 0, from the end; -8 to 7
+  int64_t axis = 0;  // the input's dimension to which indices refer; below 0, from the end; -8 to 7
 };
 Expected<Call> infer(const GatherElementsInputs<Described>& inputs,
                      const GatherElementsAttributes& attributes);
@@ -836,7 +836,7 @@ struct PointwiseInputs {
 };
 struct PointwiseAttributes {
   Required<std::vector<int64_t>> steps;  // four numbers a step: its operation and three sources (docs/pointwise.md)
-  // integers; of floating-point chains the bits of f32; without: none
+  // integers; in floating-point chains the bits of f32; without: none
   std::optional<std::vector<int64_t>> constants = std::nullopt;
   std::optional<DType> output_dtype = std::nullopt;  // without: the inputs'
 };
@@ -1491,7 +1491,7 @@ struct Q8taTableInputs {
 };
 struct Q8taTableAttributes {
   int64_t output_zero_point = 0;  // of the output; -128 to 127
-  Required<std::vector<int64_t>> table;  // 256 results: of -128 first, of 127 last
+  Required<std::vector<int64_t>> table;  // 256 results, from the one of -128 to the one of 127
 };
 struct Q8taTablePlaces {
   std::optional<Place> output = std::nullopt;  // without: a plain buffer
@@ -1650,7 +1650,7 @@ Expected<DeviceTensor> resize2d(Context& context,
                                 const Resize2dInputs<OnDevice>& inputs,
                                 const Resize2dAttributes& attributes);
 
-// rms_norm: division of each row by its root mean square
+// rms_norm: divides each row by its root mean square
 template <typename As>
 struct RmsNormInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
@@ -1668,7 +1668,7 @@ Expected<DeviceTensor> rms_norm(Context& context,
                                 const RmsNormInputs<OnDevice>& inputs,
                                 const RmsNormAttributes& attributes = {});
 
-// rotary_embedding: pairs of elements rotated by the angles of their position
+// rotary_embedding: rotates pairs of elements by angles that depend on their row's position
 template <typename As>
 struct RotaryEmbeddingInputs {
   typename As::Tensor input;  // f32, f16 [B, X, Y, D]; [B, S, N, D]; with heads_first: [B, N, S, D]
@@ -1743,7 +1743,7 @@ Expected<SkipRmsNormOutputs> skip_rms_norm(Context& context,
                                            const SkipRmsNormInputs<OnDevice>& inputs,
                                            const SkipRmsNormAttributes& attributes = {});
 
-// slice: every step-th element from start to end, along each dimension
+// slice: takes every step-th element from start to end, along each dimension
 template <typename As>
 struct SliceInputs {
   typename As::View input;  // f32, f16, i8, u8, i32 [...]

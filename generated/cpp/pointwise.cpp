@@ -303,7 +303,7 @@ constexpr AttributeInfo kPointwiseAttributes[] = {
   },
   {
     .name = "constants", .kind = AttributeInfo::Kind::integers, .otherwise = "(none)",
-    .help = "integers; of floating-point chains the bits of f32",
+    .help = "integers; in floating-point chains the bits of f32",
   },
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "(the inputs')", .help = "",

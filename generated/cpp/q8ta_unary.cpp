@@ -337,7 +337,7 @@ constexpr AttributeInfo kQ8taTableAttributes[] = {
   },
   {
     .name = "table", .kind = AttributeInfo::Kind::integers, .otherwise = "",
-    .help = "256 results: of -128 first, of 127 last",
+    .help = "256 results, from the one of -128 to the one of 127",
   },
 };
 

@@ -296,7 +296,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "rms_norm",
-    .summary = "division of each row by its root mean square",
+    .summary = "divides each row by its root mean square",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -357,8 +357,8 @@ constexpr AttributeInfo kRmsNormAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "rms_norm", .summary = "division of each row by its root mean square", .op = &op,
-    .tensors = kRmsNormTensors, .attributes = kRmsNormAttributes,
+    .name = "rms_norm", .summary = "divides each row by its root mean square", .op = &op, .tensors = kRmsNormTensors,
+    .attributes = kRmsNormAttributes,
   },
 };
 

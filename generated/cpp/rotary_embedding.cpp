@@ -199,7 +199,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "rotary_embedding",
-    .summary = "pairs of elements rotated by the angles of their position",
+    .summary = "rotates pairs of elements by angles that depend on their row's position",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -284,8 +284,8 @@ constexpr AttributeInfo kRotaryEmbeddingAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "rotary_embedding", .summary = "pairs of elements rotated by the angles of their position", .op = &op,
-    .tensors = kRotaryEmbeddingTensors, .attributes = kRotaryEmbeddingAttributes,
+    .name = "rotary_embedding", .summary = "rotates pairs of elements by angles that depend on their row's position",
+    .op = &op, .tensors = kRotaryEmbeddingTensors, .attributes = kRotaryEmbeddingAttributes,
   },
 };
 

@@ -224,7 +224,7 @@ constexpr AttributeInfo kSliceAttributes[] = {
 constexpr AttributeInfo kExpandAttributes[] = {
   {
     .name = "sizes", .kind = AttributeInfo::Kind::integers, .otherwise = "(the input's)",
-    .help = "the shape with which the input's shape is broadcast",
+    .help = "the shape to which the input is broadcast, or that is broadcast with it",
   },
 };
 
@@ -255,7 +255,7 @@ constinit const SignatureInfo signatures[4] = {
     .attributes = kPermuteAttributes,
   },
   {
-    .name = "slice", .summary = "every step-th element from start to end, along each dimension", .op = &op,
+    .name = "slice", .summary = "takes every step-th element from start to end, along each dimension", .op = &op,
     .tensors = kPermuteTensors, .attributes = kSliceAttributes,
   },
   {

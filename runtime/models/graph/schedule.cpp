@@ -136,14 +136,14 @@ class Scheduler {
 
   Done offer_operator(size_t node) {
     const Inferred::Operation& operation = inferred_.operations[node];
-    InferArguments arguments = *operation.arguments;
+    Given given = *operation.given;
     for (const Port& input : graph_.nodes[node].inputs) {
       const auto weight = weights_.find(input.value);
       const TensorInfo& info = *find_tensor(*operation.entry, input.operand);
       if (weight != weights_.end() && info.role == TensorInfo::Role::weight)
-        arguments.set_tensor(info.operand, weight->second);
+        given.set_tensor(info.operand, weight->second);
     }
-    auto offered = candidates_.slots_of(graph_, graph_.nodes[node], *operation.entry, std::move(arguments));
+    auto offered = candidates_.slots_of(graph_, graph_.nodes[node], *operation.entry, std::move(given));
     if (offered && !is_known_) offered = candidates_.with_ways(*std::move(offered));
     if (!offered) return about(node, offered.error());
     planner::Node asked_node = question_about(node, offered->slots);
