@@ -124,7 +124,7 @@ def parameters(formals, constraints):
 
 
 def types(schema, later):
-    """Later opsets only add types, and a sum of int8 means in an old model what it means in a new one."""
+    """Later opsets only add types, and a sum of int8 has the same meaning in old and new models."""
     texts = []
     for constraint in schema.type_constraints:
         allowed = {short(kind) for version in [schema, *later] for same in version.type_constraints

@@ -44,7 +44,7 @@ def main():
     text = HEAD + "".join(map(row, quirks))
     if "--check" in sys.argv[1:]:
         if TARGET.read_text() != text:
-            sys.exit(f"{TARGET.relative_to(ROOT)} is not what devices/quirks.yaml gives: run scripts/write_quirks.py")
+            sys.exit(f"{TARGET.relative_to(ROOT)} differs from devices/quirks.yaml: run scripts/write_quirks.py")
     else:
         TARGET.write_text(text)
 
