@@ -355,11 +355,15 @@ Diagnostics Run::compile() {
   std::set<std::pair<const SpecJob*, Digest>> seen;
   for (const VariantIndex& place : all) {
     const Digest& key = place.job->keys[place.variant];
-    if (place.job->pack.find(key) || !seen.emplace(place.job, key).second) continue;
+    if (place.job->pack.find(key) || !settings_.shard.has(key.low) || !seen.emplace(place.job, key).second) continue;
     places.push_back(place);
   }
   product_.figures.compiled = places.size();
-  product_.figures.from_cache = all.size() - places.size();
+  product_.figures.from_cache = settings_.shard.is_whole()
+                                    ? all.size() - places.size()
+                                    : static_cast<uint64_t>(std::ranges::count_if(all, [](const VariantIndex& place) {
+                                        return place.job->pack.find(place.job->keys[place.variant]) != nullptr;
+                                      }));
 
   compiled_.resize(places.size());
   std::vector<Diagnostics> failures(places.size());
@@ -427,7 +431,7 @@ Diagnostics Run::reflect() {
   for (SpecJob& job : product_.jobs) {
     for (const Digest& key : job.keys) job.modules.push_back(job.pack.find(key));
   }
-  drop_what_runs_nowhere();
+  if (settings_.shard.is_whole()) drop_what_runs_nowhere();
   return {};
 }
 

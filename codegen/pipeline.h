@@ -26,6 +26,7 @@
 #include "codegen/subset.h"
 #include "codegen/support/thread_pool.h"
 #include "codegen/workers/module_tools.h"
+#include "common/shard.h"
 
 namespace qgen {
 
@@ -39,6 +40,9 @@ struct Settings {
   size_t max_variants = 10'000;
   std::optional<prune::Options> prune;  // nullopt: all variants stay
   emit::Options emit;
+  // Only this part of the different texts is compiled, by their digests. Of a part of several, the last room is
+  // `reflect`, and modules of other parts may be null.
+  Shard shard;
   Room last_room = Room::emit;
 };
 

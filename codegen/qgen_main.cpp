@@ -39,6 +39,7 @@ Examples:
   qgen specs/ --emit msl -o out/                      Metal sources, where SPIRV-Cross can say them
   qgen specs/ --emit spv -o out/ --operators softmax  SPIR-V files, and an index of them as JSON
   qgen specs/ --emit c -o out/ --operators softmax    kernels and their choice as C99
+  qgen specs/ --shard 3/8 --cache DIR                 compile a share, on one machine of many
 
 Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine failed (the disk
 is full, a permission is missing).)";
@@ -141,6 +142,16 @@ void declare_options(CLI::App& app, Flags& flags) {
       ->type_name("NAME");
   app.add_option("--cache", flags.cache, "the folder of the cache (default ~/.cache/qgen)")->type_name("DIR");
   app.add_flag("--no-cache", flags.no_cache, "neither read nor write the cache");
+  app.add_option_function<std::string>(
+         "--shard",
+         [&flags](const std::string& text) {
+           const auto shard = shard_of(text);
+           if (!shard) throw CLI::ValidationError("--shard", to_text(shard.error()));
+           flags.run.settings.shard = *shard;
+         },
+         "compile only this part of the modules, into the cache, and write nothing else: the third of eight is 3/8. A "
+         "run without it takes the parts from the cache")
+      ->option_text("I/N");
   app.add_option("--depfile", flags.run.depfile, "write the files that were read, for ninja and make")
       ->type_name("FILE");
   app.add_option("--stats-json", flags.run.stats_file, "write figures of the run as JSON")->type_name("FILE");
@@ -190,6 +201,7 @@ Task task_of(const Flags& flags) {
   if (!flags.why_not.empty()) return Task::why_not;
   if (!flags.stop_after.empty()) return Task::show_room;
   if (!flags.language.empty()) return Task::translate;
+  if (!flags.run.settings.shard.is_whole()) return Task::compile_share;
   return Task::store;
 }
 
@@ -223,6 +235,10 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
   if (options.specs.empty()) return "no specs: name a spec file or a folder of them";
   if (flags.prune && options.tuning.empty()) return "--prune needs times: add --tuning DIR";
   if (flags.keeps_unmeasured && !flags.prune) return "--keep-unmeasured changes what --prune removes: add --prune N";
+  if (!options.settings.shard.is_whole() && options.task != Task::compile_share)
+    return "--shard compiles into the cache: it cannot be combined with " + questions.front()->get_name();
+  if (!options.settings.shard.is_whole() && !options.cache)
+    return "--shard compiles into the cache: leave out --no-cache";
   const bool writes = options.task == Task::store || options.task == Task::check || options.task == Task::translate;
   if (writes && options.output.empty()) return "no output folder: add -o DIR";
   return "";

@@ -65,6 +65,7 @@ class Session {
 
  private:
   RunResult store();
+  RunResult compile_share();
   RunResult check();
   RunResult answer();
   RunResult translate();
@@ -77,6 +78,9 @@ class Session {
   std::string pack_path(const std::string& spec) const {
     return fmt::format("{}/specs/{}.pack", *options_.cache, spec);
   }
+  // The parts of a spec's pack that runs with --shard left in the cache, by name.
+  std::vector<std::string> part_paths(const std::string& spec) const;
+  cache::SpecPack load_pack(const std::string& spec) const;
   std::string output_path(const std::string& file) const { return options_.output + "/" + file; }
   std::optional<RunResult> nothing_to_do();
   Expected<size_t> add_files(Outputs& outputs, const std::vector<emit::File>& files) const;
@@ -118,6 +122,7 @@ RunResult Session::run() {
   RunResult result;
   switch (options_.task) {
     case Task::store: result = store(); break;
+    case Task::compile_share: result = compile_share(); break;
     case Task::check: result = check(); break;
     case Task::translate: result = translate(); break;
     case Task::list:
@@ -140,7 +145,7 @@ Result<Product> Session::generate(Room last_room) {
   tools_ = workers::in_workers(*pool_);
   Machine machine{threads_, tools_, std::string(compilers_id()), {}, {}};
   if (options_.cache) {
-    machine.load_pack = [this](const std::string& spec) { return cache::SpecPack::load(pack_path(spec)); };
+    machine.load_pack = [this](const std::string& spec) { return load_pack(spec); };
   }
   if (!is_quiet()) {
     machine.progress = [this](Room room, size_t done, size_t total) { progress_.show(name(room), done, total); };
@@ -150,6 +155,54 @@ Result<Product> Session::generate(Room last_room) {
     product->files_read.insert(product->files_read.end(), options_.device_files.begin(), options_.device_files.end());
   progress_.clear();
   return product;
+}
+
+// ---- shares ---------------------------------------------------------------------------------------------------------
+
+// "<cache>/specs/softmax.3-of-8.part"
+std::vector<std::string> Session::part_paths(const std::string& spec) const {
+  std::vector<std::string> paths;
+  const std::string begin = spec + ".";
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(*options_.cache + "/specs", code)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_part = name.starts_with(begin) && name.ends_with(".part") &&
+                         name.substr(begin.size()).find_first_not_of("0123456789-of.part") == std::string::npos;
+    if (is_part) paths.push_back(entry.path().string());
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+cache::SpecPack Session::load_pack(const std::string& spec) const {
+  cache::SpecPack pack = cache::SpecPack::load(pack_path(spec));
+  for (const std::string& path : part_paths(spec)) pack.add_all(cache::SpecPack::load(path));
+  return pack;
+}
+
+// Each share has files of its own in the cache, so that shares on several machines, with one folder or with folders that
+// are copied together, do not write to the same file.
+RunResult Session::compile_share() {
+  const auto product = generate(Room::reflect);
+  if (!product) return failed(product.error(), texts_of(inputs_));
+  const Shard& shard = options_.settings.shard;
+  std::error_code code;
+  fs::create_directories(*options_.cache + "/specs", code);
+  for (const SpecJob& job : product->jobs) {
+    if (!job.pack_changed) continue;
+    std::vector<Digest> keys;
+    std::ranges::copy_if(job.keys, std::back_inserter(keys), [&](const Digest& key) { return shard.has(key.low); });
+    const std::string path =
+        fmt::format("{}/specs/{}.{}-of-{}.part", *options_.cache, job.spec.name.value, shard.index, shard.count);
+    if (const auto done = job.pack.store(path, keys); !done) return failed(done.error());
+  }
+  RunResult result;
+  if (!is_quiet()) {
+    result.out = fmt::format("share {}: {} compiled, {} of {} variants in the cache, {:.2f} s\n", to_text(shard),
+                             product->figures.compiled, product->figures.compiled + product->figures.from_cache,
+                             product->figures.variants, seconds());
+  }
+  return result;
 }
 
 // ---- nothing changed ------------------------------------------------------------------------------------------------
@@ -213,8 +266,12 @@ void Session::remember(const Product& product, const cache::RunMemo& memo) {
   for (const SpecJob& job : product.jobs) {
     // A filtered or pruned run does not know which other entries are worth keeping.
     const bool is_part = !options_.settings.filter.empty() || !subset_.is_everything();
-    if (!job.pack_changed || is_part || product.is_pruned) continue;
-    if (!warn(job.pack.store(pack_path(job.spec.name.value), job.keys))) return;
+    const std::string& spec = job.spec.name.value;
+    const std::vector<std::string> parts = part_paths(spec);
+    if ((!job.pack_changed && parts.empty()) || is_part || product.is_pruned) continue;
+    if (!warn(job.pack.store(pack_path(spec), job.keys))) return;
+    std::error_code code;
+    for (const std::string& part : parts) fs::remove(part, code);  // the pack has it now
   }
   warn(cache::store_memo(memo_path(), memo));
 }
@@ -379,6 +436,7 @@ Room room_needed(const RunOptions& options) {
     case Task::show_room: return options.shown_room == Room::compile ? Room::reflect : options.shown_room;
     case Task::explain:
     case Task::translate: return Room::reflect;
+    case Task::compile_share: return Room::reflect;
     case Task::store:
     case Task::check: break;
   }
@@ -395,6 +453,7 @@ RunResult Session::answer() {
       case Task::why_not: return why_not(*product, options_.question);
       case Task::list: return list_variants(*product);
       case Task::store:
+      case Task::compile_share:
       case Task::check:
       case Task::show_room:
       case Task::translate: break;

@@ -14,7 +14,7 @@
 namespace qgen {
 
 // The task of a run.
-enum class Task : uint8_t { store, check, list, explain, explain_cost, why_not, show_room, translate };
+enum class Task : uint8_t { store, compile_share, check, list, explain, explain_cost, why_not, show_room, translate };
 
 struct RunOptions {
   Task task = Task::store;

@@ -161,6 +161,14 @@ void SpecPack::add(const Digest& key, CachedModule module, blob_format::Module s
   if (modules_.insert_or_assign(key, std::move(module)).second) order_.insert(order_.begin(), key);
 }
 
+void SpecPack::add_all(const SpecPack& other) {
+  for (const Digest& key : other.order_) {
+    const CachedModule& module = other.modules_.at(key);
+    const blob_format::Module* words = modules_.contains(key) ? nullptr : other.spirv(module.spirv);
+    if (words) add(key, module, *words);
+  }
+}
+
 void SpecPack::set_family(std::span<const Digest> modules, blob_format::PackedFamily packed) {
   family_key_ = family_key_of(modules);
   family_ = std::move(packed);

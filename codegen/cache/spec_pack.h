@@ -46,6 +46,8 @@ class SpecPack {
   const blob_format::PackedFamily* family(std::span<const Digest> modules) const;
 
   void add(const Digest& key, CachedModule module, blob_format::Module spirv);
+  // Takes what this pack does not have yet.
+  void add_all(const SpecPack& other);
   void set_family(std::span<const Digest> modules, blob_format::PackedFamily packed);
 
   // Writes the modules that this run used, and as many unused ones again. Going back to yesterday's template stays
