@@ -15,6 +15,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,7 +30,7 @@ namespace qgen::tuning {
 namespace {
 
 constexpr int kApplication = 0x7167656e;  // "qgen", in the file's header
-constexpr int kVersion = 3;               // of the schema
+constexpr int kVersion = 4;               // of the schema
 constexpr int kPatienceMs = 60'000;       // with other writers
 
 constexpr std::string_view kSchema = R"(
@@ -47,7 +48,8 @@ constexpr std::string_view kSchema = R"(
     kernel TEXT NOT NULL, digest TEXT NOT NULL,
     us REAL NOT NULL, low_us REAL NOT NULL, high_us REAL NOT NULL,
     date TEXT NOT NULL, statistics TEXT NOT NULL, is_cold INTEGER NOT NULL DEFAULT 0,
-    final_round INTEGER NOT NULL DEFAULT 0, samples INTEGER NOT NULL DEFAULT 0) STRICT;
+    final_round INTEGER NOT NULL DEFAULT 0, samples INTEGER NOT NULL DEFAULT 0,
+    lost_clock INTEGER NOT NULL DEFAULT 0) STRICT;
   CREATE INDEX measurement_of ON measurement (device, problem, kernel);
   CREATE TABLE quarantine (
     device INTEGER NOT NULL REFERENCES device,
@@ -56,12 +58,12 @@ constexpr std::string_view kSchema = R"(
 )";
 
 // Columns that came later: the first version that had each. `final_round` is the same of rows that met in one final,
-// and larger of newer finals; 0: of no final.
+// and larger of newer finals; 0: of no final. `lost_clock` is what TunedRow::clock lacks to 1, in thousandths.
 struct LaterColumn {
   std::string_view name;
   int64_t since;
 };
-constexpr LaterColumn kLaterColumns[] = {{"is_cold", 2}, {"final_round", 3}, {"samples", 3}};
+constexpr LaterColumn kLaterColumns[] = {{"is_cold", 2}, {"final_round", 3}, {"samples", 3}, {"lost_clock", 4}};
 
 struct TableShape {
   std::string_view name;
@@ -73,7 +75,7 @@ const std::array<TableShape, 4>& tables_of_a_store() {
        {"problem", {"id", "key"}},
        {"measurement",
         {"id", "device", "problem", "kernel", "digest", "us", "low_us", "high_us", "date", "statistics", "is_cold",
-         "final_round", "samples"}},
+         "final_round", "samples", "lost_clock"}},
        {"quarantine", {"device", "kernel", "digest", "reason", "date"}}}};
   return kTables;
 }
@@ -388,11 +390,12 @@ Done Store::add(const DeviceKey& device, std::string_view profile, std::span<con
     Statement problem = state_->prepare("INSERT INTO problem (key) VALUES (?) ON CONFLICT DO NOTHING");
     Statement row = state_->prepare(
         "INSERT INTO measurement (device, problem, kernel, digest, us, low_us, high_us, date, statistics, is_cold, "
-        "final_round, samples) SELECT ?, id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM problem WHERE key = ?");
+        "final_round, samples, lost_clock) SELECT ?, id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM problem WHERE key = ?");
     for (const TunedRow& r : rows) {
       if ((problem << r.problem).run() != SQLITE_DONE) return false;
       row << *id << r.kernel << digest_text(r.digest) << r.us << r.low_us << r.high_us << r.date << r.statistics
-          << int64_t{r.is_cold} << (r.is_final ? round : int64_t{0}) << int64_t{r.samples} << r.problem;
+          << int64_t{r.is_cold} << (r.is_final ? round : int64_t{0}) << int64_t{r.samples}
+          << int64_t{std::lround(1000 * (1 - r.clock))} << r.problem;
       if (row.run() != SQLITE_DONE) return false;
     }
     return true;
@@ -459,7 +462,8 @@ int take_rows(Statement& query, const std::string& file, const QuarantinedKernel
     if (problem == problems.end()) continue;
     StoredRow stored{{problem->second.key, query.text(1), digest_of_text(query.text(2)), query.real(3), query.real(4),
                       query.real(5), query.text(6), query.text(7), query.integer(8) != 0, false,
-                      static_cast<uint32_t>(std::clamp<int64_t>(query.integer(10), 0, UINT32_MAX))},
+                      static_cast<uint32_t>(std::clamp<int64_t>(query.integer(10), 0, UINT32_MAX)),
+                      static_cast<double>(1000 - query.integer(12)) / 1000},
                      query.integer(9)};
     const TunedRow& row = stored.row;
     if (const std::string fault = fault_of(row); !fault.empty()) {
@@ -506,9 +510,9 @@ Expected<StoredRows> Store::read(const DeviceKey& device, const RowsOf& which) {
   if (!is_all) keys << std::string_view(which.problem.empty() ? which.op : which.problem);
   int result = take_problems(keys, problems);
 
-  const std::string columns =
-      fmt::format("problem, kernel, digest, us, low_us, high_us, date, statistics, {}, {}, {}, id",
-                  state_->column("is_cold"), state_->column("final_round"), state_->column("samples"));
+  const std::string columns = fmt::format(
+      "problem, kernel, digest, us, low_us, high_us, date, statistics, {}, {}, {}, id, {}", state_->column("is_cold"),
+      state_->column("final_round"), state_->column("samples"), state_->column("lost_clock"));
   const auto take = [&](Statement& query) {
     result = take_rows(query, state_->path.string(), is_bad, problems, found.faults);
   };

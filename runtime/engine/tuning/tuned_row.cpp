@@ -44,6 +44,8 @@ std::string fault_of(const TunedRow& row) {
     return fmt::format("its median of {} us is not between its low time, {} us, and its high time, {} us", row.us,
                        row.low_us, row.high_us);
   }
+  if (!(row.clock > 0 && row.clock <= 1))
+    return fmt::format("its clock is {}: a clock is larger than 0, and at most 1", row.clock);
   if (!is_date(row.date)) return fmt::format("its date is '{}': a date has the form 2026-11-23", printable(row.date));
   return "";
 }

@@ -3,6 +3,7 @@
 #include "runtime/engine/tuning/tuning_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -13,6 +14,7 @@
 #include "common/files.h"
 #include "common/yaml/reader.h"
 #include "runtime/engine/profiles/device_file.h"
+#include "runtime/engine/tuning/written_file.h"
 
 namespace qgen::tuning {
 namespace {
@@ -46,6 +48,7 @@ TunedRow row_of(yaml::Reader& reader, const Node& map, const std::string& proble
                  {"cold", false, [&](const Node& node) { reader.boolean(node, "cold", row.is_cold); }},
                  {"final", false, [&](const Node& node) { reader.boolean(node, "final", row.is_final); }},
                  {"samples", false, [&](const Node& node) { reader.integer(node, "samples", 1, UINT32_MAX, samples); }},
+                 {"clock", false, [&](const Node& node) { reader.number(node, "clock", 1e-3, 1, row.clock); }},
                  {"statistics", false, [&](const Node& node) { reader.text(node, "statistics", row.statistics); }}});
   row.samples = static_cast<uint32_t>(samples);
   const bool is_read = row.us > 0 && row.low_us > 0 && row.high_us > 0 && !row.date.empty();
@@ -55,14 +58,23 @@ TunedRow row_of(yaml::Reader& reader, const Node& map, const std::string& proble
   return row;
 }
 
+void read_base(yaml::Reader& reader, const Node& list, std::vector<double>& base_us) {
+  reader.items(list, "base", [&](const Node& item) {
+    reader.number(item, "a base time", kLeastUs, kMostUs, base_us.emplace_back());
+  });
+}
+
 void read_problem(yaml::Reader& reader, const Node& map, TuningFile& file) {
   std::string problem;
   Node kernels;
+  std::vector<double> base_us;
   reader.fields(map, "a problem",
                 {{"problem", true, [&](const Node& node) { reader.text(node, "problem", problem); }},
+                 {"base", false, [&](const Node& node) { read_base(reader, node, base_us); }},
                  {"kernels", true, [&](const Node& node) { kernels = node; }}});
   if (kernels.IsNull()) return;  // reported
   file.lines.try_emplace(problem, static_cast<uint32_t>(map.Mark().line) + 1);
+  if (!base_us.empty()) file.base_us.try_emplace(problem, std::move(base_us));
   reader.items(kernels, "kernels", [&](const Node& item) { file.rows.push_back(row_of(reader, item, problem)); });
 }
 
@@ -85,13 +97,27 @@ std::string row_text(const TunedRow& row, Statistics& statistics) {
   if (row.is_cold) text += ", cold: true";
   if (row.is_final) text += ", final: true";
   if (row.samples > 0) text += fmt::format(", samples: {}", row.samples);
+  if (row.clock < 1) text += fmt::format(", clock: {:.3f}", row.clock);
   if (!row.statistics.empty()) text += fmt::format(", statistics: {}", statistics.of(row));
   return text + "}";
 }
 
 }  // namespace
 
+namespace {
+
+void sort_rows(std::vector<TunedRow>& rows) {
+  const auto by_order = [](const TunedRow& row) { return order_of(row); };
+  if (!std::ranges::is_sorted(rows, {}, by_order)) std::ranges::sort(rows, {}, by_order);
+}
+
+}  // namespace
+
 Expected<TuningFile> read_tuning_file(const std::string& file, std::string_view text) {
+  if (auto written = read_written_file(file, text)) {
+    sort_rows(written->rows);
+    return *std::move(written);
+  }
   TuningFile tuning;
   yaml::Reader reader(file);
   const Done done = reader.run(text, [&](const Node& root) {
@@ -102,7 +128,7 @@ Expected<TuningFile> read_tuning_file(const std::string& file, std::string_view 
                     }}});
   });
   if (!done) return done.error();
-  std::ranges::sort(tuning.rows, {}, [](const TunedRow& row) { return order_of(row); });
+  sort_rows(tuning.rows);
   return tuning;
 }
 
@@ -115,6 +141,10 @@ Expected<TuningFile> load_tuning_file(const std::string& path) {
 Expected<DeviceProfile> load_tuning_device(const std::string& path) {
   const auto text = read_file(path, kMostBytes);
   if (!text) return text.error();
+  if (const auto head = head_of(*text)) {
+    auto file = read_tuning_file(path, *head);
+    if (file) return std::move(file->device);
+  }
   DeviceProfile device;
   yaml::Reader reader(path);
   const Done done = reader.run(*text, [&](const Node& root) {
@@ -132,7 +162,12 @@ std::string to_yaml(const TuningFile& file) {
   std::string_view problem;
   Statistics statistics;
   for (const TunedRow& row : file.rows) {
-    if (row.problem != problem) text += fmt::format("- problem: {}\n  kernels:\n", yaml::scalar_text(row.problem));
+    if (row.problem != problem) {
+      text += fmt::format("- problem: {}\n", yaml::scalar_text(row.problem));
+      const auto base = file.base_us.find(row.problem);
+      if (base != file.base_us.end()) text += fmt::format("  base: [{:.6g}]\n", fmt::join(base->second, ", "));
+      text += "  kernels:\n";
+    }
     problem = row.problem;
     text += fmt::format("  - {}\n", row_text(row, statistics));
   }

@@ -13,7 +13,14 @@
 //     - {id: q8ta_linear.gemv(...), us: 12.5, low: 12.4, high: 12.9, digest: 0f3c11aa22bb33cc, date: 2026-11-23,
 //        final: true, samples: 60}
 //
-// `final` and `samples` are TunedRow's. A file without them is an older one: its rows are ordered by time alone.
+// `final`, `samples` and `clock` are TunedRow's. A file without them is an older one: its rows are ordered by time alone.
+//
+// The result of `qgen-tune --out` has a key `base` for each problem too: how long the device took for a fixed piece of
+// work (measure::base_us()) before, while and after the problem was tuned. Results of several devices are weighed by it
+// (runtime/workshop/tuner/fleet.h).
+//
+// A file that to_yaml() wrote is read line by line, a million rows in seconds. Any other is read as YAML, with the line
+// of every fault.
 #pragma once
 
 #include <functional>
@@ -32,6 +39,7 @@ struct TuningFile {
   DeviceProfile device;
   std::vector<TunedRow> rows;                               // by order_of()
   std::map<std::string, uint32_t, std::less<>> lines = {};  // where the file has each problem; of no file: none
+  std::map<std::string, std::vector<double>, std::less<>> base_us = {};  // of each problem; none: it is no result
 };
 
 // Errors have the place, all of them at once. Rows that no measurement can be are errors (fault_of()).

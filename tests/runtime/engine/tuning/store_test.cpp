@@ -18,6 +18,7 @@
 #include "common/files.h"
 #include "common/text.h"
 #include "runtime/engine/tuning/tuning_file.h"
+#include "runtime/engine/tuning/written_file.h"
 #include "tests/support/expected_text.h"
 
 namespace qgen::tuning {
@@ -28,6 +29,7 @@ using ::testing::HasSubstr;
 // The parts that version 2 lacked.
 constexpr const char* kToVersion2 =
     "ALTER TABLE measurement DROP COLUMN final_round; ALTER TABLE measurement DROP COLUMN samples; "
+    "ALTER TABLE measurement DROP COLUMN lost_clock; "
     "PRAGMA user_version = 2";
 
 class StoreTest : public ::testing::Test {
@@ -257,6 +259,51 @@ TEST_F(StoreTest, RefusesATuningFileWithSuchARow) {
 }
 
 // ---- files that are no store, or may not be written -------------------------------------------------------------------
+
+// A file as qgen writes it is read line by line, and one that a person wrote as YAML: both say the same.
+TEST_F(StoreTest, ReadsATuningFileInBothWays) {
+  TuningFile file{.device = {.name = "A"}};
+  for (int i = 0; i < 20; ++i) {
+    TunedRow one = row(i < 10 ? "sum n=2 input=f32:strided|packed" : "plain",
+                       i % 2 == 0 ? "sum.a(b.x, c)" : "sum.b/workgroup64", i + 1.0 / 3);
+    one.kernel += std::to_string(i);
+    one.is_cold = i % 5 == 0;
+    one.is_final = i % 3 == 0;
+    one.samples = static_cast<uint32_t>(i);
+    one.clock = i % 7 == 1 ? 0.871 : 1;
+    one.statistics = i % 4 == 0 ? "" : (i % 4 == 1 ? R"([{"Register Count": 32}])" : R"([{"a\b": "c " d"}])");
+    file.rows.push_back(one);
+  }
+  file.base_us["plain"] = {12.5, 12.25, 1e6};
+  std::ranges::sort(file.rows, {}, [](const TunedRow& r) { return order_of(r); });
+  const std::string text = to_yaml(file);
+  const auto written = read_written_file("a.yaml", text);
+  ASSERT_TRUE(written) << text;
+  // A comment makes it one that a person wrote.
+  ASSERT_FALSE(read_written_file("a.yaml", text + "# mine\n"));
+  const auto edited = read_tuning_file("a.yaml", text + "# mine\n");
+  ASSERT_TRUE(edited) << to_text(edited.error());
+  EXPECT_EQ(to_yaml(*edited), text);
+  EXPECT_EQ(to_yaml(*read_tuning_file("a.yaml", text)), text);
+  EXPECT_EQ(written->rows, edited->rows);
+  EXPECT_EQ(written->base_us, edited->base_us);
+  EXPECT_EQ(written->lines, edited->lines);
+  EXPECT_EQ(written->device, edited->device);
+  // What is no measurement is left to the reader that names its line.
+  for (const auto& [from, to] : {std::pair("us: 0.333333", "us: 0"),
+                                 {"us: 0.333333", "us: nan"},
+                                 {"low: ", "low: 9e9"},
+                                 {"date: 2026", "date: 1026"},
+                                 {"base: [12.5", "base: [-1"},
+                                 {"clock: 0.871", "clock: 2"}}) {
+    std::string wrong = text;
+    const size_t at = wrong.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    wrong.replace(at, std::string_view(from).size(), to);
+    EXPECT_FALSE(read_written_file("a.yaml", wrong)) << to;
+    EXPECT_FALSE(read_tuning_file("a.yaml", wrong)) << to;
+  }
+}
 
 TEST_F(StoreTest, SaysWhatAStoreLacks) {
   struct Odd {
