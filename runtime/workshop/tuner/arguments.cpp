@@ -67,6 +67,21 @@ void add_tune_options(CLI::App& app, Arguments& arguments) {
   add_number(app, "--hang", arguments.hang_s, {0.1, 3600, "seconds"},
              "a kernel that takes longer is ended and "
              "quarantined (10)");
+  add_number(app, "--cool", arguments.cool_s, {0, 3600, "seconds"},
+             "wait so long at most, before each measurement, for a GPU that is too hot to keep its clock (0)");
+  app.add_option_function<std::string>(
+         "--shard",
+         [&](const std::string& text) {
+           const auto shard = shard_of(text);
+           if (!shard) throw CLI::ValidationError("--shard", to_text(shard.error()));
+           arguments.shard = *shard;
+         },
+         "tune this part of the problems: the third of eight is 3/8. Needs --out")
+      ->option_text("I/N");
+  app.add_option("--out", arguments.result,
+                 "write the times of this run, with base times of the device, to a file for `merge`. Without --store, "
+                 "times are kept beside it until the run is complete")
+      ->type_name("FILE");
   app.add_flag("--cold", arguments.is_cold,
                "time with a cold cache: each replay reads another copy of the weights. If a problem has such times, "
                "only they count. In a file of problems, `cold: true` or `cold: false` decides for one problem");
@@ -84,6 +99,8 @@ Examples:
   qgen-tune export -o tuning/               a file for this device, for qgen specs/ --tuning tuning/
   qgen-tune forget --older 90               remove times measured more than 90 days ago
   qgen-tune fit tuning/nvidia-h200.yaml     better estimates for problems that nobody tunes
+  qgen-tune --shard 3/8 --out 3.yaml        a part of the problems, on one machine of many
+  qgen-tune merge *.yaml -o table.yaml      the parts of all machines, as one table
 
 Every kernel is verified before it is timed, in a separate process. One that is wrong, hangs or
 crashes is quarantined and never chosen. Times are stored at once: after an interruption, the same
@@ -94,7 +111,9 @@ Exit codes: 0 done, 1 a problem could not be tuned, 2 the arguments are wrong, 3
 }  // namespace
 
 std::filesystem::path store_path(const Arguments& arguments) {
-  return arguments.store.empty() ? tuning::Store::default_path() : std::filesystem::path(arguments.store);
+  if (!arguments.store.empty()) return arguments.store;
+  return arguments.result.empty() ? tuning::Store::default_path()
+                                  : std::filesystem::path(arguments.result + ".part.sqlite");
 }
 
 std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Program& program) {
@@ -124,9 +143,14 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
   CLI::App* imported = command("import", "add tuning files to the store", Command::import);
   imported->add_option("FILE", arguments.files, "tuning files")->required()->type_name("");
   CLI::App* merge =
-      command("merge", "merge several tuning files of one device; of equal rows the newer one counts", Command::merge);
-  merge->add_option("FILE", arguments.files, "tuning files")->required()->expected(-2)->type_name("");
+      command("merge",
+              "merge tuning files of one device, of equal rows the newer one counts; or results of many devices "
+              "(--out), into the medians of honest devices",
+              Command::merge);
+  merge->add_option("FILE", arguments.files, "tuning files, or results")->required()->type_name("");
   merge->add_option("-o,--output", arguments.output, "default: standard output")->type_name("FILE");
+  merge->add_option("--decisions", arguments.decisions, "of results: write what became of the answers of each row")
+      ->type_name("FILE");
   CLI::App* forget = command("forget", "remove times and quarantined kernels", Command::forget);
   forget->add_option("OP", arguments.operators, "only of these operators")->type_name("");
   forget->add_flag("--all", arguments.is_all, "of all operators");
@@ -163,6 +187,8 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
       throw CLI::ValidationError("--shape",
                                  "cannot be given together "
                                  "with --problems");
+    if (!arguments.shard.is_whole() && arguments.result.empty())
+      throw CLI::ValidationError("--shard", "needs --out, which names the file of its result");
     arguments.fit.operators = arguments.operators;
     if (arguments.command == Command::forget && arguments.operators.empty() != arguments.is_all &&
         !(arguments.operators.empty() && !arguments.older_than.empty())) {

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/shard.h"
 #include "runtime/engine/profiles/mask_text.h"
 #include "runtime/workshop/fitting/fit_specs.h"
 #include "runtime/workshop/runner/command.h"
@@ -34,10 +35,14 @@ struct Arguments {
   profiles::MaskText mask;
   std::string store;
   std::string output;
+  std::string result;     // of the run's times, for merge; empty: none
+  std::string decisions;  // of merge
   std::vector<std::string> files;
   SearchOptions search;
   double budget_s = 0;  // of all problems together; 0: each has the default
   double hang_s = 10;
+  double cool_s = 0;
+  Shard shard;
   bool is_cold = false;
   bool is_anew = false;
   bool is_all = false;     // of forget

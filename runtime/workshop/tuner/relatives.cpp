@@ -116,14 +116,114 @@ std::vector<runner::RequestText> relatives_of(const runner::RequestText& request
   return relatives;
 }
 
+namespace {
+
+double elements_of(const ShapeText& tensor) {
+  double elements = 1;
+  for (const int64_t side : tensor.sides) elements *= static_cast<double>(side);
+  return elements;
+}
+
+double bytes_of(const ShapeText& tensor) {
+  const std::string_view dtype = std::string_view(tensor.kind).substr(0, tensor.kind.find('='));
+  const double each = dtype == ":f32" || dtype == ":i32" ? 4 : (dtype == ":f16" ? 2 : 1);
+  return each * elements_of(tensor);
+}
+
+bool is_weight(const ShapeText& tensor) {
+  return tensor.name.starts_with("weight") || tensor.name.starts_with("source") ||
+         (tensor.name == "other=" && tensor.sides.size() == 2);
+}
+
+// Of an image the channels, else the last side.
+int64_t summed_side(const ShapeText& input) { return input.sides.size() == 4 ? input.sides[1] : input.sides.back(); }
+
+double operations_of(const std::vector<ShapeText>& tensors) {
+  const ShapeText& first = tensors.front();
+  if (first.sides.empty()) return 0;
+  for (const ShapeText& tensor : tensors) {
+    const double rows = elements_of(first) / static_cast<double>(std::max<int64_t>(summed_side(first), 1));
+    if (tensor.name == "weight=" && tensor.sides.size() > 1) return 2 * rows * elements_of(tensor);
+    if (tensor.name == "other=" && tensor.sides.size() == 2) return 2 * rows * elements_of(tensor);
+    if (tensor.name == "other=" && tensor.sides.size() == 3) {
+      return 2 * rows * elements_of(tensor) / static_cast<double>(tensor.sides[0]);
+    }
+    if (tensor.name == "key=") return 4 * elements_of(first) * static_cast<double>(tensor.sides[1]);
+  }
+  return 0;
+}
+
+std::vector<ShapeText> parsed(const runner::RequestText& request) {
+  std::vector<ShapeText> tensors;
+  for (const std::string& shape : request.shapes) tensors.push_back(parsed(shape));
+  return tensors;
+}
+
+// "block_size=8192,1" of a tensor whose first side is no longer 8192: lists with a number for each side follow it.
+void follow(std::string& attribute, size_t axis, size_t rank, int64_t from, int64_t to) {
+  const size_t begin = attribute.find('=') + 1;
+  std::vector<std::string> numbers = {""};
+  for (const char c : attribute.substr(begin)) {
+    if (c == ',') numbers.emplace_back();
+    else numbers.back() += c;
+  }
+  if (numbers.size() != rank || numbers[axis] != fmt::format("{}", from)) return;
+  numbers[axis] = fmt::format("{}", to);
+  attribute = fmt::format("{}{}", attribute.substr(0, begin), fmt::join(numbers, ","));
+}
+
+// Halves the first tensor's side, and the same side of all that have it too, weights excepted.
+bool halve(runner::RequestText& request, size_t axis) {
+  std::vector<ShapeText> tensors = parsed(request);
+  const ShapeText first = tensors.front();
+  if (axis >= first.sides.size() || first.sides[axis] % 2 != 0 || is_weight(first)) return false;
+  const int64_t side = first.sides[axis];
+  for (ShapeText& tensor : tensors) {
+    const bool has_side = tensor.sides.size() == first.sides.size() && tensor.sides[axis] == side;
+    if (has_side && !is_weight(tensor)) tensor.sides[axis] /= 2;
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) request.shapes[i] = text_of(tensors[i]);
+  for (std::string& attribute : request.attributes) follow(attribute, axis, first.sides.size(), side, side / 2);
+  return true;
+}
+
+// Rows or images first; then height and width together, or the length of sequences.
+bool shrink(runner::RequestText& request) {
+  if (halve(request, 0)) return true;
+  const ShapeText first = parsed(request.shapes.front());
+  if (first.sides.size() != 4) return false;
+  const bool is_sequence = std::ranges::any_of(
+      request.shapes, [](const std::string& shape) { return shape.starts_with("key=") || shape.starts_with("cos="); });
+  if (is_sequence) return halve(request, 1);
+  if (first.sides[2] % 2 != 0 || first.sides[3] % 2 != 0) return false;
+  return halve(request, 2) && halve(request, 3);
+}
+
+}  // namespace
+
 double elements_of(const runner::RequestText& request) {
   double all = 0;
-  for (const std::string& shape : request.shapes) {
-    double elements = 1;
-    for (const int64_t side : parsed(shape).sides) elements *= static_cast<double>(side);
-    all += elements;
-  }
+  for (const ShapeText& tensor : parsed(request)) all += elements_of(tensor);
   return all;
+}
+
+double expected_us(const runner::RequestText& request, double bytes_per_us, double operations_per_us) {
+  if (request.shapes.empty()) return 0;
+  const std::vector<ShapeText> tensors = parsed(request);
+  double bytes = 0;
+  for (const ShapeText& tensor : tensors) bytes += bytes_of(tensor);
+  return std::max(bytes / bytes_per_us, operations_of(tensors) / operations_per_us);
+}
+
+runner::RequestText fitted(const runner::RequestText& request, double bytes_per_us, double operations_per_us,
+                           double most_us) {
+  runner::RequestText fit = request;
+  // Indices are within the sides of what they choose from.
+  const bool has_indices =
+      std::ranges::any_of(request.shapes, [](const std::string& shape) { return shape.starts_with("indices="); });
+  while (!has_indices && expected_us(fit, bytes_per_us, operations_per_us) > most_us && shrink(fit)) {
+  }
+  return fit;
 }
 
 }  // namespace qgen::tuner

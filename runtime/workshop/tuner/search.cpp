@@ -137,7 +137,8 @@ class Search {
     if (Done done = is_exhaustive ? measure_all() : climb(); !done) return done.error();
     if (Done final = finish(); !final) return final.error();
     std::ranges::sort(measured_, is_before);
-    return SearchResult{measured_, requested_, first_pace_, requested_ == prospects_.size()};
+    return SearchResult{measured_, requested_, first_pace_, requested_ == prospects_.size(),
+                        is_at_roof_ && requested_ < prospects_.size()};
   }
 
  private:
@@ -283,28 +284,37 @@ class Search {
     return std::monostate{};
   }
 
+  // Whether hardly anything is left to gain.
+  bool may_end() {
+    is_at_roof_ = options_.strategy != Strategy::exhaustive && options_.roof_us > 0 && best_us() > 0 &&
+                  best_us() <= kNearRoof * options_.roof_us;
+    return is_at_roof_;
+  }
+
   Done measure_all() {
-    while (true) {
+    while (!may_end()) {
       const auto measured = measure_batch(expected_best(options_.batch));
       if (!measured) return measured.error();
       if (!*measured) return std::monostate{};
     }
+    return std::monostate{};
   }
 
   // Batches, as long as one brings a gain. Then one candidate of each untried kind, and batches again if that brought a
   // gain.
   Done climb() {
-    while (true) {
+    while (!may_end()) {
       if (Done climbed = climb_once(); !climbed) return climbed;
       const double before = best_us();
       if (Done tried = try_new_kinds(); !tried) return tried;
       const bool has_gained = best_us() < kPolicy.gain * before;  // never where nothing has a time
       if (!has_gained || requested_ >= most_count()) return std::monostate{};
     }
+    return std::monostate{};
   }
 
   Done climb_once() {
-    while (requested_ < most_count()) {
+    while (requested_ < most_count() && !may_end()) {
       const double before = best_us();
       const auto measured = measure_batch(expected_best(std::min(options_.batch, most_count() - requested_)));
       if (!measured) return measured.error();
@@ -315,13 +325,14 @@ class Search {
   }
 
   Done try_new_kinds() {
-    while (true) {
+    while (!may_end()) {
       auto prospects = first_of_each_new_kind();
       prospects.resize(std::min(prospects.size(), options_.batch));
       const auto measured = measure_batch(std::move(prospects));
       if (!measured) return measured.error();
       if (!*measured) return std::monostate{};
     }
+    return std::monostate{};
   }
 
   // The best few for longer: as many as the budget has time for. One of several meets nobody. The first two come with
@@ -369,6 +380,7 @@ class Search {
   size_t rounds_ = 0;       // that were measured
   double sum_of_logs_ = 0;  // of times compared with estimates
   size_t learned_ = 0;
+  bool is_at_roof_ = false;
   double budget_s_;
   Pace pace_;        // of the short stages
   Pace first_pace_;  // of the first batch

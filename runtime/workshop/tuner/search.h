@@ -14,7 +14,10 @@
 //      whole kind; more batches if one of them gains
 //   3  the final round: the best few again, against each other, for longer. The choice by estimates takes part, and the
 //      best of earlier runs. The candidates of this round rank ahead of all others, since a time of another round may be
-//      of a quieter machine
+//      of a quieter machine. final_round.h chooses among them
+//
+// The search goes to its final round as soon as the best is nearly as fast as the device's rates allow
+// (SearchOptions::roof_us). An exhaustive search goes on.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +38,7 @@ struct Candidate {
   bool is_rarely_best = false;  // on such devices, by its spec: for exhaustive searches alone
 };
 
-// Candidates that were measured together.
+// Candidates that were measured together. Those of the final round have the times that settle() leaves them.
 struct Batch {
   std::vector<std::optional<measure::Spread>> us;  // in the order of the ids; none if it is wrong or crashes
   double compiling_s = 0;                          // of the time that it took
@@ -59,6 +62,8 @@ enum class Strategy : uint8_t { automatic, exhaustive, halving };
 struct SearchOptions {
   Strategy strategy = Strategy::automatic;
   size_t batch = 8;  // candidates that are compiled at once and measured against each other
+  // The time in which the device could do it at its measured rates (roof.h). 0: not known.
+  double roof_us = 0;
   Share share;
 };
 // An exhaustive search has no budget.
@@ -77,7 +82,10 @@ struct SearchResult {
   size_t tried = 0;              // candidates that were requested
   Pace pace;                     // of the first batch; 0: there was none
   bool is_exhaustive = false;    // every candidate was requested
+  bool is_at_roof = false;       // it ended since no kernel could be much faster
 };
+// A search ends at a time this many times as long as the roof.
+constexpr double kNearRoof = 1.1;
 
 // The order of measured candidates: first those of the final round, then by time. The same as tuning::order_of().
 bool is_before(const Measured& a, const Measured& b);

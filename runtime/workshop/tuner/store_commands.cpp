@@ -23,6 +23,7 @@
 #include "runtime/engine/tuning/tuning_file.h"
 #include "runtime/workshop/report/page.h"
 #include "runtime/workshop/tuner/commands.h"
+#include "runtime/workshop/tuner/fleet.h"
 
 namespace qgen::tuner {
 namespace {
@@ -86,8 +87,11 @@ std::vector<std::string> drop_impossible(std::vector<TunedRow>& rows, const Kern
   std::map<std::string, bool, std::less<>> is_impossible;
   std::map<std::string, size_t> lapsed;
   std::vector<std::string> faults;
+  auto last = is_impossible.end();  // rows of one problem mostly follow each other
   std::erase_if(rows, [&](const TunedRow& row) {
+    if (last != is_impossible.end() && last->first == row.problem) return last->second;
     const auto [known, is_new] = is_impossible.try_emplace(row.problem, false);
+    last = known;
     if (!is_new) return known->second;
     const auto fault = fault_of_key(row.problem, library);
     known->second = fault.has_value();
@@ -100,6 +104,8 @@ std::vector<std::string> drop_impossible(std::vector<TunedRow>& rows, const Kern
                                  counts_text(lapsed)));
   return faults;
 }
+
+bool is_result(const TuningFile& file) { return !file.base_us.empty(); }
 
 // A file whose problems there can be. Those that another version of the specs wrote are left out, with a warning.
 Expected<TuningFile> load_checked(const std::string& path, const Program& program, const KernelLibrary& library) {
@@ -374,16 +380,33 @@ Done check_are_of_one_driver(const std::vector<std::string>& paths) {
   return std::monostate{};
 }
 
-Expected<TuningFile> merged_files(const Program& program, const Arguments& arguments, const KernelLibrary& library) {
+// Results are weighed against each other by their base times, and tuning files have none.
+Done check_are_of_one_kind(const std::vector<FleetResult>& results) {
+  const FleetResult& first = results.front();
+  for (const FleetResult& result : results) {
+    if (is_result(result.file) == is_result(first.file)) continue;
+    const FleetResult& lacks = is_result(result.file) ? first : result;
+    return refused(fmt::format("'{}' has no base times, and others have", lacks.name),
+                   "merge results of qgen-tune --out with each other, and tuning files with each other");
+  }
+  return std::monostate{};
+}
+
+Expected<FleetTable> merged_files(const Program& program, const Arguments& arguments, const KernelLibrary& library) {
   if (Done checked = check_are_of_one_driver(arguments.files); !checked) return checked.error();
-  std::optional<TuningFile> all;
+  std::vector<FleetResult> results;
   for (const std::string& path : arguments.files) {
     auto file = load_checked(path, program, library);
     if (!file) return file.error();
-    if (all) all->rows = merged(std::move(all->rows), std::move(file->rows));
-    else all = *std::move(file);
+    results.push_back({path, *std::move(file)});
   }
-  return *std::move(all);
+  if (Done checked = check_are_of_one_kind(results); !checked) return checked.error();
+  if (is_result(results.front().file)) return merged_fleet(std::move(results));
+  FleetTable table{.file = std::move(results.front().file)};
+  for (size_t i = 1; i < results.size(); ++i) {
+    table.file.rows = merged(std::move(table.file.rows), std::move(results[i].file.rows));
+  }
+  return table;
 }
 
 // The store's rows for the one selected device.
@@ -403,15 +426,23 @@ Expected<int> merge_files(const Program& program, const Arguments& arguments) {
   if (!library) return library.error();
   const auto all = merged_files(program, arguments, *library);
   if (!all) return all.error();
-  if (Done written = write_out(arguments.output, to_yaml(*all)); !written) return written.error();
+  for (const std::string& sentence : all->told) print_log("{}: {}\n", program.library.name, sentence);
+  if (!arguments.decisions.empty()) {
+    if (Done written = write_file(arguments.decisions, to_text(all->decisions)); !written) return written.error();
+  }
+  if (Done written = write_out(arguments.output, to_yaml(all->file)); !written) return written.error();
   return kDone;
 }
 
 Expected<int> report_page(const Program& program, const Arguments& arguments) {
   const auto library = KernelLibrary::open(program.library.kernels);
   if (!library) return library.error();
-  auto file =
-      arguments.files.empty() ? stored_file(program, arguments, *library) : merged_files(program, arguments, *library);
+  const auto wanted = [&]() -> Expected<TuningFile> {
+    if (arguments.files.empty()) return stored_file(program, arguments, *library);
+    auto table = merged_files(program, arguments, *library);
+    return table ? Expected<TuningFile>(std::move(table->file)) : table.error();
+  };
+  auto file = wanted();
   if (!file) return file.error();
   keep_operators(file->rows, specs_of(program, arguments.operators));
   const std::string path = arguments.output.empty() ? "report.html" : arguments.output;

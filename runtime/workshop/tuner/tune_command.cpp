@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "common/files.h"
@@ -15,7 +17,11 @@
 #include "common/stopwatch.h"
 #include "common/text.h"
 #include "common/time_text.h"
+#include "runtime/engine/profiles/device_file.h"
+#include "runtime/engine/tuning/tuning_file.h"
+#include "runtime/workshop/measure/device_clocks.h"
 #include "runtime/workshop/tuner/commands.h"
+#include "runtime/workshop/tuner/final_round.h"
 #include "runtime/workshop/tuner/relatives.h"
 #include "runtime/workshop/tuner/tuner.h"
 #include "runtime/workshop/tuner/worker.h"
@@ -24,6 +30,7 @@ namespace qgen::tuner {
 namespace {
 
 constexpr double kBudgetOfEach = 60;
+constexpr double kBuiltInUs = 5000;  // that a built-in problem takes at most, at the device's rates
 
 std::atomic<bool> is_stopped = false;
 
@@ -63,9 +70,38 @@ Expected<std::vector<runner::Task>> tasks_of(const Program& program, const Argum
   if (tasks->empty()) {
     return refused("there is no problem to tune", "name some with --problems, or one with --operator and --shape");
   }
-  // Small problems take less than their share. The large ones, whose data and references take long, get the rest.
-  std::ranges::stable_sort(*tasks, {}, [](const runner::Task& task) { return elements_of(task.request); });
   return tasks;
+}
+
+bool are_built_in(const Arguments& arguments) { return arguments.request.shapes.empty() && arguments.problems.empty(); }
+
+// Built-in problems are large enough for a large GPU. On others they are smaller, so that a kernel takes milliseconds.
+Done fit_built_in(std::vector<runner::Task>& tasks, Tuner& tuner) {
+  const auto rates = tuner.rates();
+  if (!rates) return rates.error();
+  size_t smaller = 0;
+  for (runner::Task& task : tasks) {
+    runner::RequestText fit = fitted(task.request, rates->bytes_per_us, rates->operations_per_us, kBuiltInUs);
+    smaller += fit.shapes != task.request.shapes ? 1 : 0;
+    task.request = std::move(fit);
+  }
+  if (smaller > 0) {
+    fmt::print("{} of {} built-in problems are made smaller, to take about {:.0f} ms at the rates of this device\n",
+               smaller, tasks.size(), kBuiltInUs / 1000);
+  }
+  return std::monostate{};
+}
+
+// In the order in which they are tuned; of a part of them only these. Small problems take less than their
+// share. The large ones, whose data and references take long, get the rest.
+Done sort_and_share(std::vector<runner::Task>& tasks, const Shard& shard) {
+  std::ranges::stable_sort(tasks, {}, [](const runner::Task& task) { return elements_of(task.request); });
+  const size_t all = tasks.size();
+  size_t place = 0;
+  std::erase_if(tasks, [&](const runner::Task&) { return !shard.has(place++); });
+  if (!tasks.empty()) return std::monostate{};
+  return refused(fmt::format("part {} has no problem, since there are {}", to_text(shard), all),
+                 fmt::format("make {} parts or fewer", all));
 }
 
 Shares shares_of(const Arguments& arguments, const std::vector<runner::Task>& tasks) {
@@ -77,6 +113,16 @@ Shares shares_of(const Arguments& arguments, const std::vector<runner::Task>& ta
 }
 
 // ---- what is shown --------------------------------------------------------------------------------------------------
+
+// "; now gpu 585 of 850 MHz, cpu 1800 of 2400 MHz", where the system tells clocks.
+std::string clocks_text() {
+  std::string text;
+  for (const measure::DeviceClock& clock : measure::device_clocks()) {
+    text += fmt::format("{} {} {:.0f} of {:.0f} MHz", text.empty() ? "; now" : ",", clock.name, clock.now_mhz,
+                        clock.most_mhz);
+  }
+  return text;
+}
 
 class Display {
  public:
@@ -112,6 +158,20 @@ class Display {
                  report.by_relatives, report.found.ranked.size(),
                  has_references_ ? "The reference takes too long here, and no two kernels of different templates agree"
                                  : "There is no reference, and all kernels are of one template");
+    }
+    if (report.ties > 1) {
+      fmt::print(
+          "  {} kernels of the final are as fast, within {:.0f} % or the noise: the smallest estimate is first\n",
+          report.ties, 100 * kMargin);
+    }
+    if (report.found.is_at_roof) {
+      fmt::print(
+          "  the best is within {:.0f} % of what the device's measured rates allow ({} us), so the search ended\n",
+          100 * (kNearRoof - 1), us_text(report.roof_us));
+    }
+    if (const double drift = drift_of(report.base_us); drift > kDrift) {
+      fmt::print("  the device's own rates changed by {:.0f} % meanwhile: it throttles, or shares its time{}\n",
+                 100 * drift, clocks_text());
     }
     if (report.untuned && !report.found.ranked.empty()) {
       fmt::print("  the untuned choice takes {} us, {:.2f} times as long: {}\n", us_text(report.untuned->us.median),
@@ -152,31 +212,83 @@ int work(const Program& program, const Arguments& arguments) {
     return run_worker(program.library, {.device = arguments.device,
                                         .mask = arguments.mask,
                                         .hang_ms = static_cast<uint64_t>(1000 * arguments.hang_s),
+                                        .cool_s = arguments.cool_s,
                                         .on_candidate = program.on_candidate});
   });
+}
+
+// The device's own limit comes first, where it is kept. A worker is silent while it raises a clock, too.
+std::chrono::milliseconds patience_of(const Arguments& arguments) {
+  constexpr double kRaising = 15;
+  return std::chrono::milliseconds(static_cast<int64_t>(1000 * (2 * arguments.hang_s + kRaising + arguments.cool_s)));
+}
+
+// The times of this run's problems, with the device's base times.
+class Result {
+ public:
+  explicit Result(tuning::Store& store) : store_(store) {}
+  Done add(const TaskReport& report);
+  // In the place of an older one, complete.
+  Done write(const std::string& path) const { return write_file(path, to_yaml(file_)); }
+  bool is_empty() const { return file_.rows.empty(); }
+
+ private:
+  tuning::Store& store_;
+  tuning::TuningFile file_;
+};
+
+Done Result::add(const TaskReport& report) {
+  auto device = profiles::read_device(report.profile, "the device");
+  if (!device) return device.error();
+  file_.device = *std::move(device);
+  auto stored = store_.read(report.device_key, {.problem = report.problem});
+  if (!stored) return stored.error();
+  std::erase_if(stored->rows, [](const tuning::TunedRow& row) { return row.samples == 1; });  // looks
+  if (stored->rows.empty()) return std::monostate{};
+  std::vector<double>& base_us = file_.base_us[report.problem];
+  std::ranges::copy_if(report.base_us, std::back_inserter(base_us), [](double us) { return us > 0; });
+  if (base_us.empty()) return refused("the device's base time was not measured", "measure again");
+  std::ranges::move(stored->rows, std::back_inserter(file_.rows));
+  std::ranges::sort(file_.rows, {}, [](const tuning::TunedRow& row) { return order_of(row); });
+  return std::monostate{};
+}
+
+// The store that a run with --out keeps beside its result, so that a killed run goes on where it was.
+void remove_part_store(const Arguments& arguments) {
+  if (!arguments.store.empty()) return;
+  std::error_code code;
+  const std::string path = store_path(arguments).string();
+  for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path + end, code);
 }
 
 }  // namespace
 
 Expected<int> tune(const Program& program, const Arguments& arguments) {
-  const auto tasks = tasks_of(program, arguments);
+  auto tasks = tasks_of(program, arguments);
   if (!tasks) return tasks.error();
   auto store = tuning::Store::open(store_path(arguments));
   if (!store) return store.error();
   stop_when_interrupted();
 
-  Display display(tasks->size(), program.library.answers != nullptr);
-  TunerOptions options{
-      .worker = {.work = [&] { return work(program, arguments); },
-                 // The device's own limit comes first, where it is kept.
-                 .patience = std::chrono::milliseconds(static_cast<int64_t>(2000 * arguments.hang_s + 5000))},
-      .search = arguments.search,
-      .is_cold = arguments.is_cold,
-      .is_anew = arguments.is_anew,
-      .on_event = [&](const TunerEvent& event) { display.event(event); },
-      .is_stopped = &is_stopped};
+  Display* shown = nullptr;
+  TunerOptions options{.worker = {.work = [&] { return work(program, arguments); }, .patience = patience_of(arguments)},
+                       .search = arguments.search,
+                       .is_cold = arguments.is_cold,
+                       .is_anew = arguments.is_anew,
+                       .on_event =
+                           [&](const TunerEvent& event) {
+                             if (shown) shown->event(event);
+                           },
+                       .is_stopped = &is_stopped};
   options.search.batch = std::clamp<size_t>(std::thread::hardware_concurrency(), 2, options.search.batch);
   Tuner tuner(*store, options);
+  if (are_built_in(arguments)) {
+    if (Done fit = fit_built_in(*tasks, tuner); !fit) return fit.error();
+  }
+  if (Done shared = sort_and_share(*tasks, arguments.shard); !shared) return shared.error();
+  Display display(tasks->size(), program.library.answers != nullptr);
+  shown = &display;
+  Result result(*store);
   Shares shares = shares_of(arguments, *tasks);
   bool has_failed = false;
   for (size_t i = 0; i < tasks->size(); ++i) {
@@ -197,6 +309,14 @@ Expected<int> tune(const Program& program, const Arguments& arguments) {
     if (report) display.end(*report);
     else display.failed(report.error());
     has_failed |= !report || report->found.ranked.empty();
+    if (report && !arguments.result.empty()) {
+      if (Done added = result.add(*report); !added) return added.error();
+    }
+  }
+  if (!arguments.result.empty()) {
+    if (result.is_empty()) return refused("no time was measured, so there is no result");
+    if (Done written = result.write(arguments.result); !written) return written.error();
+    if (!has_failed) remove_part_store(arguments);
   }
   if (const std::string left_out = shares.of_left_out(); !left_out.empty()) fmt::print("{}\n", left_out);
   return has_failed ? kSomeFailed : kDone;

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "common/date.h"
+#include "runtime/workshop/tuner/final_round.h"
 #include "runtime/workshop/tuner/verifier.h"
 
 namespace qgen::tuner {
@@ -18,6 +20,8 @@ namespace {
 // A driver that dies with every candidate is no driver to tune on.
 constexpr size_t kMostDeaths = 64;
 constexpr double kOfRepeats = 0.05;  // of the budget, which the winner's repetitions may take
+// In a round, of each candidate. The final has more rounds of as many replays, since it compares round by round.
+constexpr uint32_t kChains = 10, kChainsOfFinal = 5;
 
 using Json = nlohmann::ordered_json;
 
@@ -77,6 +81,12 @@ std::string why_nothing(const TaskReport& report) {
       report.most_s, report.opened_s);
 }
 
+double drift_of(std::span<const double> base_us) {
+  if (base_us.empty()) return 0;
+  const auto [least, most] = std::ranges::minmax(base_us);
+  return least > 0 ? most / least - 1 : 0;
+}
+
 // ---- the worker -----------------------------------------------------------------------------------------------------
 
 Done Tuner::start() {
@@ -86,6 +96,13 @@ Done Tuner::start() {
   compiled_.clear();
   is_ahead_ = false;
   return std::monostate{};
+}
+
+Expected<Tuner::Rates> Tuner::rates() {
+  if (!worker_) {
+    if (Done started = start(); !started) return started.error();
+  }
+  return Rates{worker_->ready().at("bytes_per_us"), worker_->ready().at("operations_per_us")};
 }
 
 Expected<Tuner::Opened> Tuner::open(const runner::Task& task) {
@@ -105,7 +122,8 @@ Expected<Tuner::Opened> Tuner::open(const runner::Task& task) {
   Opened opened{.problem = answer.at("problem"),
                 .device_name = device.at("name"),
                 .profile = device.at("profile"),
-                .device = {device.at("device_uuid"), device.at("driver_uuid"), device.at("driver_version")}};
+                .device = {device.at("device_uuid"), device.at("driver_uuid"), device.at("driver_version")},
+                .roof_us = answer.at("roof_us")};
   for (const Json& candidate : answer.at("candidates")) {
     opened.candidates.push_back({candidate.at("id"), candidate.at("cost_us"), candidate.at("is_rarely_best")});
     opened.digests.emplace(candidate.at("id"), candidate.at("digest"));
@@ -205,15 +223,18 @@ Done Tuner::verify(std::vector<std::string> ids) {
 
 // Together; where that fails, each alone, by another worker.
 Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, double best_us, Times& times) {
-  const Json command = {
-      {"do", "time"}, {"ids", ids}, {"replays", replays}, {"is_cold", is_cold()}, {"best_us", best_us}};
+  const uint32_t chains = replays == kReplaysOfFinal ? kChainsOfFinal : kChains;
+  const Json command = {{"do", "time"},     {"ids", ids},           {"replays", replays},
+                        {"chains", chains}, {"is_cold", is_cold()}, {"best_us", best_us}};
   const auto reply = ask(command, told_as("time"));
   if (!reply) return reply.error();
   if (reply->answer && reply->answer->contains("times")) {
     for (const Json& row : reply->answer->at("times")) {
       times[row.at("id")] = {row.at("us").at(0), row.at("us").at(1), row.at("us").at(2), row.at("samples")};
       statistics_[row.at("id")] = row.at("statistics");
+      rounds_us_[row.at("id")] = row.at("rounds").get<std::vector<double>>();
     }
+    clock_ = reply->answer->at("clock");
     return std::monostate{};
   }
   std::string end = reply->end;
@@ -228,13 +249,44 @@ Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, double b
   return std::monostate{};
 }
 
+// Those that took part in its rounds.
+void Tuner::settle_final(Times& times) {
+  std::vector<Finalist> finalists;
+  for (const auto& [id, us] : times) {
+    const auto candidate = std::ranges::find(opened_.candidates, id, &Candidate::id);
+    if (us.samples == 1 || candidate == opened_.candidates.end()) continue;
+    const auto place = static_cast<size_t>(candidate - opened_.candidates.begin());
+    finalists.push_back({id, place, us, rounds_us_[id]});
+  }
+  ties_ = finalists.empty() ? 0 : settle(finalists).ties;
+  for (const Finalist& finalist : finalists) times[finalist.id] = finalist.us;
+}
+
+// How fast the device is now: before the first candidate, before the final, at the end.
+Done Tuner::note_base() {
+  const auto reply = ask({{"do", "sentinel"}}, {});
+  if (!reply) return reply.error();
+  if (reply->answer) base_us_.push_back(reply->answer->at("base_us"));
+  return std::monostate{};
+}
+
 // A time that the device's clock does not tell is none, and no fault of the kernel.
 Done Tuner::keep(Times& times, bool is_final) {
   std::vector<tuning::TunedRow> rows;
   for (auto time = times.begin(); time != times.end();) {
     const auto& [id, us] = *time;
-    tuning::TunedRow row{opened_.problem, id,        opened_.digests.at(id),      us.median, us.low, us.high, today(),
-                         statistics_[id], is_cold(), is_final && us.samples != 1, us.samples};
+    tuning::TunedRow row{opened_.problem,
+                         id,
+                         opened_.digests.at(id),
+                         us.median,
+                         us.low,
+                         us.high,
+                         today(),
+                         statistics_[id],
+                         is_cold(),
+                         is_final && us.samples != 1,
+                         us.samples,
+                         clock_ < 1 - kDrift ? std::max(std::round(1000 * clock_), 1.0) / 1000 : 1};
     const std::string fault = fault_of(row);
     if (fault.empty()) rows.push_back(std::move(row));
     else if (Done dropped = drop(id, fault, false); !dropped) return dropped;
@@ -269,11 +321,16 @@ Expected<Batch> Tuner::measure(std::span<const std::string> asked, uint32_t repl
     if (Done done = verify(to_verify); !done) return done.error();
   }
   Times times;
+  const bool is_final = replays == kReplaysOfFinal;
+  if (is_final) {
+    if (Done noted = note_base(); !noted) return noted.error();
+  }
   const auto to_time = chosen([](const std::string&) { return true; });
   if (!to_time.empty()) {
     if (Done done = time(to_time, replays, best_us, times); !done) return done.error();
   }
-  if (Done kept = keep(times, replays == kReplaysOfFinal); !kept) return kept.error();
+  if (is_final) settle_final(times);
+  if (Done kept = keep(times, is_final); !kept) return kept.error();
   has_measured_ |= !times.empty();
   for (const auto& [id, us] : times) times_[id] = us;
   for (const std::string& id : asked) {
@@ -364,6 +421,10 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
   verified_.clear();
   compiled_.clear();
   statistics_.clear();
+  rounds_us_.clear();
+  base_us_.clear();
+  ties_ = 0;
+  clock_ = 1;
   dropped_.clear();
   suspicions_.clear();
   times_.clear();
@@ -381,17 +442,21 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
   opened_ = *std::move(opened);
   TaskReport report{.problem = opened_.problem,
                     .device = opened_.device_name,
+                    .device_key = opened_.device,
+                    .profile = opened_.profile,
                     .most_s = share_.most_s,
                     .opened_s = seconds_since(began_)};
   const std::string untuned = opened_.candidates.front().id;
   if (Done skipped = skip_quarantined(); !skipped) return skipped.error();
 
+  if (Done noted = note_base(); !noted) return noted.error();
   const Laboratory laboratory{.measure = [&](std::span<const std::string> ids, uint32_t replays,
                                              double best_us) { return measure(ids, replays, best_us); },
                               .elapsed_s = [&] { return seconds_since(began_); },
                               .expect = [&](std::vector<std::string> ids) { expected_ = std::move(ids); }};
   SearchOptions how = options_.search;
   how.share = share_;
+  how.roof_us = opened_.roof_us;
   auto known = options_.is_anew ? Expected<std::vector<Measured>>(std::vector<Measured>()) : stored_times(report);
   if (!known) return known.error();
   for (const Measured& measured : *known) times_[measured.id] = measured.us;
@@ -403,6 +468,10 @@ Expected<TaskReport> Tuner::tune(const runner::Task& task, const Share& share) {
   report.found = *std::move(found);
   if (Done ranked = rank_as_stored(report); !ranked) return ranked.error();  // without rejected ones
   if (Done repeated = repeat_winner(report, budget_s); !repeated) return repeated.error();
+  if (Done noted = note_base(); !noted) return noted.error();
+  report.base_us = base_us_;
+  report.ties = ties_;
+  report.roof_us = opened_.roof_us;
   report.by_relatives = static_cast<size_t>(std::ranges::count_if(
       report.found.ranked, [&](const Measured& measured) { return by_relatives_.contains(measured.id); }));
   const auto measured = std::ranges::find(report.found.ranked, untuned, &Measured::id);

@@ -17,6 +17,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "runtime/engine/tuning/store.h"
 #include "runtime/workshop/runner/task.h"
@@ -33,13 +34,19 @@ struct Dropped {
 struct TaskReport {
   std::string problem;  // key_of()
   std::string device;
+  tuning::DeviceKey device_key;
+  std::string profile;  // of the device, as YAML
   size_t candidates = 0;
   size_t left_out = 0;  // others, which were rarely the best on such devices (Candidate)
   SearchResult found;   // in the store's order: programs choose the first
   // The store has times with a cold cache, by which programs choose; these times are with a warm one.
   bool has_cold_times = false;
-  std::optional<Measured> untuned;      // the choice by estimates; only if it was timed in the same round as the best
-  std::vector<Dropped> dropped;         // now or before
+  std::optional<Measured> untuned;  // the choice by estimates; only if it was timed in the same round as the best
+  std::vector<Dropped> dropped;     // now or before
+  size_t ties = 0;                  // that tied with the best in the final; the smallest estimate of them is first
+  double roof_us = 0;               // SearchOptions::roof_us
+  // The device's base time (measure::base_us()) at the start, before the final and at the end; 0: unknown.
+  std::vector<double> base_us;
   std::vector<std::string> suspicions;  // why the reference may be wrong (verifier.h)
   size_t by_relatives = 0;              // of those found: verified on small relatives only (verifier.h)
   double most_s = 0;                    // the time that its first candidate may take, with opening the problem
@@ -52,6 +59,11 @@ Error interrupted();
 bool is_untried(const TaskReport& report);
 // The reason why a report has no times: the budget, or every candidate was dropped. Empty: it has times.
 std::string why_nothing(const TaskReport& report);
+
+// By what part the device's base times differ: 0.04; 0: they are unknown.
+double drift_of(std::span<const double> base_us);
+// A device whose rates change by more than this during a tuning has drifted: it throttles, or shares.
+constexpr double kDrift = 0.03;
 
 // Progress, for display. `done` of `all` candidates of the stage, or of their timed replays.
 struct TunerEvent {
@@ -79,12 +91,18 @@ class Tuner {
   // Errors: an operator or a request that is refused; no kernel fits; no device; the store. A worker that cannot be
   // kept alive.
   Expected<TaskReport> tune(const runner::Task& task, const Share& share);
+  // Of the device, as it was opened. Errors: no device.
+  struct Rates {
+    double bytes_per_us = 0, operations_per_us = 0;
+  };
+  Expected<Rates> rates();
 
  private:
   struct Opened {
     std::string problem;
     std::string device_name, profile;
     tuning::DeviceKey device;
+    double roof_us = 0;
     std::vector<Candidate> candidates;
     std::map<std::string, uint64_t, std::less<>> digests;
   };
@@ -104,6 +122,8 @@ class Tuner {
   Done time(const std::vector<std::string>& ids, uint32_t replays, double best_us, Times& times);
   Done repeat_winner(TaskReport& report, double until_s);
   Done rank_as_stored(TaskReport& report);
+  void settle_final(Times& times);
+  Done note_base();
   Done keep(Times& times, bool is_final);
   Done drop(const std::string& id, const std::string& reason, bool is_quarantined);
 
@@ -130,8 +150,12 @@ class Tuner {
   std::set<std::string, std::less<>> verified_, compiled_, by_relatives_;
   std::map<std::string, std::string, std::less<>> dropped_;
   std::vector<std::string> suspicions_;
-  Times times_;                                                 // without dropped ones; the known ones included
-  std::map<std::string, std::string, std::less<>> statistics_;  // TunedRow's
+  Times times_;                                                        // without dropped ones; the known ones included
+  std::map<std::string, std::string, std::less<>> statistics_;         // TunedRow's
+  std::map<std::string, std::vector<double>, std::less<>> rounds_us_;  // measure::Timings
+  double clock_ = 1;                                                   // TunedRow's, of what was timed last
+  std::vector<double> base_us_;
+  size_t ties_ = 0;
   size_t deaths_ = 0;
 };
 

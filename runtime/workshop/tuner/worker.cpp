@@ -21,6 +21,7 @@
 #include "runtime/engine/tuning/store.h"
 #include "runtime/workshop/measure/timing.h"
 #include "runtime/workshop/runner/opened.h"
+#include "runtime/workshop/tuner/roof.h"
 
 namespace qgen::tuner {
 namespace {
@@ -52,6 +53,7 @@ class Worker {
   Worker(const runner::Program& program, const WorkerOptions& options) : program_(program), options_(options) {}
   Done open_device();
   Done obey(const Json& command);
+  void say_ready() const;
 
  private:
   Done open(const Json& command);
@@ -60,6 +62,7 @@ class Worker {
   Done verify(const Ids& ids, const std::set<std::string>& without, Verifier::Time until);
   Done repeat(const Ids& ids, uint32_t times, Verifier::Time until);
   Done time(const Ids& ids, const measure::TimingOptions& how);
+  Done sentinel();
 
   void at(std::string_view stage, const std::string& id) const;
   void say_verdict(const std::string& id, const Verdict& verdict);
@@ -107,6 +110,7 @@ Done Worker::open_device() {
   auto clock = measure::clock_of(*shipped_);
   if (!clock) return clock.error();
   clock_ = *std::move(clock);
+  clock_.wait_for_plateau(std::chrono::milliseconds(static_cast<int64_t>(1000 * options_.cool_s)));
   return std::monostate{};
 }
 
@@ -125,6 +129,14 @@ void Worker::say_verdict(const std::string& id, const Verdict& verdict) {
   if (verdict.fault.empty()) return;
   const auto probe = context_->executor.allocate(DType::i32, {4}, Storage::buffer);
   if (!probe || !context_->executor.fill(*probe, 0)) std::_Exit(kDeviceLost);
+}
+
+void Worker::say_ready() const {
+  const DeviceNumbers& rates = context_->profile.numbers;
+  say({{"ready", true},
+       {"bytes_per_us", rates.bytes_per_us},
+       {"operations_per_us",
+        std::max({rates.f32_ops_per_us, rates.f16_matrix_ops_per_us, rates.int8_matrix_ops_per_us})}});
 }
 
 // ---- the problem ----------------------------------------------------------------------------------------------------
@@ -202,6 +214,7 @@ void Worker::say_opened() const {
          {"driver_version", key.driver_version},
          {"name", context_->profile.name},
          {"profile", profiles::to_yaml(context_->profile)}}},
+       {"roof_us", roof_us(problem_->call.call.problem, context_->profile)},
        {"candidates", std::move(candidates)}});
 }
 
@@ -285,6 +298,9 @@ Done Worker::time(const Ids& ids, const measure::TimingOptions& how) {
     say({{"fault", to_text(times.error())}});
     return std::monostate{};
   }
+  // A race watches a GPU's clock itself.
+  const auto level = context_->profile.numbers.is_cpu ? clock_.sentinel() : Expected<measure::ClockLevel>(times->clock);
+  if (!level) return level.error();
   Json rows = Json::array();
   for (size_t i = 0; i < ids.size(); ++i) {
     const measure::Spread& us = times->device_us[i];
@@ -292,21 +308,30 @@ Done Worker::time(const Ids& ids, const measure::TimingOptions& how) {
     rows.push_back({{"id", ids[i]},
                     {"us", {us.median, us.low, us.high}},
                     {"samples", us.samples},
+                    {"rounds", times->rounds_us[i]},
                     {"statistics", said ? to_json(*said) : ""}});  // a driver may say nothing
   }
-  say({{"times", std::move(rows)}, {"clock", times->clock.of_plateau}});
+  say({{"times", std::move(rows)}, {"clock", level->of_best}});
+  return std::monostate{};
+}
+
+Done Worker::sentinel() {
+  const auto level = clock_.sentinel();
+  if (!level) return level.error();
+  say({{"base_us", measure::base_us(level->rates)}, {"clock", level->of_best}});
   return std::monostate{};
 }
 
 Verifier::Time end_of(const Json& command) {
-  using Clock = Verifier::Time::clock;
+  using Steady = Verifier::Time::clock;
   const std::chrono::duration<double> within(command.at("within_s").get<double>());
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(within);
+  return Steady::now() + std::chrono::duration_cast<Steady::duration>(within);
 }
 
 Done Worker::obey(const Json& command) {
   const std::string what = command.at("do");
   if (what == "open") return open(command);
+  if (what == "sentinel") return sentinel();
   const Ids ids = command.at("ids");
   if (what == "compile") return compile(ids);
   if (what == "compile ahead") return compile_ahead(ids);
@@ -314,6 +339,7 @@ Done Worker::obey(const Json& command) {
   if (what == "repeat") return repeat(ids, command.at("times"), end_of(command));
   if (what == "time") {
     return time(ids, {.replays = command.at("replays"),
+                      .chains = command.at("chains"),
                       .is_cold = command.at("is_cold"),
                       .is_quick = true,
                       .best_us = command.at("best_us")});
@@ -330,7 +356,7 @@ int run_worker(const runner::Program& program, const WorkerOptions& options) {
     say_error(opened.error());
     return 3;
   }
-  say({{"ready", true}});
+  worker.say_ready();
   for (std::string line; std::getline(std::cin, line);) {
     const Json command = Json::parse(line, nullptr, false);
     if (command.is_discarded()) return 2;

@@ -34,6 +34,7 @@ struct WorkerOptions {
   std::string device;  // as Device::open() takes it
   profiles::MaskText mask = {};
   uint64_t hang_ms = 10'000;  // a submission that takes longer is a hang
+  double cool_s = 0;          // that a race waits at most for a device that has to cool
   VerifierOptions verifier;
   bool is_ahead_on_cpu = false;  // compiles ahead even if it slows the timed kernels: for tests
   // Called before a candidate is compiled, verified or timed: where tests crash and hang. May be empty.

@@ -39,16 +39,31 @@ TEST(TuneArguments, ForgetsWhatIsOlder) {
   }
 }
 
-TEST(TuneArguments, MergesTwoFilesAndMore) {
+TEST(TuneArguments, MergesOneFileAndMore) {
   const auto three = parsed({"merge", "a.yaml", "b.yaml", "c.yaml"});
   ASSERT_TRUE(std::holds_alternative<Arguments>(three));
   EXPECT_EQ(std::get<Arguments>(three).files, (std::vector<std::string>{"a.yaml", "b.yaml", "c.yaml"}));
+  EXPECT_TRUE(std::holds_alternative<Arguments>(parsed({"merge", "a.yaml"}))) << "a fleet may have one result";
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(std::get<int>(parsed({"merge", "a.yaml"})), kWrongInput);
+  EXPECT_EQ(std::get<int>(parsed({"merge"})), kWrongInput);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("FILE"));
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(std::get<int>(parsed({"merge", "--help"})), kDone);
   EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr(" FILE ... "));
+}
+
+TEST(TuneArguments, NeedAFileForTheResultOfAPart) {
+  const auto part = parsed({"--shard", "3/8", "--out", "three.yaml"});
+  ASSERT_TRUE(std::holds_alternative<Arguments>(part));
+  EXPECT_EQ(std::get<Arguments>(part).shard, (Shard{3, 8}));
+  EXPECT_EQ(store_path(std::get<Arguments>(part)), "three.yaml.part.sqlite") << "not the store of this user";
+  EXPECT_EQ(store_path(std::get<Arguments>(parsed({"--out", "a.yaml", "--store", "b.sqlite"}))), "b.sqlite");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(std::get<int>(parsed({"--shard", "3/8"})), kWrongInput);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("needs --out"));
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(std::get<int>(parsed({"--shard", "9/8", "--out", "a.yaml"})), kWrongInput);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("'9/8' is no part"));
 }
 
 }  // namespace

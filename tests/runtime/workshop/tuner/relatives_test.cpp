@@ -39,5 +39,33 @@ TEST(Relatives, OfConvolutionsWithResidualsKeepProportions) {
   EXPECT_THAT(relatives, Contains(shapes({"input=3x512x7x7:i8", "weight=1024x512x1x1:i8", "residual=3x1024x4x4:i8"})));
 }
 
+// Of a device that moves 1e4 bytes and does 2e4 operations in a microsecond.
+TEST(Relatives, FitAProblemToADevice) {
+  struct Row {
+    runner::RequestText request, fit;
+  };
+  const Row rows[] = {
+      {{.shapes = {"input=64x256:f32", "scale=1x1:f32=0.05"}}, {.shapes = {"input=64x256:f32", "scale=1x1:f32=0.05"}}},
+      {{.shapes = {"input=8192x8192:f32", "scale=1x1:f32=0.05"}},
+       {.shapes = {"input=1024x8192:f32", "scale=1x1:f32=0.05"}}},
+      {{.shapes = {"input=8192x8192:f32"}, .attributes = {"block_size=8192,1"}},
+       {.shapes = {"input=1024x8192:f32"}, .attributes = {"block_size=1024,1"}}},
+      // The weight's rows are the result's channels.
+      {{.shapes = {"input=512x4096:i8", "weight=14336x4096:i8", "weight_scales=14336:f32=0.01"}},
+       {.shapes = {"input=1x4096:i8", "weight=14336x4096:i8", "weight_scales=14336:f32=0.01"}}},
+      {{.shapes = {"input=8x256x128x128:i8", "weight=256x256x3x3:i8"}, .attributes = {"stride=1", "padding=1"}},
+       {.shapes = {"input=1x256x8x8:i8", "weight=256x256x3x3:i8"}, .attributes = {"stride=1", "padding=1"}}},
+      {{.shapes = {"query=1x2048x32x128:f16", "key=1x2048x8x128:f16", "value=1x2048x8x128:f16"}},
+       {.shapes = {"query=1x64x32x128:f16", "key=1x64x8x128:f16", "value=1x64x8x128:f16"}}},
+      {{.shapes = {"input=16384x4096:f16", "indices=8192:i32=0..16383"}},
+       {.shapes = {"input=16384x4096:f16", "indices=8192:i32=0..16383"}}},
+  };
+  for (const Row& row : rows) {
+    const runner::RequestText fit = fitted(row.request, 1e4, 2e4, 5000);
+    EXPECT_EQ(fit.shapes, row.fit.shapes);
+    EXPECT_EQ(fit.attributes, row.fit.attributes);
+  }
+}
+
 }  // namespace
 }  // namespace qgen::tuner

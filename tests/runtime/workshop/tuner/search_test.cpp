@@ -291,6 +291,26 @@ TEST(Search, TakesNoFirstLookForAFinal) {
   EXPECT_EQ(found->ranked[0].round, found->ranked[1].round);
 }
 
+// A kernel that is nearly as fast as the device allows leaves nothing to search for.
+TEST(Search, EndsAtTheRoof) {
+  const Space space;
+  const auto tried = [&](double roof_us, Strategy strategy) {
+    FakeLaboratory fake(space.times, 0.01);
+    const auto found = find_best(space.candidates, {}, fake.laboratory(),
+                                 {.strategy = strategy, .roof_us = roof_us, .share = {.budget_s = 60}});
+    EXPECT_TRUE(found);
+    EXPECT_TRUE(found->ranked.front().is_final) << "the best few still meet";
+    EXPECT_EQ(found->is_at_roof, found->tried < space.candidates.size());
+    return found->tried;
+  };
+  const size_t all = space.candidates.size();
+  EXPECT_EQ(tried(0, Strategy::automatic), all) << "not known";
+  EXPECT_EQ(tried(least(space.times) / 2, Strategy::automatic), all) << "far below what kernels reach";
+  EXPECT_LT(tried(least(space.times), Strategy::automatic), all);
+  EXPECT_LT(tried(1e6, Strategy::automatic), 16u) << "the first batch is good enough";
+  EXPECT_EQ(tried(1e6, Strategy::exhaustive), all);
+}
+
 TEST(Search, OfOneCandidate) {
   const std::vector<Candidate> one = {{"op.only", 1}};
   FakeLaboratory fake({{"op.only", 2.0}});
