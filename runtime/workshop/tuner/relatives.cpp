@@ -207,21 +207,24 @@ double elements_of(const runner::RequestText& request) {
   return all;
 }
 
-double expected_us(const runner::RequestText& request, double bytes_per_us, double operations_per_us) {
+double expected_us(const runner::RequestText& request, const DeviceRates& rates) {
   if (request.shapes.empty()) return 0;
   const std::vector<ShapeText> tensors = parsed(request);
+  // Of quantizing or of softmax, about.
+  constexpr double kOperationsOfAnElement = 20;
   double bytes = 0;
   for (const ShapeText& tensor : tensors) bytes += bytes_of(tensor);
-  return std::max(bytes / bytes_per_us, operations_of(tensors) / operations_per_us);
+  return std::max({bytes / rates.bytes_per_us,
+                   kOperationsOfAnElement * elements_of(tensors.front()) / rates.operations_per_us,
+                   operations_of(tensors) / rates.products_per_us});
 }
 
-runner::RequestText fitted(const runner::RequestText& request, double bytes_per_us, double operations_per_us,
-                           double most_us) {
+runner::RequestText fitted(const runner::RequestText& request, const DeviceRates& rates, double most_us) {
   runner::RequestText fit = request;
   // Indices are within the sides of what they choose from.
   const bool has_indices =
       std::ranges::any_of(request.shapes, [](const std::string& shape) { return shape.starts_with("indices="); });
-  while (!has_indices && expected_us(fit, bytes_per_us, operations_per_us) > most_us && shrink(fit)) {
+  while (!has_indices && expected_us(fit, rates) > most_us && shrink(fit)) {
   }
   return fit;
 }

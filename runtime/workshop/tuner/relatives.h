@@ -26,14 +26,20 @@ std::vector<runner::RequestText> relatives_of(const runner::RequestText& request
 // Of all its inputs.
 double elements_of(const runner::RequestText& request);
 
-// About how long a device of these rates takes: for the inputs' bytes, and for the products of inputs and weights.
-double expected_us(const runner::RequestText& request, double bytes_per_us, double operations_per_us);
+struct DeviceRates {
+  double bytes_per_us = 0;       // of a copy
+  double operations_per_us = 0;  // of one element after the other
+  double products_per_us = 0;    // operations too, in products of matrices
+};
+
+// About how long a device takes: for the inputs' bytes, for some operations on each element, and for the products of
+// inputs and weights.
+double expected_us(const runner::RequestText& request, const DeviceRates& rates);
 
 // The request with fewer rows, or smaller batches and images, so that the device takes about `most_us` for it. Sides are
 // halved, so that they keep their divisors. Weights stay, and so does a request that is fast enough.
 //
 //   input=8192x8192:f32 scale=1x1:f32   at 1e4 bytes/us and 5 ms  ->  input=1024x8192:f32 scale=1x1:f32
-runner::RequestText fitted(const runner::RequestText& request, double bytes_per_us, double operations_per_us,
-                           double most_us);
+runner::RequestText fitted(const runner::RequestText& request, const DeviceRates& rates, double most_us);
 
 }  // namespace qgen::tuner

@@ -60,7 +60,6 @@ struct WorkerProcess::State {
   Descriptor to, from;
   std::string buffered;
   std::chrono::milliseconds patience{};
-  std::shared_ptr<const Json> ready;
 
   ~State() { end(); }
 
@@ -178,7 +177,6 @@ Expected<WorkerProcess> WorkerProcess::start(const WorkerProcessOptions& options
   if (ready.answer->contains("error")) {
     return Error{Error::Kind::device, ready.answer->at("error").get<std::string>(), ""};
   }
-  state->ready = ready.answer;
   return WorkerProcess(std::move(state));
 }
 
@@ -194,7 +192,6 @@ Reply WorkerProcess::ask(const Json& command, const std::function<void(const Jso
   return is_written ? state_->listen(on_line) : Reply{.end = state_->end()};
 }
 
-const WorkerProcess::Json& WorkerProcess::ready() const { return *state_->ready; }
 WorkerProcess::WorkerProcess(std::unique_ptr<State> state) : state_(std::move(state)) {}
 WorkerProcess::WorkerProcess(WorkerProcess&&) noexcept = default;
 WorkerProcess& WorkerProcess::operator=(WorkerProcess&&) noexcept = default;

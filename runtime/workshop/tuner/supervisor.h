@@ -37,7 +37,6 @@ class WorkerProcess {
 
   // Waits until it has opened its device. Errors: the worker's message; it cannot be started.
   static Expected<WorkerProcess> start(const WorkerProcessOptions& options);
-  const Json& ready() const;  // what it said once it had opened its device
   // `on_line` hears of everything before the answer; may be empty. Of a worker that is dead: dead again.
   Reply ask(const Json& command, const std::function<void(const Json& line)>& on_line);
 

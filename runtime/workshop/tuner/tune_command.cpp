@@ -81,7 +81,7 @@ Done fit_built_in(std::vector<runner::Task>& tasks, Tuner& tuner) {
   if (!rates) return rates.error();
   size_t smaller = 0;
   for (runner::Task& task : tasks) {
-    runner::RequestText fit = fitted(task.request, rates->bytes_per_us, rates->operations_per_us, kBuiltInUs);
+    runner::RequestText fit = fitted(task.request, *rates, kBuiltInUs);
     smaller += fit.shapes != task.request.shapes ? 1 : 0;
     task.request = std::move(fit);
   }

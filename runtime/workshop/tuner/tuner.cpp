@@ -98,11 +98,15 @@ Done Tuner::start() {
   return std::monostate{};
 }
 
-Expected<Tuner::Rates> Tuner::rates() {
+Expected<DeviceRates> Tuner::rates() {
   if (!worker_) {
     if (Done started = start(); !started) return started.error();
   }
-  return Rates{worker_->ready().at("bytes_per_us"), worker_->ready().at("operations_per_us")};
+  const Reply reply = worker_->ask({{"do", "sentinel"}, {"ids", Json::array()}}, {});
+  if (!reply.answer) return Error{Error::Kind::device, fmt::format("the worker measured no rates: {}", reply.end), ""};
+  if (reply.answer->contains("error")) return told(*reply.answer);
+  return DeviceRates{reply.answer->at("bytes_per_us"), reply.answer->at("operations_per_us"),
+                     reply.answer->at("products_per_us")};
 }
 
 Expected<Tuner::Opened> Tuner::open(const runner::Task& task) {

@@ -21,6 +21,7 @@
 
 #include "runtime/engine/tuning/store.h"
 #include "runtime/workshop/runner/task.h"
+#include "runtime/workshop/tuner/relatives.h"
 #include "runtime/workshop/tuner/search.h"
 #include "runtime/workshop/tuner/supervisor.h"
 
@@ -91,11 +92,8 @@ class Tuner {
   // Errors: an operator or a request that is refused; no kernel fits; no device; the store. A worker that cannot be
   // kept alive.
   Expected<TaskReport> tune(const runner::Task& task, const Share& share);
-  // Of the device, as it was opened. Errors: no device.
-  struct Rates {
-    double bytes_per_us = 0, operations_per_us = 0;
-  };
-  Expected<Rates> rates();
+  // Of the device, measured now. Errors: no device.
+  Expected<DeviceRates> rates();
 
  private:
   struct Opened {

@@ -39,7 +39,7 @@ TEST(Relatives, OfConvolutionsWithResidualsKeepProportions) {
   EXPECT_THAT(relatives, Contains(shapes({"input=3x512x7x7:i8", "weight=1024x512x1x1:i8", "residual=3x1024x4x4:i8"})));
 }
 
-// Of a device that moves 1e4 bytes and does 2e4 operations in a microsecond.
+// Of a device that moves 1e4 bytes, and does 2e4 operations of products, in a microsecond.
 TEST(Relatives, FitAProblemToADevice) {
   struct Row {
     runner::RequestText request, fit;
@@ -61,10 +61,12 @@ TEST(Relatives, FitAProblemToADevice) {
        {.shapes = {"input=16384x4096:f16", "indices=8192:i32=0..16383"}}},
   };
   for (const Row& row : rows) {
-    const runner::RequestText fit = fitted(row.request, 1e4, 2e4, 5000);
+    const runner::RequestText fit = fitted(row.request, {1e4, 1e6, 2e4}, 5000);
     EXPECT_EQ(fit.shapes, row.fit.shapes);
     EXPECT_EQ(fit.attributes, row.fit.attributes);
   }
+  // One that is slow at calculating.
+  EXPECT_THAT(fitted({.shapes = {"input=1024x1024:f32"}}, {1e4, 1e3, 1e3}, 5000), shapes({"input=128x1024:f32"}));
 }
 
 }  // namespace
