@@ -143,9 +143,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
   CLI::App* imported = command("import", "add tuning files to the store", Command::import);
   imported->add_option("FILE", arguments.files, "tuning files")->required()->type_name("");
   CLI::App* merge =
-      command("merge",
-              "merge tuning files of one device, of equal rows the newer one counts; or results of many devices "
-              "(--out), into the medians of honest devices",
+      command("merge", "merge tuning files of one device, the newer of equal rows; or results of many devices (--out)",
               Command::merge);
   merge->add_option("FILE", arguments.files, "tuning files, or results")->required()->type_name("");
   merge->add_option("-o,--output", arguments.output, "default: standard output")->type_name("FILE");
