@@ -99,6 +99,7 @@ class Run {
   Diagnostics gather_errors(std::vector<Diagnostics> errors, const std::vector<VariantIndex>& places) const;
   Diagnostics refused(const VariantIndex& place, const workers::Refusal& refusal);
   Diagnostics check_templates() const;
+  compile::Options options_of(const SpecJob& job) const;
   Digest key_of(const SpecJob& job, size_t variant, const std::string& versions) const;
   std::vector<VariantIndex> all_variants();
   Diagnostics compile_one(Compiled& compiled);
@@ -328,12 +329,16 @@ Diagnostics Run::too_much_text() const {
 
 // ---- compile --------------------------------------------------------------------------------------------------------
 
+compile::Options Run::options_of(const SpecJob& job) const {
+  return {settings_.compile.optimization, job.spec.target.value_or(settings_.compile.target)};
+}
+
 Digest Run::key_of(const SpecJob& job, size_t variant, const std::string& versions) const {
   DigestBuilder key;
   key.add(machine_.compilers)
       .add(versions)
       .add(static_cast<uint64_t>(settings_.compile.optimization))
-      .add(static_cast<uint64_t>(settings_.compile.target));
+      .add(static_cast<uint64_t>(options_of(job).target));
   key.add(render::without_comments(job.rendered[variant].text));
   for (const auto& row : emit::specialization_rows(job.spec)) {  // resources are remembered for each of them
     for (const uint32_t value : row) key.add(value);
@@ -379,7 +384,7 @@ Diagnostics Run::compile() {
 Diagnostics Run::compile_one(Compiled& compiled) {
   const auto& [job, v] = compiled.place;
   if (!compile_failures_.may_compile(*job)) return {};
-  auto spirv = machine_.tools.compile(job->rendered[v].text, settings_.compile);
+  auto spirv = machine_.tools.compile(job->rendered[v].text, options_of(*job));
   if (!spirv) return refused(compiled.place, spirv.error());
   compiled.spirv = *std::move(spirv);
   return {};

@@ -49,11 +49,6 @@ const std::map<std::string, compile::Optimization> kOptimizations = {
     {"size", compile::Optimization::size},
     {"none", compile::Optimization::none},
 };
-const std::map<std::string, compile::Target> kTargets = {
-    {"vulkan1.1", compile::Target::vulkan1_1},
-    {"vulkan1.2", compile::Target::vulkan1_2},
-    {"vulkan1.3", compile::Target::vulkan1_3},
-};
 const std::map<std::string, Room> kShownRooms = {{"spec", Room::spec},       {"expand", Room::expand},
                                                  {"render", Room::render},   {"compile", Room::compile},
                                                  {"reflect", Room::reflect}, {"emit", Room::emit}};
@@ -106,8 +101,9 @@ void declare_options(CLI::App& app, Flags& flags) {
       ->check(CLI::IsMember(words(kOptimizations)))
       ->option_text("WHAT");
   app.add_option("--target", flags.target,
-                 "the oldest Vulkan whose drivers can run the modules: vulkan1.1, vulkan1.2 or vulkan1.3 (default)")
-      ->check(CLI::IsMember(words(kTargets)))
+                 "the oldest Vulkan whose drivers can run the modules: vulkan1.1, vulkan1.2 or vulkan1.3 (default); a "
+                 "spec with 'target' has its own")
+      ->check(CLI::IsMember(spec::target_words()))
       ->option_text("VERSION");
   app.add_option("--filter", flags.run.settings.filter, "only variants whose id matches, such as 'copy.*.vec?'")
       ->type_name("GLOB");
@@ -208,7 +204,7 @@ Task task_of(const Flags& flags) {
 RunOptions options_of(const Flags& flags) {
   RunOptions options = flags.run;
   options.task = task_of(flags);
-  options.settings.compile = {kOptimizations.at(flags.opt), kTargets.at(flags.target)};
+  options.settings.compile = {kOptimizations.at(flags.opt), *spec::find_target(flags.target)};
   if (flags.prune) options.settings.prune = {*flags.prune / 100, flags.keeps_unmeasured};
   if (!flags.stop_after.empty()) options.shown_room = kShownRooms.at(flags.stop_after);
   options.is_in_c = flags.language == "c";

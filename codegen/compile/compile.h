@@ -11,14 +11,11 @@
 #include <vector>
 
 #include "common/outcome.h"
+#include "vocabulary/target.h"
 
 namespace qgen::compile {
 
 enum class Optimization : uint8_t { none, size, performance };
-
-// The version of Vulkan that modules are for: SPIR-V 1.3, 1.5 or 1.6. Drivers of that version and later ones run them.
-// A module uses an extension for a feature that the version lacks.
-enum class Target : uint8_t { vulkan1_1, vulkan1_2, vulkan1_3 };
 
 struct Options {
   // NOLINTNEXTLINE(google-explicit-constructor): an optimization is options enough

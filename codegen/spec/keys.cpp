@@ -193,6 +193,8 @@ const std::array kSpecKeys = {
         kRarelyBestKeys},
     Key{"subgroup_size", "the required subgroup size, an expression of parameters; default: any", Form::one,
         Leaf::expression},
+    Key{"target", "the oldest Vulkan whose drivers can run its modules; default: --target of qgen", Form::one,
+        Leaf::word, false, target_words()},
     Key{"grid", "workgroups in x, y and z", Form::tuple, Leaf::expression},
     Key{"cost", "an estimate in microseconds", Form::one, Leaf::expression},
     Key{"verify", "how the result is verified", Form::one, Leaf::object, false, {}, kVerifyKeys},
@@ -201,8 +203,8 @@ const std::array kSpecKeys = {
 };
 
 // Keys of specs only.
-constexpr std::string_view kOwnKeys[] = {"operator", "kernel",    "summary",    "template",
-                                         "use",      "operators", "recipes_use"};
+constexpr std::string_view kOwnKeys[] = {"operator", "kernel",    "summary",     "template",
+                                         "use",      "operators", "recipes_use", "target"};
 
 std::vector<Key> make_fragment_keys() {
   std::vector<Key> keys = {

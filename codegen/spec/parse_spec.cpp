@@ -118,6 +118,7 @@ class SpecParser {
     spec_.is_internal = as_kernel != nullptr;
     if (const YamlNode* summary = value(root_, "summary")) spec_.summary = without_line_end(summary->text);
     if (const YamlNode* path = value(root_, "template")) spec_.template_path = located(*path);
+    if (const YamlNode* target = value(root_, "target")) spec_.target = find_target(target->text);
     if (!root_.find("operands")) report(root_.where, "the spec has no 'operands'", "tensors, in binding order");
     read_template_rules();
     if (const YamlEntry* verify = root_.find("verify")) spec_.verify = read_verify(verify->value);
@@ -136,7 +137,7 @@ class SpecParser {
       return;
     }
     for (std::string_view key : {"specialization", "constants", "fit", "require", "applies_when", "require_device",
-                                 "rarely_best", "subgroup_size", "grid", "cost"}) {
+                                 "rarely_best", "subgroup_size", "target", "grid", "cost"}) {
       const YamlEntry* entry = root_.find(key);
       if (entry)
         report(entry->key.where, fmt::format("'{}' needs a 'template': this operator is made of recipes only", key));

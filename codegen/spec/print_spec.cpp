@@ -10,6 +10,7 @@
 #include "codegen/spec/field_type.h"
 #include "codegen/spec/parse_spec.h"
 #include "codegen/spec/signature.h"
+#include "codegen/spec/words.h"
 
 namespace qgen::spec {
 namespace {
@@ -109,6 +110,7 @@ class Printer {
     print_conditions("", "require_device", spec.require_device);
     print_rarely_best(spec.rarely_best);
     if (spec.subgroup_size) line("subgroup_size: {}", plain(*spec.subgroup_size));
+    if (spec.target) line("target: {}", word_of(*spec.target));
     if (spec.grid[0]) line("grid:");
     for (const auto& side : spec.grid) {
       if (side) line_of(side->where(), "  - {}", plain(*side));

@@ -16,6 +16,7 @@
 #include "codegen/expression/expression.h"
 #include "common/diagnostic.h"
 #include "runtime/engine/library/signature_info.h"
+#include "vocabulary/target.h"
 
 namespace qgen::spec {
 
@@ -241,6 +242,7 @@ struct Spec {
   std::vector<Condition> require_device;                // parameters, specialization, device
   std::vector<RarelyBest> rarely_best;                  // parameters, specialization, device
   std::optional<expression::Expression> subgroup_size;  // parameters
+  std::optional<compile::Target> target;                // of its modules; nullopt: that of the run
   std::array<std::optional<expression::Expression>, 3> grid;
   std::optional<expression::Expression> cost;
   std::optional<Verify> verify;

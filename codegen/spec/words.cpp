@@ -166,6 +166,17 @@ bool holds(const Words& words, std::string_view word) {
 
 std::vector<std::string> dtype_words() { return texts_of(names_of(kDTypes)); }
 std::vector<std::string> storage_words() { return texts_of(names_of(kStorages)); }
+std::vector<std::string> target_words() { return {"vulkan1.1", "vulkan1.2", "vulkan1.3"}; }
+
+std::optional<compile::Target> find_target(std::string_view word) {
+  const std::vector<std::string> words = target_words();
+  const auto found = std::ranges::find(words, word);
+  if (found == words.end()) return std::nullopt;
+  return static_cast<compile::Target>(found - words.begin());
+}
+
+std::string word_of(compile::Target target) { return target_words()[static_cast<size_t>(target)]; }
+
 std::vector<std::string> layout_words() { return texts_of(names_of(kLayouts)); }
 std::vector<std::string> architecture_and_feature_words() {
   std::set<std::string> words = {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "vocabulary/target.h"
+
 namespace qgen::spec {
 
 std::vector<std::string> dtype_words();
@@ -17,6 +19,11 @@ std::vector<std::string> storage_words();
 std::vector<std::string> layout_words();
 // Of devices, each once, sorted: "ada", "hopper".
 std::vector<std::string> architecture_and_feature_words();
+
+// "vulkan1.1", by compile::Target, in order.
+std::vector<std::string> target_words();
+std::optional<compile::Target> find_target(std::string_view word);
+std::string word_of(compile::Target target);
 
 // Longer names are refused: they become parts of file names and ids.
 constexpr size_t kMostNameBytes = 100;

@@ -228,6 +228,30 @@ TEST_F(Program, TargetsGiveOtherModulesWithTheSameTables) {
   EXPECT_EQ(contents(here() / "vulkan1.1/cpp"), contents(here() / "vulkan1.3/cpp"));
 }
 
+// The second word of a module is its version of SPIR-V.
+TEST_F(Program, ASpecMayHaveATargetOfItsOwn) {
+  write_text(here() / "specs/copy.yaml", std::string(kCopySpec) + "target: vulkan1.1\n");
+  const auto version_of_first = [&](const std::string& folder, const std::string& operation) {
+    const std::string index = read_text(here() / folder / "spv/index.json");
+    const size_t at = index.find(operation + "/");
+    const std::string module = read_text(here() / folder / "spv" / index.substr(at, index.find('"', at) - at));
+    return module.size() < 8 ? std::string("no module") : module.substr(4, 4);
+  };
+  made({"specs", "--emit", "spv", "-o", "newest"});
+  made({"specs", "--emit", "spv", "-o", "older", "--target", "vulkan1.2"});
+  const std::string in_1_3("\0\3\1\0", 4), in_1_5("\0\5\1\0", 4), in_1_6("\0\6\1\0", 4);
+  EXPECT_EQ(version_of_first("newest", "copy"), in_1_3);
+  EXPECT_EQ(version_of_first("newest", "total"), in_1_6);
+  EXPECT_EQ(version_of_first("older", "copy"), in_1_3) << "the spec's line counts more than --target";
+  EXPECT_EQ(version_of_first("older", "total"), in_1_5);
+}
+
+TEST_F(Program, AnEditedTargetCompilesTheVariantsOfItsSpec) {
+  made({"specs", "-o", "out"});
+  write_text(here() / "specs/copy.yaml", std::string(kCopySpec) + "target: vulkan1.1\n");
+  EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("4 compiled, 2 from the cache"));
+}
+
 TEST_F(Program, AFilterKeepsTheVariantsThatMatch) {
   EXPECT_THAT(made({"specs", "-o", "out", "--filter", "copy.f32.*"}).out, StartsWith("2 specs, 3 variants,"));
   EXPECT_THAT(read_text(here() / "out/MANIFEST.tsv"), Not(HasSubstr("total")));

@@ -53,6 +53,7 @@ applies_when:
   - "offset > -1"
 require_device: [device.subgroup_size >= 32]
 subgroup_size: vec * 8
+target: vulkan1.2
 grid: [ceil_div(numel, vec * workgroup), max(1, min(numel, 2)), 1]
 cost: |
   numel
@@ -116,6 +117,7 @@ rarely_best:
     on: [hopper, ada]
     because: "never, in 3"
 subgroup_size: vec * 8
+target: vulkan1.2
 grid:
   - ceil_div(numel, vec * workgroup)
   - max(1, min(numel, 2))
@@ -523,9 +525,9 @@ TEST(Spec, KnowsThePlaceOfEachField) {
   EXPECT_EQ(to_text(spec.parameters[3].values[1].where), "specs/op.yaml:17:12");
   EXPECT_EQ(to_text(spec.require[1].expression.where()), "specs/op.yaml:27:26");
   EXPECT_EQ(to_text(spec.applies_when[1].expression.where()), "specs/op.yaml:30:6") << "inside the quotes";
-  EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:33:42");
-  EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:34") << "a block has no columns";
-  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:48:41");
+  EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:34:42");
+  EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:35") << "a block has no columns";
+  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:49:41");
 }
 
 TEST(Spec, ReportsAllErrorsOfAFile) {
@@ -533,7 +535,7 @@ TEST(Spec, ReportsAllErrorsOfAFile) {
               "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
               "  expected: one of applies_when, attributes, constants, cost, define, fit, grid, kernel, "
               "operands, operator, operators, parameters, problem, rarely_best, recipes, recipes_use, require, "
-              "require_device, specialization, subgroup_size, summary, template, use, verify\n"
+              "require_device, specialization, subgroup_size, summary, target, template, use, verify\n"
               "  hint: did you mean 'operands'?\n"
               "op.yaml:3:11: error: 'template' is a list\n"
               "  expected: a single value, such as 'some text'\n"
