@@ -32,7 +32,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 find_program(QGEN_LLD ld.lld)
 mark_as_advanced(QGEN_LLD)
-if(QGEN_LLD AND PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+if(QGEN_LLD AND PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=lld)  # a quarter of the time, and some programs with sanitizers have 200 MB
 endif()
 if(QGEN_SANITIZE)

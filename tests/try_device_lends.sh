@@ -7,7 +7,7 @@ rm -rf "$work"
 mkdir -p "$work/kit/if_missing/libvulkan.so.1" "$work/kit/if_missing/libEGL.so.1" "$work/bin"
 cp "$source/tests/try_device" "$work/kit/"
 touch "$work/kit/if_missing/libvulkan.so.1/libvulkan.so.1" "$work/kit/if_missing/libEGL.so.1/libEGL.so.1"
-for program in qgen-info qgen-run operators_bench test_none; do
+for program in qgen-info qgen-run qgen-tune operators_bench test_none; do
   printf '#!/bin/sh\necho "$LD_LIBRARY_PATH"\n' >"$work/kit/$program"
   chmod +x "$work/kit/$program"
 done
