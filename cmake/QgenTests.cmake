@@ -185,12 +185,12 @@ endfunction()
 
 # qgen_add_masked_tests(CASES folder DEVICES name...): the tests of kernels and models, and the conformance cases, on
 # the last driver, which has the most features. A mask reduces it to each of these devices (devices/NAME.yaml). They run
-# under its layer, which reports features that a kernel uses and the mask lacks. Each device has a share of the kernels'
-# tests:
+# under its layer, which reports features that a kernel uses and the mask lacks:
 #
 #   masked.<device>.<conformance|kernels|graph>
 #
-# The devices that DEVICES does not name are in the whole only, and so are tests of kernels, which take minutes.
+# The devices that DEVICES does not name are in the whole only. A device has a share of the kernels' tests, and a small
+# sample of the kernels: the devices that DEVICES names run all of these tests together, and so do the others.
 function(qgen_add_masked_tests)
   cmake_parse_arguments(MASKED "" "CASES" "DEVICES" ${ARGN})
   if(QGEN_SANITIZE)
@@ -200,20 +200,23 @@ function(qgen_add_masked_tests)
   file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/devices/*.yaml")
   list(FILTER files EXCLUDE REGEX "/quirks.yaml$")
   list(LENGTH files count)
-  set(index 0)
+  list(LENGTH MASKED_DEVICES more_count)
+  math(EXPR whole_count "${count} - ${more_count}")
+  set(more_index 0)
+  set(whole_index 0)
   foreach(file IN LISTS files)
-    math(EXPR index "${index} + 1")
     get_filename_component(device "${file}" NAME_WLE)
     set(label whole)
     if(device IN_LIST MASKED_DEVICES)
       set(label more)
     endif()
+    math(EXPR ${label}_index "${${label}_index} + 1")
     set(mask "QGEN_DEVICE_MASK=as=${file}")
     set(wrapper ${QGEN_${driver}_WRAPPER})
     qgen_register_kernel_entry(masked.${device}.conformance conformance ${driver} ${label} ENVIRONMENT "${mask}"
       COMMAND ${wrapper} $<TARGET_FILE:qgen-run> --cases "${MASKED_CASES}")
-    qgen_register_kernel_entry(masked.${device}.kernels kernels ${driver} whole
-      ENVIRONMENT "${mask}" "QGEN_TEST_SHARD=${index}/${count}" COMMAND ${wrapper} $<TARGET_FILE:test_kernels>)
+    qgen_register_kernel_entry(masked.${device}.kernels kernels ${driver} ${label}
+      ENVIRONMENT "${mask}" "QGEN_TEST_SHARD=${${label}_index}/${${label}_count}" "QGEN_TEST_SHARE=0.0005" COMMAND ${wrapper} $<TARGET_FILE:test_kernels>)
     qgen_register_kernel_entry(masked.${device}.graph graph ${driver} ${label} ENVIRONMENT "${mask}"
       COMMAND ${wrapper} $<TARGET_FILE:test_graph>)
   endforeach()

@@ -150,6 +150,12 @@ TEST(DeviceTable, TheLeastDeviceRunsEveryFormatOfBuffers) {
   EXPECT_TRUE(missing.empty()) << fmt::format("{}", fmt::join(missing, "\n"));
 }
 
+constexpr FeatureMask kSubgroups = bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) |
+                                   bit(Feature::subgroup_arithmetic) | bit(Feature::subgroup_ballot) |
+                                   bit(Feature::subgroup_shuffle) | bit(Feature::subgroup_shuffle_relative) |
+                                   bit(Feature::subgroup_clustered) | bit(Feature::subgroup_quad) |
+                                   bit(Feature::subgroup_rotate) | bit(Feature::subgroup_extended_types);
+
 // One lack at a time, of a device that has all.
 TEST(DeviceTable, EveryOperatorRunsWhateverADeviceLacks) {
   DeviceProfile whole = least_device();
@@ -158,6 +164,8 @@ TEST(DeviceTable, EveryOperatorRunsWhateverADeviceLacks) {
   whole.numbers.max_workgroup_size_x = 1024;
   whole.max_workgroup_size = {1024, 1024, 1024};
   whole.numbers.shared_memory_bytes = 65536;
+  whole.numbers.max_storage_buffer_bytes = int64_t{1} << 31;
+  whole.max_workgroup_count = {2147483647, 65535, 65535};
   std::vector<DeviceProfile> devices;
   const auto without = [&](std::string name, FeatureMask features) {
     DeviceProfile device = masked(whole, DeviceMask{.without = features, .limits = {}, .as = {}});
@@ -174,11 +182,17 @@ TEST(DeviceTable, EveryOperatorRunsWhateverADeviceLacks) {
     devices.back().name = std::move(name);
     change(devices.back());
   };
+  // Nothing of subgroups can be relied on, not even their size.
+  without("subgroups of unknown size", kSubgroups);
+  devices.back().numbers.subgroup_size = 1;
   with("16 KiB of shared memory", [](DeviceProfile& d) { d.numbers.shared_memory_bytes = 16384; });
   with("128 invocations", [](DeviceProfile& d) {
     d.numbers.max_workgroup_invocations = d.numbers.max_workgroup_size_x = 128;
     d.max_workgroup_size = {128, 128, 64};
   });
+  with("128 MiB of a storage buffer",
+       [](DeviceProfile& d) { d.numbers.max_storage_buffer_bytes = int64_t{128} << 20; });
+  with("65,535 workgroups", [](DeviceProfile& d) { d.max_workgroup_count = {65535, 65535, 65535}; });
   for (const int64_t size : {4, 8, 16, 32, 64, 128}) {
     with(fmt::format("subgroups of {}", size), [&](DeviceProfile& d) { d.numbers.subgroup_size = size; });
   }
