@@ -222,9 +222,9 @@ int time_rows(const Arguments& arguments) {
   if (!device) return fail(device.error());
   auto executor = Executor::create(*device, *library, {});
   if (!executor) return fail(executor.error());
-  const profiles::StoredNumbers numbers = profiles::with_stored_numbers(device->profile());
-  if (!numbers.warning.empty()) print_log("operators_bench: warning: {}\n", numbers.warning);
-  Context context{.profile = numbers.profile, .library = *library, .executor = *executor};
+  const auto stored = profiles::with_all_that_is_stored(device->profile(), arguments.mask.trusts_driver);
+  for (const std::string& warning : stored.warnings) print_log("operators_bench: warning: {}\n", warning);
+  Context context{.profile = stored.profile, .library = *library, .executor = *executor};
   auto clock = measure::clock_of(context);
   if (!clock) return fail(clock.error());
   Bench bench{context, *std::move(clock)};

@@ -3,6 +3,7 @@
 #
 #   qgen::runtime           device, selection, dispatch, tensors; no operator of ours
 #   qgen::calls             operators by their signatures: typed functions, names, weights; no operator of ours
+#   qgen::self_test         checks what a device computes, with the kernels of check_feature and check_matrix
 #   qgen::operators         the shipped operators and their kernels
 #   qgen::infer             the shapes of the shipped operators, without kernels: for qgen_add_operators()
 #   qgen::runner            a program that runs a library's operators by name, as a function
@@ -23,8 +24,8 @@ set(package "${CMAKE_INSTALL_LIBDIR}/cmake/qgen")
 set(include "${CMAKE_INSTALL_INCLUDEDIR}/qgen")
 
 foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann cli sqlite eigen common vocabulary
-                        library json yaml_reader tensor device profiles selector tuning fitting report dispatch calls
-                        infer operators kernels reference measure runner tuner runtime planner graph onnx_schema onnx c)
+                        library json yaml_reader tensor device profiles selector tuning fitting report dispatch
+                        self_test calls infer operators kernels reference measure runner tuner runtime planner graph onnx_schema onnx c)
   set_target_properties(qgen_${target} PROPERTIES EXPORT_NAME ${target})
   install(TARGETS qgen_${target} EXPORT qgenTargets)
 endforeach()

@@ -8,12 +8,14 @@
 //   qgen-info --device llvmpipe    one of them, opened as the other programs would open it
 //   qgen-info --device-file devices/adreno-740.yaml    a device that is described, not opened
 //   qgen-info --measure            finds out how fast a device is, for every program that opens it from then on
+//   qgen-info --check              checks what a device computes, for every program that opens it from then on
 //   qgen-info --enable             what a program that lends its device to qgen should enable on it, as C++
 //   qgen-info --json               for programs
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -31,10 +33,12 @@
 #include "runtime/engine/profiles/device_file.h"
 #include "runtime/engine/profiles/mask_text.h"
 #include "runtime/engine/profiles/stored.h"
+#include "runtime/engine/self_test/self_test.h"
 #include "runtime/workshop/measure/numbers.h"
 
 namespace {
 
+constexpr int kComputesWrong = 1;
 constexpr int kWrongInput = 2;
 constexpr int kWrongMachine = 3;
 
@@ -44,6 +48,7 @@ struct Arguments {
   qgen::profiles::MaskText mask;
   std::string output;
   bool is_measured = false;
+  bool is_checked = false;
   bool is_list = false;
   bool is_to_enable = false;
   bool is_json = false;
@@ -73,11 +78,11 @@ void print_one(const Arguments& arguments, const qgen::DeviceProfile& profile) {
   fmt::print("{}", arguments.is_json ? to_json(profile) + "\n" : to_text(profile));
 }
 
-// Stored numbers of a device are included. If a device cannot be used, the reason is printed.
-qgen::DeviceProfile with_stored_numbers(const qgen::DeviceProfile& profile) {
-  qgen::profiles::StoredNumbers numbers = qgen::profiles::with_stored_numbers(profile);
-  if (!numbers.warning.empty()) qgen::print_log("qgen-info: warning: {}\n", numbers.warning);
-  return std::move(numbers.profile);
+// What is stored of a device is included. If a stored file cannot be used, the reason is printed.
+qgen::DeviceProfile with_what_is_stored(const Arguments& arguments, const qgen::DeviceProfile& profile) {
+  auto stored = qgen::profiles::with_all_that_is_stored(profile, arguments.mask.trusts_driver);
+  for (const std::string& warning : stored.warnings) qgen::print_log("qgen-info: warning: {}\n", warning);
+  return std::move(stored.profile);
 }
 
 // Opening is part of the answer: a device that is listed may still refuse.
@@ -87,7 +92,7 @@ int show_one(const Arguments& arguments) {
   const auto device =
       qgen::Device::open(arguments.device, {.trusts_driver = arguments.mask.trusts_driver, .mask = *std::move(mask)});
   if (!device) return fail(device.error(), kWrongMachine);
-  print_one(arguments, with_stored_numbers(device->profile()));
+  print_one(arguments, with_what_is_stored(arguments, device->profile()));
   return 0;
 }
 
@@ -133,6 +138,33 @@ int measure_one(const Arguments& arguments) {
   return 0;
 }
 
+// ---- checking -------------------------------------------------------------------------------------------------------
+
+void print_findings(const Arguments& arguments, const qgen::Device& device,
+                    const std::vector<qgen::self_test::Finding>& findings) {
+  if (arguments.is_json) {
+    fmt::print("{}\n", qgen::self_test::to_json(findings));
+  } else {
+    fmt::print("{}\n{}", device.profile().name, qgen::self_test::to_text(findings));
+  }
+}
+
+int check_one(const Arguments& arguments) {
+  auto mask = qgen::profiles::read_mask(arguments.mask);
+  if (!mask) return fail(mask.error(), kWrongInput);
+  const auto device =
+      qgen::Device::open(arguments.device, {.trusts_driver = arguments.mask.trusts_driver, .mask = *std::move(mask)});
+  if (!device) return fail(device.error(), kWrongMachine);
+  const auto library = qgen::KernelLibrary::open(qgen::generated::library());
+  if (!library) return fail(library.error(), kWrongMachine);
+  const auto findings = qgen::self_test::run_and_store(*device, *library);
+  if (!findings) return fail(findings.error(), kWrongMachine);
+  print_findings(arguments, *device, *findings);
+  const bool is_right = std::ranges::none_of(
+      *findings, [](const auto& finding) { return finding.verdict == qgen::self_test::Finding::Verdict::wrong; });
+  return is_right ? 0 : kComputesWrong;
+}
+
 int show_file(const Arguments& arguments) {
   const auto profile = qgen::profiles::load_device(arguments.device_file);
   if (!profile) return fail(profile.error(), kWrongInput);
@@ -145,7 +177,7 @@ int show_all(const Arguments& arguments) {
   if (!mask) return fail(mask.error(), kWrongInput);
   auto devices = qgen::list_devices();
   if (!devices) return fail(devices.error(), kWrongMachine);
-  for (qgen::DeviceProfile& device : *devices) device = with_stored_numbers(masked(device, *mask));
+  for (qgen::DeviceProfile& device : *devices) device = with_what_is_stored(arguments, masked(device, *mask));
   if (arguments.is_list) {
     print_list(*devices);
   } else if (arguments.is_json) {
@@ -160,6 +192,7 @@ int run(const Arguments& arguments) {
   if (!arguments.device_file.empty()) return show_file(arguments);
   if (arguments.is_to_enable) return print_what_to_enable(arguments);
   if (arguments.is_measured) return measure_one(arguments);
+  if (arguments.is_checked) return check_one(arguments);
   return arguments.device.empty() ? show_all(arguments) : show_one(arguments);
 }
 
@@ -174,7 +207,10 @@ int parse_and_run(int argc, char** argv) {
       "--measure has measured them, which takes seconds on a GPU. The numbers are stored in\n"
       "~/.cache/qgen/devices (or under $XDG_CACHE_HOME) for this version of the driver. The source of\n"
       "each number is printed after it.\n"
-      "Exit code: 0 done, 2 the arguments are wrong, 3 there is no such device, driver or loader.\n"
+      "--check runs small kernels, and compares their results. A feature that computes wrong is not used\n"
+      "from then on, by any program, until the driver changes. The verdict is in ~/.cache/qgen/checks.\n"
+      "Exit code: 0 done, 1 --check found a wrong result, 2 the arguments are wrong, 3 there is no such device, driver "
+      "or loader.\n"
       "The Vulkan loader finds the drivers: VK_DRIVER_FILES names their manifests.\n");
   app.add_option("--device,-d", arguments.device, "one device: its index, its UUID, or a part of its name")
       ->type_name("DEVICE");
@@ -190,19 +226,26 @@ int parse_and_run(int argc, char** argv) {
   app.add_option("--output,-o", arguments.output, "with --measure: write them to a device file instead")
       ->type_name("FILE")
       ->needs(measure);
+  const auto check =
+      app.add_flag("--check", arguments.is_checked,
+                   "check the results of each feature that kernels use, and store the verdict for all programs")
+          ->excludes("--device-file")
+          ->excludes(measure);
   app.add_flag("--list,-l", arguments.is_list, "print one line per device");
   app.add_flag("--enable", arguments.is_to_enable,
                "print, as C++, what to enable on a device that you lend to qgen (docs/engines.md)")
       ->excludes("--device-file")
-      ->excludes(measure);
-  app.add_flag("--json", arguments.is_json, "print JSON: an array of objects; with --device one object");
+      ->excludes(measure)
+      ->excludes(check);
+  app.add_flag("--json", arguments.is_json,
+               "print JSON: an array of objects; with --device one object; with --check an array of checks");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrongInput;
   }
-  if (arguments.is_list && (arguments.is_json || arguments.is_measured || arguments.is_to_enable ||
-                            !arguments.device.empty() || !arguments.device_file.empty())) {
+  if (arguments.is_list && (arguments.is_json || arguments.is_measured || arguments.is_checked ||
+                            arguments.is_to_enable || !arguments.device.empty() || !arguments.device_file.empty())) {
     qgen::print_log(
         "qgen-info: --list prints all devices of this machine as text, and cannot be combined with other "
         "options\n");

@@ -6,6 +6,8 @@
 #include "bmm_plain.h"
 #include "bmm_real.h"
 #include "bmm_tiled.h"
+#include "check_feature.h"
+#include "check_matrix.h"
 #include "choose_qparams_affine.h"
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
@@ -115,6 +117,8 @@ constexpr const OperatorInfo* kOperators[] = {
   &bmm_plain::op,
   &bmm_real::op,
   &bmm_tiled::op,
+  &check_feature::op,
+  &check_matrix::op,
   &choose_qparams_affine::op,
   &choose_qparams_finish::op,
   &choose_qparams_partial::op,

@@ -20,8 +20,8 @@
 #include "runtime/engine/device/architecture.h"
 #include "runtime/engine/device/estimates.h"
 #include "runtime/engine/device/limits.h"
+#include "runtime/engine/profiles/matrix_fields.h"
 #include "runtime/engine/profiles/numbers.h"
-#include "vocabulary/dtypes.h"
 
 namespace qgen::profiles {
 namespace {
@@ -41,7 +41,6 @@ constexpr KindRow kKinds[] = {
     {DeviceProfile::Kind::discrete, "discrete"}, {DeviceProfile::Kind::virtual_gpu, "virtual"},
     {DeviceProfile::Kind::cpu, "cpu"},
 };
-constexpr std::string_view kScopes[] = {"subgroup", "workgroup"};
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
@@ -205,25 +204,8 @@ class DeviceReader {
                      std::vector<MatrixRate>* rates) {
     reader_.items(list, what, [&](const Node& item) {
       MatrixRate row{};
-      const auto side = [&](std::string_view key, uint16_t& value) {
-        return yaml::Field{key, true, [this, key, &value](const Node& node) { unsigned_integer(node, key, value); }};
-      };
-      const auto dtype = [&](std::string_view key, DType& value) {
-        return yaml::Field{key, true, [this, &value](const Node& node) {
-                             if (const auto index = reader_.word(node, "dtype", names_of(kDTypes))) {
-                               value = kDTypes[*index].dtype;
-                             }
-                           }};
-      };
       CooperativeMatrixShape& shape = row.shape;
-      std::vector<yaml::Field> fields = {side("m", shape.m),           side("n", shape.n),  side("k", shape.k),
-                                         dtype("a", shape.a),          dtype("b", shape.b), dtype("c", shape.c),
-                                         dtype("result", shape.result)};
-      fields.push_back({"scope", true, [&](const Node& node) {
-                          if (const auto index = reader_.word(node, "scope", kScopes)) {
-                            shape.workgroup_scope = *index == 1;
-                          }
-                        }});
+      std::vector<yaml::Field> fields = matrix_fields(reader_, shape);
       if (rates) {
         fields.push_back({"ops_per_us", false, [&](const Node& node) {
                             reader_.number(node, "ops_per_us", 1e-6, kMostOfANumber, row.ops_per_us);
@@ -350,8 +332,7 @@ class DeviceWriter {
     line("{}:", key);
     for (const CooperativeMatrixShape& s : shapes) {
       const auto rate = std::ranges::find(rates, s, &MatrixRate::shape);
-      line("- {{m: {}, n: {}, k: {}, a: {}, b: {}, c: {}, result: {}, scope: {}{}}}", s.m, s.n, s.k, name(s.a),
-           name(s.b), name(s.c), name(s.result), kScopes[s.workgroup_scope ? 1 : 0],
+      line("- {{{}{}}}", matrix_text(s),
            rate == rates.end() ? "" : fmt::format(", ops_per_us: {}", real_text(rate->ops_per_us)));
     }
   }

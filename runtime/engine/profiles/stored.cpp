@@ -4,11 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 
 #include "common/files.h"
 #include "runtime/engine/profiles/device_file.h"
 #include "runtime/engine/profiles/numbers.h"
+#include "runtime/engine/profiles/verdict.h"
 
 namespace qgen::profiles {
 namespace {
@@ -57,6 +59,16 @@ StoredNumbers with_stored_numbers(const DeviceProfile& profile) {
   std::error_code failure;
   if (path.empty() || !std::filesystem::exists(path, failure)) return {profile, ""};
   return with_numbers_of(path, profile);
+}
+
+StoredProfile with_all_that_is_stored(const DeviceProfile& profile, bool trusts_driver) {
+  std::string warning;
+  StoredNumbers numbers = with_stored_numbers(trusts_driver ? profile : with_stored_verdict(profile, warning));
+  StoredProfile stored{std::move(numbers.profile), {}};
+  for (std::string& text : std::array{warning, numbers.warning}) {
+    if (!text.empty()) stored.warnings.push_back(std::move(text));
+  }
+  return stored;
 }
 
 Done store_numbers(const DeviceProfile& profile) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
+// What is stored of a device: the verdict of its self-test (verdict.h), and its numbers.
+//
 // The numbers that `qgen-info --measure` found on this machine's devices. They are in the user's cache folder, in a
 // device file for each device and version of its driver:
 //
@@ -14,6 +16,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "runtime/engine/device/device_profile.h"
 #include "runtime/engine/library/error.h"
@@ -27,6 +30,14 @@ struct StoredNumbers {
 StoredNumbers with_stored_numbers(const DeviceProfile& profile);
 // The same with a file that somebody names.
 StoredNumbers with_numbers_of(const std::string& path, const DeviceProfile& profile);
+
+// With the verdict of its self-test too (verdict.h), unless the driver is trusted: what every program does with a device
+// that it opened. A warning for each file that cannot be used.
+struct StoredProfile {
+  DeviceProfile profile;
+  std::vector<std::string> warnings;
+};
+StoredProfile with_all_that_is_stored(const DeviceProfile& profile, bool trusts_driver);
 
 // Where the numbers of a device are kept; empty: neither XDG_CACHE_HOME nor HOME is set.
 std::string stored_path(const DeviceProfile& profile);

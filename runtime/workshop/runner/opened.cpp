@@ -42,14 +42,14 @@ Expected<std::unique_ptr<Opened>> Opened::open(const KernelLibrary& library, con
                                     .timeout_ms = use.timeout_ms});
   if (!executor) return executor.error();
   std::unique_ptr<Opened> opened(new Opened(*std::move(device), *std::move(executor)));
-  opened->numbers_ = profiles::with_stored_numbers(opened->device_.profile());
-  if (!opened->numbers_.warning.empty()) opened->warnings_.push_back(opened->numbers_.warning);
+  opened->stored_ = profiles::with_all_that_is_stored(opened->device_.profile(), use.mask.trusts_driver);
+  opened->warnings_ = opened->stored_.warnings;
   if (!use.is_untuned) {
     auto known = tuning::known_times(library, tuning::Store::default_path());
     if (known) opened->times_ = *std::move(known);
     else opened->warnings_.push_back(to_text(known.error()));
   }
-  opened->context_.emplace(Context{.profile = opened->numbers_.profile,
+  opened->context_.emplace(Context{.profile = opened->stored_.profile,
                                    .library = library,
                                    .executor = opened->executor_,
                                    .times = opened->times_ ? &*opened->times_ : nullptr});

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A device as programs open it: with its measured numbers, and the times that were measured on it.
+// A device as programs open it: with the verdict of its self-test, its measured numbers, and the times that were
+// measured on it.
 //
 //   auto opened = Opened::open(library, "nvidia", {});
 //   for (const std::string& warning : (*opened)->warnings()) ...
@@ -39,7 +40,7 @@ class Opened {
 
   Context& context() { return *context_; }
   const Device& device() const { return device_; }
-  // Measured numbers or times that are of no use.
+  // What is stored of it and of no use.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -47,7 +48,7 @@ class Opened {
 
   Device device_;
   Executor executor_;
-  profiles::StoredNumbers numbers_;
+  profiles::StoredProfile stored_;
   std::optional<TimeBook> times_;
   std::optional<Context> context_;
   std::vector<std::string> warnings_;

@@ -74,6 +74,30 @@ TEST_F(RuntimeProgram, MeasuresADevice) {
   EXPECT_THAT(broken.err, StartsWith("qgen-info: warning: the measured numbers of "));
 }
 
+// What a check found wrong is used by no program, unless the driver is trusted.
+TEST_F(RuntimeProgram, ChecksADevice) {
+  const Environment cache = {{"XDG_CACHE_HOME", here().string()}};
+  const Answer checked = run("qgen-info", {"--check"}, cache);
+  EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("\n  works      integer_dot_product"));
+  EXPECT_THAT(checked.out, Not(HasSubstr("WRONG")));
+  const Answer masked = run("qgen-info", {"--check", "--without", "integer_dot_product"}, cache);
+  EXPECT_EQ(masked.code, 0) << masked.out << masked.err;
+  EXPECT_THAT(masked.out, HasSubstr("\n  not there  integer_dot_product           needs integer_dot_product, which"));
+  const Answer right = run("qgen-info", {"--device", "0"}, cache);
+  EXPECT_THAT(right.out, Not(HasSubstr("distrusted")));
+  for (const auto& file : fs::directory_iterator(here() / "qgen/checks")) {
+    write_text(file.path(), "checked: 2026-11-27\nwrong:\n- {feature: integer_dot_product, found: a sum}\n");
+  }
+  EXPECT_THAT(run("qgen-info", {"--device", "0"}, cache).out,
+              HasSubstr("distrusted             integer_dot_product\n"));
+  EXPECT_THAT(run("qgen-info", {"--device", "0", "--trust-driver"}, cache).out, right.out);
+  const Arguments linear = {"q8ta_linear", "--shape", "input=8x64:i8", "--shape", "weight=64x64:i8", "--explain"};
+  const Answer refused = run("qgen-run", linear, cache);
+  EXPECT_THAT(refused.out + refused.err,
+              HasSubstr("integer_dot_product, which this driver is known to compute wrongly"));
+}
+
 struct Refusal {
   const char* name;
   Arguments arguments;

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Checks what a device computes, at a program's first start.
+#pragma once
+
+#include "runtime/engine/self_test/self_test.h"
