@@ -420,10 +420,8 @@ TEST(Spec, NeedsShapesForWhatCallersSay) {
   std::string yaml(kFull);
   yaml += "attributes: {a: {type: real}}\n";
   EXPECT_TEXT(errors_of(yaml),
-              "op.yaml:52:14: error: attribute 'a' is for callers, and no operand "
-              "has a 'shape'\n"
-              "  hint: 'shape' makes an operand public: input: {..., shape: [..., "
-              "K]}\n");
+              "op.yaml:53:14: error: attribute 'a' is for callers, and no operand has a 'shape'\n"
+              "  hint: 'shape' makes an operand public: input: {..., shape: [..., K]}\n");
 }
 
 TEST(Specs, ShareNoPublicName) {
@@ -580,10 +578,9 @@ constexpr Snippet kRefused[] = {
     {"a: {b: c(d, e)f: g}\n", "op.yaml:1:18: error: unexpected ':' inside parentheses\n"},
     {"a: {b: 'c(d', e: f}\n",
      "op.yaml:1:1: error: unknown key 'a' in the spec\n"
-     "  expected: one of applies_when, attributes, constants, cost, define, "
-     "fit, grid, kernel, operands, operator, operators, parameters, problem, "
-     "rarely_best, recipes, recipes_use, require, require_device, specialization, "
-     "subgroup_size, summary, template, use, verify\n"},
+     "  expected: one of applies_when, attributes, constants, cost, define, fit, grid, kernel, operands, "
+     "operator, operators, parameters, problem, rarely_best, recipes, recipes_use, require, require_device, "
+     "specialization, subgroup_size, summary, target, template, use, verify\n"},
     {"a: 'b\n", "op.yaml:1:4: error: this quote is never closed\n"},
     {"a: 'it''s\n", "op.yaml:1:4: error: this quote is never closed\n"},
     {"a: \"it\\\"s\n", "op.yaml:1:4: error: this quote is never closed\n"},
@@ -619,21 +616,11 @@ TEST(Spec, RefusesWhatIsNoSpec) {
               "op.yaml:1:17: error: the file is nested deeper "
               "than 32\n");
   EXPECT_TEXT(errors_of("a: [" + std::string(300'000, '(') + "b, c, d]\n"),
-              "op.yaml:1:1: error: "
-              "unknown key 'a' in "
-              "the spec\n"
-              "  expected: one of "
-              "applies_when, attributes, "
-              "constants, cost, define, "
-              "fit, grid, kernel, "
-              "operands, operator, "
-              "operators, parameters, "
-              "problem, rarely_best, "
-              "recipes, recipes_use, "
-              "require, require_device, "
-              "specialization, subgroup_size, "
-              "summary, template, "
-              "use, verify\n");
+              "op.yaml:1:1: error: unknown key 'a' in the spec\n"
+              "  expected: one of applies_when, attributes, constants, cost, define, fit, grid, "
+              "kernel, operands, operator, operators, parameters, problem, rarely_best, recipes, "
+              "recipes_use, require, require_device, specialization, subgroup_size, summary, target, "
+              "template, use, verify\n");
 }
 
 // Names that a compiler refused in an operator's printed code.
