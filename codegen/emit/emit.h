@@ -20,6 +20,7 @@
 //   MANIFEST.tsv              manifest.cpp          one line for each variant, for people and their diffs
 //   OPERATORS.md              operators_page.cpp    the same, as tables for people
 //   OPERATORS.json            operators_json.cpp    what callers see of all public operators, for other languages
+//   qgen_operators.h          operators_c_header.cpp  the same as C99 over qgen.h
 //   kernels.blob              runtime/engine/library/      all modules, compressed: blob_writer.h
 //
 // Generated text has no date, host, absolute path, compiler version or running number. Everything is sorted by id, so a

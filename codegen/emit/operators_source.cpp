@@ -49,13 +49,17 @@ void print_inference(TextWriter& out, const Public& op) {
   out.blank();
 }
 
+std::string signature_of(const Public& op) {
+  return fmt::format("{}::signatures[{}]", identifier(op.spec->name.value), op.index);
+}
+
 void print_call(TextWriter& out, const Public& op) {
   const std::string name = identifier(op.signature.name);
   print_function_head(out, fmt::format("Expected<Call> {}_call(", name),
                       parameters_of(op, "Described", Defaults::left_out), ") {");
   {
     const auto indented = out.indent();
-    out.line("Given given({}::signatures[{}]);", identifier(op.spec->name.value), op.index);
+    out.line("Given given({});", signature_of(op));
     for (const SignatureTensor& tensor : op.signature.tensors) {
       if (is_given(tensor))
         out.line("given.set_{}({}, inputs.{});", given_function(tensor), tensor.index,
@@ -75,37 +79,69 @@ void print_call(TextWriter& out, const Public& op) {
   out.text("}");
 }
 
-void print_run(TextWriter& out, const Public& op) {
-  const std::string name = identifier(op.signature.name);
-  std::vector<std::string> described, outputs_described, arguments;
+// What the call is kept by: all that infer() can see of the arguments.
+std::vector<std::string> key_parts(const Public& op) {
+  std::vector<std::string> parts{signature_of(op)};
   for (const SignatureTensor& tensor : op.signature.tensors) {
-    const std::string member = identifier(tensor.operand->name.value);
     const bool is_output = tensor.role == TensorInfo::Role::output;
-    const std::string description = fmt::format(".{0} = desc_of(inputs.{0})", member);
+    if (is_given(tensor) || is_output) parts.push_back("inputs." + identifier(tensor.operand->name.value));
+  }
+  for (const Attribute* attribute : op.signature.attributes)
+    parts.push_back("attributes." + identifier(attribute->name.value));
+  for (const SignatureTensor* tensor : placed(op)) parts.push_back("places." + identifier(tensor->operand->name.value));
+  return parts;
+}
+
+void print_described(TextWriter& out, const Public& op) {
+  std::vector<std::string> described, outputs_described;
+  for (const SignatureTensor& tensor : op.signature.tensors) {
+    const std::string description = fmt::format(".{0} = desc_of(inputs.{0})", identifier(tensor.operand->name.value));
     if (is_given(tensor)) described.push_back(description);
-    if (is_output) outputs_described.push_back(description);  // after the inputs, in the order of the struct
-    arguments.push_back(is_given(tensor) || is_output ? fmt::format("argument_of(inputs.{})", member) : "{}");
+    if (tensor.role == TensorInfo::Role::output) outputs_described.push_back(description);  // behind the inputs
   }
   described.insert(described.end(), outputs_described.begin(), outputs_described.end());
+  out.filled(fmt::format("const {}Inputs<Described> described{{", op.type()), described, "};");
+}
+
+std::vector<std::string> run_arguments(const Public& op) {
+  std::vector<std::string> arguments;
+  for (const SignatureTensor& tensor : op.signature.tensors) {
+    const bool is_said = is_given(tensor) || tensor.role == TensorInfo::Role::output;
+    arguments.push_back(is_said ? fmt::format("argument_of(inputs.{})", identifier(tensor.operand->name.value)) : "{}");
+  }
+  return arguments;
+}
+
+void print_result(TextWriter& out, const Public& op) {
+  const auto outputs = outputs_of(op);
+  if (outputs.size() == 1) {
+    out.line("return run_for_one(context, {}, call, std::move(arguments));", signature_of(op));
+    return;
+  }
+  out.line("auto made = run(context, {}, call, std::move(arguments));", signature_of(op));
+  out.text("if (!made) return made.error();");
+  std::vector<std::string> members;
+  for (size_t i = 0; i < outputs.size(); ++i) members.push_back(fmt::format("std::move((*made)[{}])", i));
+  out.filled(fmt::format("return {}{{", result_type(op)), members, "};");
+}
+
+void print_run(TextWriter& out, const Public& op) {
+  const std::string name = identifier(op.signature.name);
   auto parameters = parameters_of(op, "OnDevice", Defaults::left_out);
   parameters.insert(parameters.begin(), "Context& context");
   print_function_head(out, fmt::format("Expected<{}> {}(", result_type(op), name), parameters, ") {");
   {
     const auto indented = out.indent();
-    out.filled(fmt::format("const {}Inputs<Described> described{{", op.type()), described, "};");
-    out.line("const auto call = {}_call(described{});", name, after_inputs(op));
-    out.filled("const ArgumentList arguments({", arguments, "});");
-    const std::string signature = fmt::format("{}::signatures[{}]", identifier(op.spec->name.value), op.index);
-    const auto outputs = outputs_of(op);
-    if (outputs.size() == 1) {
-      out.line("return run_for_one(context, {}, call, arguments);", signature);
-    } else {
-      out.line("auto made = run(context, {}, call, arguments);", signature);
-      out.text("if (!made) return made.error();");
-      std::vector<std::string> members;
-      for (size_t i = 0; i < outputs.size(); ++i) members.push_back(fmt::format("std::move((*made)[{}])", i));
-      out.filled(fmt::format("return {}{{", result_type(op)), members, "};");
+    out.filled("const ArgumentKey key{", key_parts(op), "};");
+    out.text("const auto call = call_of(context, key, [&] {");
+    {
+      const auto inner = out.indent();
+      print_described(out, op);
+      out.line("return {}_call(described{});", name, after_inputs(op));
     }
+    out.text("});");
+    out.filled("ArgumentList arguments({", run_arguments(op), "});");
+    print_result(out, op);
   }
   out.text("}");
   out.blank();
@@ -151,7 +187,7 @@ std::string operators_source(std::span<const Family> families, const Options& op
       const auto rows = out.indent();
       const auto more = out.indent();
       for (const auto& [name, op] : operators) {
-        out.line("{{{}::signatures[{}], infer_{}}},", identifier(op.spec->name.value), op.index, identifier(name));
+        out.line("{{{}, infer_{}}},", signature_of(op), identifier(name));
       }
     }
     out.text("};");

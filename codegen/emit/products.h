@@ -42,7 +42,8 @@ std::string operators_source(std::span<const Family> families, const Options& op
 std::string graph_nodes_header(std::span<const Family> families, const Options& options);
 // Empty: no operator is public.
 std::string operators_json(std::span<const Family> families);
-std::string operators_page(std::span<const Family> families);  // empty likewise
+std::string operators_page(std::span<const Family> families);      // empty likewise
+std::string operators_c_header(std::span<const Family> families);  // empty likewise
 std::string manifest(std::span<const Family> families);
 
 // "namespace qgen::generated::quantize_affine {", and a using-directive for namespaces outside qgen.

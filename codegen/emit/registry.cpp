@@ -236,6 +236,7 @@ Result<std::vector<File>> emit(std::span<const Family> families, std::span<const
   if (std::string json = operators_json(families); !json.empty()) {
     files.push_back({"OPERATORS.json", std::move(json)});
     files.push_back({"OPERATORS.md", operators_page(families)});
+    files.push_back({"qgen_operators.h", operators_c_header(families)});
   }
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.path < b.path; });
   return files;

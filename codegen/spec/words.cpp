@@ -109,15 +109,15 @@ constexpr std::string_view kMacros[] = {"alloca",
 
 // Names that generated code uses without a namespace. Types are listed separately; they all begin with a capital.
 constexpr std::string_view kOfGeneratedCode[] = {
-    "argument_of", "bit",      "bytes",    "ceil_div", "checked",  "choose",      "desc_of",
-    "graph",       "in_order", "int32_t",  "int64_t",  "library",  "make_call",   "make_problem",
-    "max",         "min",      "offsetof", "qgen",     "run",      "run_for_one", "size_t",
-    "std",         "table",    "uint16_t", "uint32_t", "uint64_t", "uint8_t"};
+    "argument_of",  "bit",   "bytes",    "call_of",  "ceil_div", "checked",  "choose",
+    "desc_of",      "graph", "in_order", "int32_t",  "int64_t",  "library",  "make_call",
+    "make_problem", "max",   "min",      "offsetof", "qgen",     "run",      "run_for_one",
+    "size_t",       "std",   "table",    "uint16_t", "uint32_t", "uint64_t", "uint8_t"};
 // The types that generated code names without a namespace, and its template parameters.
 // clang-format off
 constexpr std::string_view kGeneratedTypes[] = {
-    "Access", "AliasInfo", "ArgumentList", "As", "AttributeInfo", "BindingInfo", "BindingKind", "BlockField",
-    "Builder", "Call", "ConditionInfo", "Context", "CostTerms", "DType", "Described", "DeviceNumber",
+    "Access", "AliasInfo", "ArgumentKey", "ArgumentList", "As", "AttributeInfo", "BindingInfo", "BindingKind",
+    "BlockField", "Builder", "Call", "ConditionInfo", "Context", "CostTerms", "DType", "Described", "DeviceNumber",
     "DeviceTensor", "Done", "Error", "Expected", "Feature", "FieldInfo", "Fit", "Given", "InGraph", "Integer",
     "Interface", "InterfaceInfo", "InterfaceRow", "KernelInfo", "Kind", "Layout", "LibraryInfo", "Name",
     "NodeOf", "OnDevice", "Operand", "OperandForm", "OperandInfo", "Operands", "OperatorEntry", "OperatorInfo",

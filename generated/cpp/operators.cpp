@@ -816,16 +816,23 @@ Expected<Call> attention_call(const AttentionInputs<Described>& inputs,
 Expected<DeviceTensor> attention(Context& context,
                                  const AttentionInputs<OnDevice>& inputs,
                                  const AttentionAttributes& attributes) {
-  const AttentionInputs<Described> described{
-    .query = desc_of(inputs.query), .key = desc_of(inputs.key), .value = desc_of(inputs.value),
-    .mask = desc_of(inputs.mask), .key_lengths = desc_of(inputs.key_lengths), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    attention::signatures[0], inputs.query, inputs.key, inputs.value, inputs.mask, inputs.key_lengths, inputs.output,
+    attributes.scale, attributes.softcap, attributes.causal, attributes.window, attributes.heads_first,
+    attributes.keys_heads_first,
   };
-  const auto call = attention_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const AttentionInputs<Described> described{
+      .query = desc_of(inputs.query), .key = desc_of(inputs.key), .value = desc_of(inputs.value),
+      .mask = desc_of(inputs.mask), .key_lengths = desc_of(inputs.key_lengths), .output = desc_of(inputs.output),
+    };
+    return attention_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.query), argument_of(inputs.key), argument_of(inputs.value), argument_of(inputs.mask),
     argument_of(inputs.key_lengths), argument_of(inputs.output),
   });
-  return run_for_one(context, attention::signatures[0], call, arguments);
+  return run_for_one(context, attention::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> avg_pool2d_call(const AvgPool2dInputs<Described>& inputs,
@@ -844,10 +851,16 @@ Expected<Call> avg_pool2d_call(const AvgPool2dInputs<Described>& inputs,
 Expected<DeviceTensor> avg_pool2d(Context& context,
                                   const AvgPool2dInputs<OnDevice>& inputs,
                                   const AvgPool2dAttributes& attributes) {
-  const AvgPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = avg_pool2d_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, pool2d::signatures[1], call, arguments);
+  const ArgumentKey key{
+    pool2d::signatures[1], inputs.input, inputs.output, attributes.kernel_size, attributes.stride, attributes.padding,
+    attributes.ceil_mode, attributes.count_include_pad, attributes.divisor_override,
+  };
+  const auto call = call_of(context, key, [&] {
+    const AvgPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return avg_pool2d_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, pool2d::signatures[1], call, std::move(arguments));
 }
 
 Expected<Call> bmm_call(const BmmInputs<Described>& inputs,
@@ -870,20 +883,27 @@ Expected<Call> bmm_call(const BmmInputs<Described>& inputs,
 Expected<DeviceTensor> bmm(Context& context,
                            const BmmInputs<OnDevice>& inputs,
                            const BmmAttributes& attributes) {
-  const BmmInputs<Described> described{
-    .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
-    .input_zero_point = desc_of(inputs.input_zero_point), .other = desc_of(inputs.other),
-    .other_scale = desc_of(inputs.other_scale), .other_zero_point = desc_of(inputs.other_zero_point),
-    .output_scale = desc_of(inputs.output_scale), .output_zero_point = desc_of(inputs.output_zero_point),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    fused_bmm::signatures[1], inputs.input, inputs.input_scale, inputs.input_zero_point, inputs.other,
+    inputs.other_scale, inputs.other_zero_point, inputs.output, inputs.output_scale, inputs.output_zero_point,
+    attributes.output_dtype, attributes.quant_min, attributes.quant_max,
   };
-  const auto call = bmm_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const BmmInputs<Described> described{
+      .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
+      .input_zero_point = desc_of(inputs.input_zero_point), .other = desc_of(inputs.other),
+      .other_scale = desc_of(inputs.other_scale), .other_zero_point = desc_of(inputs.other_zero_point),
+      .output_scale = desc_of(inputs.output_scale), .output_zero_point = desc_of(inputs.output_zero_point),
+      .output = desc_of(inputs.output),
+    };
+    return bmm_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
     argument_of(inputs.other), argument_of(inputs.other_scale), argument_of(inputs.other_zero_point),
     argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
-  return run_for_one(context, fused_bmm::signatures[1], call, arguments);
+  return run_for_one(context, fused_bmm::signatures[1], call, std::move(arguments));
 }
 
 Expected<Call> choose_qparams_affine_call(const ChooseQparamsAffineInputs<Described>& inputs,
@@ -904,12 +924,19 @@ Expected<Call> choose_qparams_affine_call(const ChooseQparamsAffineInputs<Descri
 Expected<ChooseQparamsAffineOutputs> choose_qparams_affine(Context& context,
                                                            const ChooseQparamsAffineInputs<OnDevice>& inputs,
                                                            const ChooseQparamsAffineAttributes& attributes) {
-  const ChooseQparamsAffineInputs<Described> described{
-    .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
+  const ArgumentKey key{
+    choose_qparams_affine::signatures[0], inputs.input, inputs.scale, inputs.zero_point, attributes.block_size,
+    attributes.mapping_type, attributes.target_dtype, attributes.quant_min, attributes.quant_max, attributes.eps,
+    attributes.keepdim,
   };
-  const auto call = choose_qparams_affine_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point)});
-  auto made = run(context, choose_qparams_affine::signatures[0], call, arguments);
+  const auto call = call_of(context, key, [&] {
+    const ChooseQparamsAffineInputs<Described> described{
+      .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
+    };
+    return choose_qparams_affine_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point)});
+  auto made = run(context, choose_qparams_affine::signatures[0], call, std::move(arguments));
   if (!made) return made.error();
   return ChooseQparamsAffineOutputs{std::move((*made)[0]), std::move((*made)[1])};
 }
@@ -928,16 +955,22 @@ Expected<Call> concat_call(const ConcatInputs<Described>& inputs,
 Expected<DeviceTensor> concat(Context& context,
                               const ConcatInputs<OnDevice>& inputs,
                               const ConcatAttributes& attributes) {
-  const ConcatInputs<Described> described{
-    .input_1 = desc_of(inputs.input_1), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
-    .input_4 = desc_of(inputs.input_4), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    concat::signatures[0], inputs.input_1, inputs.input_2, inputs.input_3, inputs.input_4, inputs.output,
+    attributes.axis,
   };
-  const auto call = concat_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const ConcatInputs<Described> described{
+      .input_1 = desc_of(inputs.input_1), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
+      .input_4 = desc_of(inputs.input_4), .output = desc_of(inputs.output),
+    };
+    return concat_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input_1), argument_of(inputs.input_2), argument_of(inputs.input_3), argument_of(inputs.input_4),
     argument_of(inputs.output),
   });
-  return run_for_one(context, concat::signatures[0], call, arguments);
+  return run_for_one(context, concat::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> conv2d_call(const Conv2dInputs<Described>& inputs,
@@ -957,15 +990,21 @@ Expected<Call> conv2d_call(const Conv2dInputs<Described>& inputs,
 Expected<DeviceTensor> conv2d(Context& context,
                               const Conv2dInputs<OnDevice>& inputs,
                               const Conv2dAttributes& attributes) {
-  const Conv2dInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    conv2d::signatures[0], inputs.input, inputs.weight, inputs.bias, inputs.output, attributes.stride,
+    attributes.padding, attributes.dilation, attributes.groups, attributes.activation,
   };
-  const auto call = conv2d_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const Conv2dInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias),
+      .output = desc_of(inputs.output),
+    };
+    return conv2d_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), argument_of(inputs.output),
   });
-  return run_for_one(context, conv2d::signatures[0], call, arguments);
+  return run_for_one(context, conv2d::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> conv2d_q8csw_call(const Conv2dQ8cswInputs<Described>& inputs,
@@ -986,16 +1025,22 @@ Expected<Call> conv2d_q8csw_call(const Conv2dQ8cswInputs<Described>& inputs,
 Expected<DeviceTensor> conv2d_q8csw(Context& context,
                                     const Conv2dQ8cswInputs<OnDevice>& inputs,
                                     const Conv2dQ8cswAttributes& attributes) {
-  const Conv2dQ8cswInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    conv2d_q8csw::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias, inputs.output,
+    attributes.stride, attributes.padding, attributes.dilation, attributes.groups, attributes.activation,
   };
-  const auto call = conv2d_q8csw_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const Conv2dQ8cswInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    };
+    return conv2d_q8csw_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.weight_scales), argument_of(inputs.bias),
     argument_of(inputs.output),
   });
-  return run_for_one(context, conv2d_q8csw::signatures[0], call, arguments);
+  return run_for_one(context, conv2d_q8csw::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> conv2d_q8ta_q8csw_call(const Conv2dQ8taQ8cswInputs<Described>& inputs,
@@ -1018,16 +1063,23 @@ Expected<Call> conv2d_q8ta_q8csw_call(const Conv2dQ8taQ8cswInputs<Described>& in
 Expected<DeviceTensor> conv2d_q8ta_q8csw(Context& context,
                                          const Conv2dQ8taQ8cswInputs<OnDevice>& inputs,
                                          const Conv2dQ8taQ8cswAttributes& attributes) {
-  const Conv2dQ8taQ8cswInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    conv2d_q8ta_q8csw::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias, inputs.output,
+    attributes.stride, attributes.padding, attributes.dilation, attributes.groups, attributes.input_scale,
+    attributes.input_zero_point, attributes.activation,
   };
-  const auto call = conv2d_q8ta_q8csw_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const Conv2dQ8taQ8cswInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    };
+    return conv2d_q8ta_q8csw_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
     argument_of(inputs.bias), argument_of(inputs.output),
   });
-  return run_for_one(context, conv2d_q8ta_q8csw::signatures[0], call, arguments);
+  return run_for_one(context, conv2d_q8ta_q8csw::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> conv2d_transposed_call(const Conv2dTransposedInputs<Described>& inputs,
@@ -1048,15 +1100,21 @@ Expected<Call> conv2d_transposed_call(const Conv2dTransposedInputs<Described>& i
 Expected<DeviceTensor> conv2d_transposed(Context& context,
                                          const Conv2dTransposedInputs<OnDevice>& inputs,
                                          const Conv2dTransposedAttributes& attributes) {
-  const Conv2dTransposedInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    conv2d_transposed::signatures[0], inputs.input, inputs.weight, inputs.bias, inputs.output, attributes.stride,
+    attributes.padding, attributes.dilation, attributes.groups, attributes.output_padding, attributes.activation,
   };
-  const auto call = conv2d_transposed_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const Conv2dTransposedInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias),
+      .output = desc_of(inputs.output),
+    };
+    return conv2d_transposed_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), argument_of(inputs.output),
   });
-  return run_for_one(context, conv2d_transposed::signatures[0], call, arguments);
+  return run_for_one(context, conv2d_transposed::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> dequantize_affine_call(const DequantizeAffineInputs<Described>& inputs,
@@ -1079,15 +1137,22 @@ Expected<DeviceTensor> dequantize_affine(Context& context,
                                          const DequantizeAffineInputs<OnDevice>& inputs,
                                          const DequantizeAffineAttributes& attributes,
                                          const DequantizeAffinePlaces& places) {
-  const DequantizeAffineInputs<Described> described{
-    .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    dequantize_affine::signatures[0], inputs.input, inputs.scale, inputs.zero_point, inputs.output,
+    attributes.block_size, attributes.input_dtype, attributes.output_dtype, attributes.quant_min, attributes.quant_max,
+    places.output,
   };
-  const auto call = dequantize_affine_call(described, attributes, places);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const DequantizeAffineInputs<Described> described{
+      .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
+      .output = desc_of(inputs.output),
+    };
+    return dequantize_affine_call(described, attributes, places);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), argument_of(inputs.output),
   });
-  return run_for_one(context, dequantize_affine::signatures[0], call, arguments);
+  return run_for_one(context, dequantize_affine::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> embedding_q4gsw_call(const EmbeddingQ4gswInputs<Described>& inputs,
@@ -1104,16 +1169,22 @@ Expected<Call> embedding_q4gsw_call(const EmbeddingQ4gswInputs<Described>& input
 Expected<DeviceTensor> embedding_q4gsw(Context& context,
                                        const EmbeddingQ4gswInputs<OnDevice>& inputs,
                                        const EmbeddingQ4gswAttributes& attributes) {
-  const EmbeddingQ4gswInputs<Described> described{
-    .indices = desc_of(inputs.indices), .weight = desc_of(inputs.weight),
-    .weight_scales = desc_of(inputs.weight_scales), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    embedding_q4gsw::signatures[0], inputs.indices, inputs.weight, inputs.weight_scales, inputs.output,
+    attributes.group_size, attributes.output_dtype,
   };
-  const auto call = embedding_q4gsw_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const EmbeddingQ4gswInputs<Described> described{
+      .indices = desc_of(inputs.indices), .weight = desc_of(inputs.weight),
+      .weight_scales = desc_of(inputs.weight_scales), .output = desc_of(inputs.output),
+    };
+    return embedding_q4gsw_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.indices), argument_of(inputs.weight), argument_of(inputs.weight_scales),
     argument_of(inputs.output),
   });
-  return run_for_one(context, embedding_q4gsw::signatures[0], call, arguments);
+  return run_for_one(context, embedding_q4gsw::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> expand_call(const ExpandInputs<Described>& inputs,
@@ -1127,10 +1198,13 @@ Expected<Call> expand_call(const ExpandInputs<Described>& inputs,
 Expected<DeviceTensor> expand(Context& context,
                               const ExpandInputs<OnDevice>& inputs,
                               const ExpandAttributes& attributes) {
-  const ExpandInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = expand_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, strided_copy::signatures[2], call, arguments);
+  const ArgumentKey key{strided_copy::signatures[2], inputs.input, inputs.output, attributes.sizes};
+  const auto call = call_of(context, key, [&] {
+    const ExpandInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return expand_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, strided_copy::signatures[2], call, std::move(arguments));
 }
 
 Expected<Call> fused_add_call(const FusedAddInputs<Described>& inputs,
@@ -1154,20 +1228,27 @@ Expected<Call> fused_add_call(const FusedAddInputs<Described>& inputs,
 Expected<DeviceTensor> fused_add(Context& context,
                                  const FusedAddInputs<OnDevice>& inputs,
                                  const FusedAddAttributes& attributes) {
-  const FusedAddInputs<Described> described{
-    .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
-    .input_zero_point = desc_of(inputs.input_zero_point), .other = desc_of(inputs.other),
-    .other_scale = desc_of(inputs.other_scale), .other_zero_point = desc_of(inputs.other_zero_point),
-    .output_scale = desc_of(inputs.output_scale), .output_zero_point = desc_of(inputs.output_zero_point),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    fused_binary::signatures[0], inputs.input, inputs.input_scale, inputs.input_zero_point, inputs.other,
+    inputs.other_scale, inputs.other_zero_point, inputs.output, inputs.output_scale, inputs.output_zero_point,
+    attributes.alpha, attributes.output_dtype, attributes.quant_min, attributes.quant_max,
   };
-  const auto call = fused_add_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const FusedAddInputs<Described> described{
+      .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
+      .input_zero_point = desc_of(inputs.input_zero_point), .other = desc_of(inputs.other),
+      .other_scale = desc_of(inputs.other_scale), .other_zero_point = desc_of(inputs.other_zero_point),
+      .output_scale = desc_of(inputs.output_scale), .output_zero_point = desc_of(inputs.output_zero_point),
+      .output = desc_of(inputs.output),
+    };
+    return fused_add_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
     argument_of(inputs.other), argument_of(inputs.other_scale), argument_of(inputs.other_zero_point),
     argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
-  return run_for_one(context, fused_binary::signatures[0], call, arguments);
+  return run_for_one(context, fused_binary::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> fused_bmm_call(const FusedBmmInputs<Described>& inputs,
@@ -1190,20 +1271,27 @@ Expected<Call> fused_bmm_call(const FusedBmmInputs<Described>& inputs,
 Expected<DeviceTensor> fused_bmm(Context& context,
                                  const FusedBmmInputs<OnDevice>& inputs,
                                  const FusedBmmAttributes& attributes) {
-  const FusedBmmInputs<Described> described{
-    .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
-    .input_zero_point = desc_of(inputs.input_zero_point), .other = desc_of(inputs.other),
-    .other_scale = desc_of(inputs.other_scale), .other_zero_point = desc_of(inputs.other_zero_point),
-    .output_scale = desc_of(inputs.output_scale), .output_zero_point = desc_of(inputs.output_zero_point),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    fused_bmm::signatures[0], inputs.input, inputs.input_scale, inputs.input_zero_point, inputs.other,
+    inputs.other_scale, inputs.other_zero_point, inputs.output, inputs.output_scale, inputs.output_zero_point,
+    attributes.output_dtype, attributes.quant_min, attributes.quant_max,
   };
-  const auto call = fused_bmm_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const FusedBmmInputs<Described> described{
+      .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
+      .input_zero_point = desc_of(inputs.input_zero_point), .other = desc_of(inputs.other),
+      .other_scale = desc_of(inputs.other_scale), .other_zero_point = desc_of(inputs.other_zero_point),
+      .output_scale = desc_of(inputs.output_scale), .output_zero_point = desc_of(inputs.output_zero_point),
+      .output = desc_of(inputs.output),
+    };
+    return fused_bmm_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
     argument_of(inputs.other), argument_of(inputs.other_scale), argument_of(inputs.other_zero_point),
     argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
-  return run_for_one(context, fused_bmm::signatures[0], call, arguments);
+  return run_for_one(context, fused_bmm::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> fused_clip_call(const FusedClipInputs<Described>& inputs,
@@ -1225,17 +1313,24 @@ Expected<Call> fused_clip_call(const FusedClipInputs<Described>& inputs,
 Expected<DeviceTensor> fused_clip(Context& context,
                                   const FusedClipInputs<OnDevice>& inputs,
                                   const FusedClipAttributes& attributes) {
-  const FusedClipInputs<Described> described{
-    .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
-    .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
-    .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    fused_unary::signatures[4], inputs.input, inputs.input_scale, inputs.input_zero_point, inputs.output,
+    inputs.output_scale, inputs.output_zero_point, attributes.low, attributes.high, attributes.output_dtype,
+    attributes.quant_min, attributes.quant_max,
   };
-  const auto call = fused_clip_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const FusedClipInputs<Described> described{
+      .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
+      .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
+      .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
+    };
+    return fused_clip_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
     argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
-  return run_for_one(context, fused_unary::signatures[4], call, arguments);
+  return run_for_one(context, fused_unary::signatures[4], call, std::move(arguments));
 }
 
 Expected<Call> fused_hardswish_call(const FusedHardswishInputs<Described>& inputs,
@@ -1255,17 +1350,23 @@ Expected<Call> fused_hardswish_call(const FusedHardswishInputs<Described>& input
 Expected<DeviceTensor> fused_hardswish(Context& context,
                                        const FusedHardswishInputs<OnDevice>& inputs,
                                        const FusedHardswishAttributes& attributes) {
-  const FusedHardswishInputs<Described> described{
-    .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
-    .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
-    .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    fused_unary::signatures[2], inputs.input, inputs.input_scale, inputs.input_zero_point, inputs.output,
+    inputs.output_scale, inputs.output_zero_point, attributes.output_dtype, attributes.quant_min, attributes.quant_max,
   };
-  const auto call = fused_hardswish_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const FusedHardswishInputs<Described> described{
+      .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
+      .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
+      .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
+    };
+    return fused_hardswish_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
     argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
-  return run_for_one(context, fused_unary::signatures[2], call, arguments);
+  return run_for_one(context, fused_unary::signatures[2], call, std::move(arguments));
 }
 
 Expected<Call> fused_mul_call(const FusedMulInputs<Described>& inputs,
@@ -1288,20 +1389,27 @@ Expected<Call> fused_mul_call(const FusedMulInputs<Described>& inputs,
 Expected<DeviceTensor> fused_mul(Context& context,
                                  const FusedMulInputs<OnDevice>& inputs,
                                  const FusedMulAttributes& attributes) {
-  const FusedMulInputs<Described> described{
-    .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
-    .input_zero_point = desc_of(inputs.input_zero_point), .other = desc_of(inputs.other),
-    .other_scale = desc_of(inputs.other_scale), .other_zero_point = desc_of(inputs.other_zero_point),
-    .output_scale = desc_of(inputs.output_scale), .output_zero_point = desc_of(inputs.output_zero_point),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    fused_binary::signatures[1], inputs.input, inputs.input_scale, inputs.input_zero_point, inputs.other,
+    inputs.other_scale, inputs.other_zero_point, inputs.output, inputs.output_scale, inputs.output_zero_point,
+    attributes.output_dtype, attributes.quant_min, attributes.quant_max,
   };
-  const auto call = fused_mul_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const FusedMulInputs<Described> described{
+      .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
+      .input_zero_point = desc_of(inputs.input_zero_point), .other = desc_of(inputs.other),
+      .other_scale = desc_of(inputs.other_scale), .other_zero_point = desc_of(inputs.other_zero_point),
+      .output_scale = desc_of(inputs.output_scale), .output_zero_point = desc_of(inputs.output_zero_point),
+      .output = desc_of(inputs.output),
+    };
+    return fused_mul_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
     argument_of(inputs.other), argument_of(inputs.other_scale), argument_of(inputs.other_zero_point),
     argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
-  return run_for_one(context, fused_binary::signatures[1], call, arguments);
+  return run_for_one(context, fused_binary::signatures[1], call, std::move(arguments));
 }
 
 Expected<Call> fused_relu_call(const FusedReluInputs<Described>& inputs,
@@ -1321,17 +1429,23 @@ Expected<Call> fused_relu_call(const FusedReluInputs<Described>& inputs,
 Expected<DeviceTensor> fused_relu(Context& context,
                                   const FusedReluInputs<OnDevice>& inputs,
                                   const FusedReluAttributes& attributes) {
-  const FusedReluInputs<Described> described{
-    .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
-    .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
-    .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    fused_unary::signatures[1], inputs.input, inputs.input_scale, inputs.input_zero_point, inputs.output,
+    inputs.output_scale, inputs.output_zero_point, attributes.output_dtype, attributes.quant_min, attributes.quant_max,
   };
-  const auto call = fused_relu_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const FusedReluInputs<Described> described{
+      .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
+      .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
+      .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
+    };
+    return fused_relu_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
     argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
-  return run_for_one(context, fused_unary::signatures[1], call, arguments);
+  return run_for_one(context, fused_unary::signatures[1], call, std::move(arguments));
 }
 
 Expected<Call> fused_sigmoid_call(const FusedSigmoidInputs<Described>& inputs,
@@ -1351,17 +1465,23 @@ Expected<Call> fused_sigmoid_call(const FusedSigmoidInputs<Described>& inputs,
 Expected<DeviceTensor> fused_sigmoid(Context& context,
                                      const FusedSigmoidInputs<OnDevice>& inputs,
                                      const FusedSigmoidAttributes& attributes) {
-  const FusedSigmoidInputs<Described> described{
-    .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
-    .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
-    .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    fused_unary::signatures[3], inputs.input, inputs.input_scale, inputs.input_zero_point, inputs.output,
+    inputs.output_scale, inputs.output_zero_point, attributes.output_dtype, attributes.quant_min, attributes.quant_max,
   };
-  const auto call = fused_sigmoid_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const FusedSigmoidInputs<Described> described{
+      .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
+      .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
+      .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
+    };
+    return fused_sigmoid_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
     argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
-  return run_for_one(context, fused_unary::signatures[3], call, arguments);
+  return run_for_one(context, fused_unary::signatures[3], call, std::move(arguments));
 }
 
 Expected<Call> gather_call(const GatherInputs<Described>& inputs,
@@ -1376,12 +1496,15 @@ Expected<Call> gather_call(const GatherInputs<Described>& inputs,
 Expected<DeviceTensor> gather(Context& context,
                               const GatherInputs<OnDevice>& inputs,
                               const GatherAttributes& attributes) {
-  const GatherInputs<Described> described{
-    .input = desc_of(inputs.input), .indices = desc_of(inputs.indices), .output = desc_of(inputs.output),
-  };
-  const auto call = gather_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.indices), argument_of(inputs.output)});
-  return run_for_one(context, gather::signatures[0], call, arguments);
+  const ArgumentKey key{gather::signatures[0], inputs.input, inputs.indices, inputs.output, attributes.axis};
+  const auto call = call_of(context, key, [&] {
+    const GatherInputs<Described> described{
+      .input = desc_of(inputs.input), .indices = desc_of(inputs.indices), .output = desc_of(inputs.output),
+    };
+    return gather_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.indices), argument_of(inputs.output)});
+  return run_for_one(context, gather::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> gather_elements_call(const GatherElementsInputs<Described>& inputs,
@@ -1396,12 +1519,15 @@ Expected<Call> gather_elements_call(const GatherElementsInputs<Described>& input
 Expected<DeviceTensor> gather_elements(Context& context,
                                        const GatherElementsInputs<OnDevice>& inputs,
                                        const GatherElementsAttributes& attributes) {
-  const GatherElementsInputs<Described> described{
-    .input = desc_of(inputs.input), .indices = desc_of(inputs.indices), .output = desc_of(inputs.output),
-  };
-  const auto call = gather_elements_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.indices), argument_of(inputs.output)});
-  return run_for_one(context, gather::signatures[1], call, arguments);
+  const ArgumentKey key{gather::signatures[1], inputs.input, inputs.indices, inputs.output, attributes.axis};
+  const auto call = call_of(context, key, [&] {
+    const GatherElementsInputs<Described> described{
+      .input = desc_of(inputs.input), .indices = desc_of(inputs.indices), .output = desc_of(inputs.output),
+    };
+    return gather_elements_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.indices), argument_of(inputs.output)});
+  return run_for_one(context, gather::signatures[1], call, std::move(arguments));
 }
 
 Expected<Call> layer_norm_call(const LayerNormInputs<Described>& inputs,
@@ -1417,15 +1543,20 @@ Expected<Call> layer_norm_call(const LayerNormInputs<Described>& inputs,
 Expected<DeviceTensor> layer_norm(Context& context,
                                   const LayerNormInputs<OnDevice>& inputs,
                                   const LayerNormAttributes& attributes) {
-  const LayerNormInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    layer_norm::signatures[0], inputs.input, inputs.weight, inputs.bias, inputs.output, attributes.epsilon,
   };
-  const auto call = layer_norm_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const LayerNormInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias),
+      .output = desc_of(inputs.output),
+    };
+    return layer_norm_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), argument_of(inputs.output),
   });
-  return run_for_one(context, layer_norm::signatures[0], call, arguments);
+  return run_for_one(context, layer_norm::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> linear_dq8ca_q4gsw_call(const LinearDq8caQ4gswInputs<Described>& inputs,
@@ -1446,16 +1577,23 @@ Expected<Call> linear_dq8ca_q4gsw_call(const LinearDq8caQ4gswInputs<Described>& 
 Expected<DeviceTensor> linear_dq8ca_q4gsw(Context& context,
                                           const LinearDq8caQ4gswInputs<OnDevice>& inputs,
                                           const LinearDq8caQ4gswAttributes& attributes) {
-  const LinearDq8caQ4gswInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    linear_dq8ca_q4gsw::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias, inputs.output,
+    attributes.activation_mapping, attributes.quant_min, attributes.quant_max, attributes.activation,
+    attributes.group_size,
   };
-  const auto call = linear_dq8ca_q4gsw_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const LinearDq8caQ4gswInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    };
+    return linear_dq8ca_q4gsw_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.weight_scales), {},
     argument_of(inputs.bias), argument_of(inputs.output),
   });
-  return run_for_one(context, linear_dq8ca_q4gsw::signatures[0], call, arguments);
+  return run_for_one(context, linear_dq8ca_q4gsw::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> linear_dq8ca_q8csw_call(const LinearDq8caQ8cswInputs<Described>& inputs,
@@ -1475,16 +1613,22 @@ Expected<Call> linear_dq8ca_q8csw_call(const LinearDq8caQ8cswInputs<Described>& 
 Expected<DeviceTensor> linear_dq8ca_q8csw(Context& context,
                                           const LinearDq8caQ8cswInputs<OnDevice>& inputs,
                                           const LinearDq8caQ8cswAttributes& attributes) {
-  const LinearDq8caQ8cswInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    linear_dq8ca_q8csw::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias, inputs.output,
+    attributes.activation_mapping, attributes.quant_min, attributes.quant_max, attributes.activation,
   };
-  const auto call = linear_dq8ca_q8csw_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const LinearDq8caQ8cswInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    };
+    return linear_dq8ca_q8csw_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.weight_scales), {},
     argument_of(inputs.bias), argument_of(inputs.output),
   });
-  return run_for_one(context, linear_dq8ca_q8csw::signatures[0], call, arguments);
+  return run_for_one(context, linear_dq8ca_q8csw::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> linear_q4gsw_call(const LinearQ4gswInputs<Described>& inputs,
@@ -1502,16 +1646,22 @@ Expected<Call> linear_q4gsw_call(const LinearQ4gswInputs<Described>& inputs,
 Expected<DeviceTensor> linear_q4gsw(Context& context,
                                     const LinearQ4gswInputs<OnDevice>& inputs,
                                     const LinearQ4gswAttributes& attributes) {
-  const LinearQ4gswInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    linear_q4gsw::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias, inputs.output,
+    attributes.activation, attributes.group_size,
   };
-  const auto call = linear_q4gsw_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const LinearQ4gswInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    };
+    return linear_q4gsw_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.weight_scales), argument_of(inputs.bias),
     argument_of(inputs.output),
   });
-  return run_for_one(context, linear_q4gsw::signatures[0], call, arguments);
+  return run_for_one(context, linear_q4gsw::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> linear_q4gsw_backward_call(const LinearQ4gswBackwardInputs<Described>& inputs,
@@ -1527,16 +1677,22 @@ Expected<Call> linear_q4gsw_backward_call(const LinearQ4gswBackwardInputs<Descri
 Expected<DeviceTensor> linear_q4gsw_backward(Context& context,
                                              const LinearQ4gswBackwardInputs<OnDevice>& inputs,
                                              const LinearQ4gswBackwardAttributes& attributes) {
-  const LinearQ4gswBackwardInputs<Described> described{
-    .d_output = desc_of(inputs.d_output), .weight = desc_of(inputs.weight),
-    .weight_scales = desc_of(inputs.weight_scales), .d_input = desc_of(inputs.d_input),
+  const ArgumentKey key{
+    linear_q4gsw_backward::signatures[0], inputs.d_output, inputs.weight, inputs.weight_scales, inputs.d_input,
+    attributes.group_size,
   };
-  const auto call = linear_q4gsw_backward_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const LinearQ4gswBackwardInputs<Described> described{
+      .d_output = desc_of(inputs.d_output), .weight = desc_of(inputs.weight),
+      .weight_scales = desc_of(inputs.weight_scales), .d_input = desc_of(inputs.d_input),
+    };
+    return linear_q4gsw_backward_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.d_output), argument_of(inputs.weight), argument_of(inputs.weight_scales),
     argument_of(inputs.d_input),
   });
-  return run_for_one(context, linear_q4gsw_backward::signatures[0], call, arguments);
+  return run_for_one(context, linear_q4gsw_backward::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> linear_q8csw_call(const LinearQ8cswInputs<Described>& inputs,
@@ -1553,16 +1709,22 @@ Expected<Call> linear_q8csw_call(const LinearQ8cswInputs<Described>& inputs,
 Expected<DeviceTensor> linear_q8csw(Context& context,
                                     const LinearQ8cswInputs<OnDevice>& inputs,
                                     const LinearQ8cswAttributes& attributes) {
-  const LinearQ8cswInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    linear_q8csw::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias, inputs.output,
+    attributes.activation,
   };
-  const auto call = linear_q8csw_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const LinearQ8cswInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    };
+    return linear_q8csw_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.weight_scales), argument_of(inputs.bias),
     argument_of(inputs.output),
   });
-  return run_for_one(context, linear_q8csw::signatures[0], call, arguments);
+  return run_for_one(context, linear_q8csw::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> linear_q8ta_q8csw_call(const LinearQ8taQ8cswInputs<Described>& inputs,
@@ -1581,16 +1743,22 @@ Expected<Call> linear_q8ta_q8csw_call(const LinearQ8taQ8cswInputs<Described>& in
 Expected<DeviceTensor> linear_q8ta_q8csw(Context& context,
                                          const LinearQ8taQ8cswInputs<OnDevice>& inputs,
                                          const LinearQ8taQ8cswAttributes& attributes) {
-  const LinearQ8taQ8cswInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    linear_q8ta_q8csw::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias, inputs.output,
+    attributes.input_scale, attributes.input_zero_point, attributes.activation,
   };
-  const auto call = linear_q8ta_q8csw_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const LinearQ8taQ8cswInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    };
+    return linear_q8ta_q8csw_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
     argument_of(inputs.bias), argument_of(inputs.output),
   });
-  return run_for_one(context, linear_q8ta_q8csw::signatures[0], call, arguments);
+  return run_for_one(context, linear_q8ta_q8csw::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> matmul_call(const MatmulInputs<Described>& inputs,
@@ -1607,15 +1775,21 @@ Expected<Call> matmul_call(const MatmulInputs<Described>& inputs,
 Expected<DeviceTensor> matmul(Context& context,
                               const MatmulInputs<OnDevice>& inputs,
                               const MatmulAttributes& attributes) {
-  const MatmulInputs<Described> described{
-    .input = desc_of(inputs.input), .other = desc_of(inputs.other), .bias = desc_of(inputs.bias),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    matmul::signatures[0], inputs.input, inputs.other, inputs.bias, inputs.output, attributes.transpose_other,
+    attributes.activation,
   };
-  const auto call = matmul_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const MatmulInputs<Described> described{
+      .input = desc_of(inputs.input), .other = desc_of(inputs.other), .bias = desc_of(inputs.bias),
+      .output = desc_of(inputs.output),
+    };
+    return matmul_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.bias), argument_of(inputs.output),
   });
-  return run_for_one(context, matmul::signatures[0], call, arguments);
+  return run_for_one(context, matmul::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> max_pool2d_call(const MaxPool2dInputs<Described>& inputs,
@@ -1633,10 +1807,16 @@ Expected<Call> max_pool2d_call(const MaxPool2dInputs<Described>& inputs,
 Expected<DeviceTensor> max_pool2d(Context& context,
                                   const MaxPool2dInputs<OnDevice>& inputs,
                                   const MaxPool2dAttributes& attributes) {
-  const MaxPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = max_pool2d_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, pool2d::signatures[0], call, arguments);
+  const ArgumentKey key{
+    pool2d::signatures[0], inputs.input, inputs.output, attributes.kernel_size, attributes.stride, attributes.padding,
+    attributes.dilation, attributes.ceil_mode,
+  };
+  const auto call = call_of(context, key, [&] {
+    const MaxPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return max_pool2d_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, pool2d::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> pack_weight_call(const PackWeightInputs<Described>& inputs,
@@ -1650,10 +1830,13 @@ Expected<Call> pack_weight_call(const PackWeightInputs<Described>& inputs,
 Expected<DeviceTensor> pack_weight(Context& context,
                                    const PackWeightInputs<OnDevice>& inputs,
                                    const PackWeightAttributes& attributes) {
-  const PackWeightInputs<Described> described{.source = desc_of(inputs.source), .output = desc_of(inputs.output)};
-  const auto call = pack_weight_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.source), argument_of(inputs.output)});
-  return run_for_one(context, pack_weight::signatures[0], call, arguments);
+  const ArgumentKey key{pack_weight::signatures[0], inputs.source, inputs.output, attributes.form};
+  const auto call = call_of(context, key, [&] {
+    const PackWeightInputs<Described> described{.source = desc_of(inputs.source), .output = desc_of(inputs.output)};
+    return pack_weight_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.source), argument_of(inputs.output)});
+  return run_for_one(context, pack_weight::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> pad_call(const PadInputs<Described>& inputs,
@@ -1670,10 +1853,16 @@ Expected<Call> pad_call(const PadInputs<Described>& inputs,
 Expected<DeviceTensor> pad(Context& context,
                            const PadInputs<OnDevice>& inputs,
                            const PadAttributes& attributes) {
-  const PadInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = pad_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, strided_copy::signatures[3], call, arguments);
+  const ArgumentKey key{
+    strided_copy::signatures[3], inputs.input, inputs.output, attributes.before, attributes.after, attributes.mode,
+    attributes.value,
+  };
+  const auto call = call_of(context, key, [&] {
+    const PadInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return pad_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, strided_copy::signatures[3], call, std::move(arguments));
 }
 
 Expected<Call> permute_call(const PermuteInputs<Described>& inputs,
@@ -1687,10 +1876,13 @@ Expected<Call> permute_call(const PermuteInputs<Described>& inputs,
 Expected<DeviceTensor> permute(Context& context,
                                const PermuteInputs<OnDevice>& inputs,
                                const PermuteAttributes& attributes) {
-  const PermuteInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = permute_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, strided_copy::signatures[0], call, arguments);
+  const ArgumentKey key{strided_copy::signatures[0], inputs.input, inputs.output, attributes.permutation};
+  const auto call = call_of(context, key, [&] {
+    const PermuteInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return permute_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, strided_copy::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> pointwise_call(const PointwiseInputs<Described>& inputs,
@@ -1712,17 +1904,23 @@ Expected<Call> pointwise_call(const PointwiseInputs<Described>& inputs,
 Expected<DeviceTensor> pointwise(Context& context,
                                  const PointwiseInputs<OnDevice>& inputs,
                                  const PointwiseAttributes& attributes) {
-  const PointwiseInputs<Described> described{
-    .input_1 = desc_of(inputs.input_1), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
-    .input_4 = desc_of(inputs.input_4), .input_5 = desc_of(inputs.input_5), .input_6 = desc_of(inputs.input_6),
-    .mask = desc_of(inputs.mask), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    pointwise::signatures[0], inputs.input_1, inputs.input_2, inputs.input_3, inputs.input_4, inputs.input_5,
+    inputs.input_6, inputs.mask, inputs.output, attributes.steps, attributes.constants, attributes.output_dtype,
   };
-  const auto call = pointwise_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const PointwiseInputs<Described> described{
+      .input_1 = desc_of(inputs.input_1), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
+      .input_4 = desc_of(inputs.input_4), .input_5 = desc_of(inputs.input_5), .input_6 = desc_of(inputs.input_6),
+      .mask = desc_of(inputs.mask), .output = desc_of(inputs.output),
+    };
+    return pointwise_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input_1), argument_of(inputs.input_2), argument_of(inputs.input_3), argument_of(inputs.input_4),
     argument_of(inputs.input_5), argument_of(inputs.input_6), argument_of(inputs.mask), argument_of(inputs.output),
   });
-  return run_for_one(context, pointwise::signatures[0], call, arguments);
+  return run_for_one(context, pointwise::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_add_call(const Q8taAddInputs<Described>& inputs,
@@ -1747,12 +1945,19 @@ Expected<DeviceTensor> q8ta_add(Context& context,
                                 const Q8taAddInputs<OnDevice>& inputs,
                                 const Q8taAddAttributes& attributes,
                                 const Q8taAddPlaces& places) {
-  const Q8taAddInputs<Described> described{
-    .input = desc_of(inputs.input), .other = desc_of(inputs.other), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    q8ta_binary::signatures[0], inputs.input, inputs.other, inputs.output, attributes.input_scale,
+    attributes.input_zero_point, attributes.other_scale, attributes.other_zero_point, attributes.output_scale,
+    attributes.output_zero_point, attributes.activation, attributes.alpha, places.output,
   };
-  const auto call = q8ta_add_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_binary::signatures[0], call, arguments);
+  const auto call = call_of(context, key, [&] {
+    const Q8taAddInputs<Described> described{
+      .input = desc_of(inputs.input), .other = desc_of(inputs.other), .output = desc_of(inputs.output),
+    };
+    return q8ta_add_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_binary::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_avg_pool2d_call(const Q8taAvgPool2dInputs<Described>& inputs,
@@ -1778,10 +1983,18 @@ Expected<DeviceTensor> q8ta_avg_pool2d(Context& context,
                                        const Q8taAvgPool2dInputs<OnDevice>& inputs,
                                        const Q8taAvgPool2dAttributes& attributes,
                                        const Q8taAvgPool2dPlaces& places) {
-  const Q8taAvgPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_avg_pool2d_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_pool2d::signatures[1], call, arguments);
+  const ArgumentKey key{
+    q8ta_pool2d::signatures[1], inputs.input, inputs.output, attributes.kernel_size, attributes.stride,
+    attributes.padding, attributes.ceil_mode, attributes.count_include_pad, attributes.divisor_override,
+    attributes.input_scale, attributes.input_zero_point, attributes.output_scale, attributes.output_zero_point,
+    places.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Q8taAvgPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return q8ta_avg_pool2d_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_pool2d::signatures[1], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_clone_call(const Q8taCloneInputs<Described>& inputs,
@@ -1795,10 +2008,13 @@ Expected<Call> q8ta_clone_call(const Q8taCloneInputs<Described>& inputs,
 Expected<DeviceTensor> q8ta_clone(Context& context,
                                   const Q8taCloneInputs<OnDevice>& inputs,
                                   const Q8taClonePlaces& places) {
-  const Q8taCloneInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_clone_call(described, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_clone::signatures[0], call, arguments);
+  const ArgumentKey key{q8ta_clone::signatures[0], inputs.input, inputs.output, places.output};
+  const auto call = call_of(context, key, [&] {
+    const Q8taCloneInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return q8ta_clone_call(described, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_clone::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_concat_call(const Q8taConcatInputs<Described>& inputs,
@@ -1828,16 +2044,24 @@ Expected<DeviceTensor> q8ta_concat(Context& context,
                                    const Q8taConcatInputs<OnDevice>& inputs,
                                    const Q8taConcatAttributes& attributes,
                                    const Q8taConcatPlaces& places) {
-  const Q8taConcatInputs<Described> described{
-    .input_1 = desc_of(inputs.input_1), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
-    .input_4 = desc_of(inputs.input_4), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    q8ta_concat::signatures[0], inputs.input_1, inputs.input_2, inputs.input_3, inputs.input_4, inputs.output,
+    attributes.axis, attributes.input_1_scale, attributes.input_1_zero_point, attributes.input_2_scale,
+    attributes.input_2_zero_point, attributes.input_3_scale, attributes.input_3_zero_point, attributes.input_4_scale,
+    attributes.input_4_zero_point, attributes.output_scale, attributes.output_zero_point, places.output,
   };
-  const auto call = q8ta_concat_call(described, attributes, places);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const Q8taConcatInputs<Described> described{
+      .input_1 = desc_of(inputs.input_1), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
+      .input_4 = desc_of(inputs.input_4), .output = desc_of(inputs.output),
+    };
+    return q8ta_concat_call(described, attributes, places);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input_1), argument_of(inputs.input_2), argument_of(inputs.input_3), argument_of(inputs.input_4),
     argument_of(inputs.output),
   });
-  return run_for_one(context, q8ta_concat::signatures[0], call, arguments);
+  return run_for_one(context, q8ta_concat::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_conv2d_call(const Q8taConv2dInputs<Described>& inputs,
@@ -1873,17 +2097,26 @@ Expected<DeviceTensor> q8ta_conv2d(Context& context,
                                    const Q8taConv2dInputs<OnDevice>& inputs,
                                    const Q8taConv2dAttributes& attributes,
                                    const Q8taConv2dPlaces& places) {
-  const Q8taConv2dInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    q8ta_conv2d::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias, inputs.output,
+    inputs.table, inputs.residual, attributes.stride, attributes.padding, attributes.dilation, attributes.groups,
+    attributes.input_scale, attributes.input_zero_point, attributes.output_scale, attributes.output_zero_point,
+    attributes.activation, attributes.table_input_scale, attributes.table_input_zero_point, attributes.result_scale,
+    attributes.result_zero_point, attributes.residual_scale, attributes.residual_zero_point, places.output,
   };
-  const auto call = q8ta_conv2d_call(described, attributes, places);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const Q8taConv2dInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
+      .output = desc_of(inputs.output),
+    };
+    return q8ta_conv2d_call(described, attributes, places);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
     argument_of(inputs.bias), argument_of(inputs.output), argument_of(inputs.table), argument_of(inputs.residual),
   });
-  return run_for_one(context, q8ta_conv2d::signatures[0], call, arguments);
+  return run_for_one(context, q8ta_conv2d::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_conv2d_dequantize_call(const Q8taConv2dDequantizeInputs<Described>& inputs,
@@ -1907,16 +2140,23 @@ Expected<Call> q8ta_conv2d_dequantize_call(const Q8taConv2dDequantizeInputs<Desc
 Expected<DeviceTensor> q8ta_conv2d_dequantize(Context& context,
                                               const Q8taConv2dDequantizeInputs<OnDevice>& inputs,
                                               const Q8taConv2dDequantizeAttributes& attributes) {
-  const Q8taConv2dDequantizeInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    q8ta_conv2d_dequantize::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias,
+    inputs.output, attributes.stride, attributes.padding, attributes.dilation, attributes.groups,
+    attributes.input_scale, attributes.input_zero_point, attributes.output_dtype, attributes.activation,
   };
-  const auto call = q8ta_conv2d_dequantize_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const Q8taConv2dDequantizeInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    };
+    return q8ta_conv2d_dequantize_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
     argument_of(inputs.bias), argument_of(inputs.output),
   });
-  return run_for_one(context, q8ta_conv2d_dequantize::signatures[0], call, arguments);
+  return run_for_one(context, q8ta_conv2d_dequantize::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_conv2d_transposed_call(const Q8taConv2dTransposedInputs<Described>& inputs,
@@ -1953,17 +2193,27 @@ Expected<DeviceTensor> q8ta_conv2d_transposed(Context& context,
                                               const Q8taConv2dTransposedInputs<OnDevice>& inputs,
                                               const Q8taConv2dTransposedAttributes& attributes,
                                               const Q8taConv2dTransposedPlaces& places) {
-  const Q8taConv2dTransposedInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    q8ta_conv2d_transposed::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias,
+    inputs.output, inputs.table, inputs.residual, attributes.stride, attributes.padding, attributes.dilation,
+    attributes.groups, attributes.input_scale, attributes.input_zero_point, attributes.output_scale,
+    attributes.output_zero_point, attributes.activation, attributes.table_input_scale,
+    attributes.table_input_zero_point, attributes.result_scale, attributes.result_zero_point, attributes.residual_scale,
+    attributes.residual_zero_point, attributes.output_padding, places.output,
   };
-  const auto call = q8ta_conv2d_transposed_call(described, attributes, places);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const Q8taConv2dTransposedInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
+      .output = desc_of(inputs.output),
+    };
+    return q8ta_conv2d_transposed_call(described, attributes, places);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
     argument_of(inputs.bias), argument_of(inputs.output), argument_of(inputs.table), argument_of(inputs.residual),
   });
-  return run_for_one(context, q8ta_conv2d_transposed::signatures[0], call, arguments);
+  return run_for_one(context, q8ta_conv2d_transposed::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_dequantize_call(const Q8taDequantizeInputs<Described>& inputs,
@@ -1982,10 +2232,16 @@ Expected<DeviceTensor> q8ta_dequantize(Context& context,
                                        const Q8taDequantizeInputs<OnDevice>& inputs,
                                        const Q8taDequantizeAttributes& attributes,
                                        const Q8taDequantizePlaces& places) {
-  const Q8taDequantizeInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_dequantize_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_dequantize::signatures[0], call, arguments);
+  const ArgumentKey key{
+    q8ta_dequantize::signatures[0], inputs.input, inputs.output, attributes.input_scale, attributes.input_zero_point,
+    attributes.output_dtype, places.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Q8taDequantizeInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return q8ta_dequantize_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_dequantize::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_hardswish_call(const Q8taHardswishInputs<Described>& inputs,
@@ -2005,10 +2261,16 @@ Expected<DeviceTensor> q8ta_hardswish(Context& context,
                                       const Q8taHardswishInputs<OnDevice>& inputs,
                                       const Q8taHardswishAttributes& attributes,
                                       const Q8taHardswishPlaces& places) {
-  const Q8taHardswishInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_hardswish_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_unary::signatures[1], call, arguments);
+  const ArgumentKey key{
+    q8ta_unary::signatures[1], inputs.input, inputs.output, attributes.input_scale, attributes.input_zero_point,
+    attributes.output_scale, attributes.output_zero_point, places.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Q8taHardswishInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return q8ta_hardswish_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_unary::signatures[1], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_leaky_relu_call(const Q8taLeakyReluInputs<Described>& inputs,
@@ -2029,10 +2291,16 @@ Expected<DeviceTensor> q8ta_leaky_relu(Context& context,
                                        const Q8taLeakyReluInputs<OnDevice>& inputs,
                                        const Q8taLeakyReluAttributes& attributes,
                                        const Q8taLeakyReluPlaces& places) {
-  const Q8taLeakyReluInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_leaky_relu_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_unary::signatures[2], call, arguments);
+  const ArgumentKey key{
+    q8ta_unary::signatures[2], inputs.input, inputs.output, attributes.input_scale, attributes.input_zero_point,
+    attributes.output_scale, attributes.output_zero_point, attributes.slope, places.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Q8taLeakyReluInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return q8ta_leaky_relu_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_unary::signatures[2], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_linear_call(const Q8taLinearInputs<Described>& inputs,
@@ -2064,17 +2332,26 @@ Expected<DeviceTensor> q8ta_linear(Context& context,
                                    const Q8taLinearInputs<OnDevice>& inputs,
                                    const Q8taLinearAttributes& attributes,
                                    const Q8taLinearPlaces& places) {
-  const Q8taLinearInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    q8ta_linear::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias, inputs.output,
+    inputs.table, inputs.residual, attributes.input_scale, attributes.input_zero_point, attributes.output_scale,
+    attributes.output_zero_point, attributes.activation, attributes.table_input_scale,
+    attributes.table_input_zero_point, attributes.result_scale, attributes.result_zero_point, attributes.residual_scale,
+    attributes.residual_zero_point, places.output,
   };
-  const auto call = q8ta_linear_call(described, attributes, places);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const Q8taLinearInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
+      .output = desc_of(inputs.output),
+    };
+    return q8ta_linear_call(described, attributes, places);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
     argument_of(inputs.bias), argument_of(inputs.output), argument_of(inputs.table), argument_of(inputs.residual),
   });
-  return run_for_one(context, q8ta_linear::signatures[0], call, arguments);
+  return run_for_one(context, q8ta_linear::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_linear_dequantize_call(const Q8taLinearDequantizeInputs<Described>& inputs,
@@ -2094,16 +2371,22 @@ Expected<Call> q8ta_linear_dequantize_call(const Q8taLinearDequantizeInputs<Desc
 Expected<DeviceTensor> q8ta_linear_dequantize(Context& context,
                                               const Q8taLinearDequantizeInputs<OnDevice>& inputs,
                                               const Q8taLinearDequantizeAttributes& attributes) {
-  const Q8taLinearDequantizeInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    q8ta_linear_dequantize::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias,
+    inputs.output, attributes.input_scale, attributes.input_zero_point, attributes.output_dtype, attributes.activation,
   };
-  const auto call = q8ta_linear_dequantize_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const Q8taLinearDequantizeInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    };
+    return q8ta_linear_dequantize_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
     argument_of(inputs.bias), argument_of(inputs.output),
   });
-  return run_for_one(context, q8ta_linear_dequantize::signatures[0], call, arguments);
+  return run_for_one(context, q8ta_linear_dequantize::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_max_pool2d_call(const Q8taMaxPool2dInputs<Described>& inputs,
@@ -2124,10 +2407,16 @@ Expected<DeviceTensor> q8ta_max_pool2d(Context& context,
                                        const Q8taMaxPool2dInputs<OnDevice>& inputs,
                                        const Q8taMaxPool2dAttributes& attributes,
                                        const Q8taMaxPool2dPlaces& places) {
-  const Q8taMaxPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_max_pool2d_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_pool2d::signatures[0], call, arguments);
+  const ArgumentKey key{
+    q8ta_pool2d::signatures[0], inputs.input, inputs.output, attributes.kernel_size, attributes.stride,
+    attributes.padding, attributes.dilation, attributes.ceil_mode, places.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Q8taMaxPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return q8ta_max_pool2d_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_pool2d::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_mul_call(const Q8taMulInputs<Described>& inputs,
@@ -2151,12 +2440,19 @@ Expected<DeviceTensor> q8ta_mul(Context& context,
                                 const Q8taMulInputs<OnDevice>& inputs,
                                 const Q8taMulAttributes& attributes,
                                 const Q8taMulPlaces& places) {
-  const Q8taMulInputs<Described> described{
-    .input = desc_of(inputs.input), .other = desc_of(inputs.other), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    q8ta_binary::signatures[2], inputs.input, inputs.other, inputs.output, attributes.input_scale,
+    attributes.input_zero_point, attributes.other_scale, attributes.other_zero_point, attributes.output_scale,
+    attributes.output_zero_point, attributes.activation, places.output,
   };
-  const auto call = q8ta_mul_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_binary::signatures[2], call, arguments);
+  const auto call = call_of(context, key, [&] {
+    const Q8taMulInputs<Described> described{
+      .input = desc_of(inputs.input), .other = desc_of(inputs.other), .output = desc_of(inputs.output),
+    };
+    return q8ta_mul_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_binary::signatures[2], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_pixel_shuffle_call(const Q8taPixelShuffleInputs<Described>& inputs,
@@ -2177,10 +2473,16 @@ Expected<DeviceTensor> q8ta_pixel_shuffle(Context& context,
                                           const Q8taPixelShuffleInputs<OnDevice>& inputs,
                                           const Q8taPixelShuffleAttributes& attributes,
                                           const Q8taPixelShufflePlaces& places) {
-  const Q8taPixelShuffleInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_pixel_shuffle_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_pixel_shuffle::signatures[0], call, arguments);
+  const ArgumentKey key{
+    q8ta_pixel_shuffle::signatures[0], inputs.input, inputs.output, attributes.input_scale, attributes.input_zero_point,
+    attributes.output_scale, attributes.output_zero_point, attributes.upscale_factor, places.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Q8taPixelShuffleInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return q8ta_pixel_shuffle_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_pixel_shuffle::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_quantize_call(const Q8taQuantizeInputs<Described>& inputs,
@@ -2198,10 +2500,16 @@ Expected<DeviceTensor> q8ta_quantize(Context& context,
                                      const Q8taQuantizeInputs<OnDevice>& inputs,
                                      const Q8taQuantizeAttributes& attributes,
                                      const Q8taQuantizePlaces& places) {
-  const Q8taQuantizeInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_quantize_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_quantize::signatures[0], call, arguments);
+  const ArgumentKey key{
+    q8ta_quantize::signatures[0], inputs.input, inputs.output, attributes.output_scale, attributes.output_zero_point,
+    places.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Q8taQuantizeInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return q8ta_quantize_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_quantize::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_quantize_linear_call(const Q8taQuantizeLinearInputs<Described>& inputs,
@@ -2219,10 +2527,18 @@ Expected<DeviceTensor> q8ta_quantize_linear(Context& context,
                                             const Q8taQuantizeLinearInputs<OnDevice>& inputs,
                                             const Q8taQuantizeLinearAttributes& attributes,
                                             const Q8taQuantizeLinearPlaces& places) {
-  const Q8taQuantizeLinearInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_quantize_linear_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_quantize_linear::signatures[0], call, arguments);
+  const ArgumentKey key{
+    q8ta_quantize_linear::signatures[0], inputs.input, inputs.output, attributes.output_scale,
+    attributes.output_zero_point, places.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Q8taQuantizeLinearInputs<Described> described{
+      .input = desc_of(inputs.input), .output = desc_of(inputs.output),
+    };
+    return q8ta_quantize_linear_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_quantize_linear::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_relu_call(const Q8taReluInputs<Described>& inputs,
@@ -2242,10 +2558,16 @@ Expected<DeviceTensor> q8ta_relu(Context& context,
                                  const Q8taReluInputs<OnDevice>& inputs,
                                  const Q8taReluAttributes& attributes,
                                  const Q8taReluPlaces& places) {
-  const Q8taReluInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_relu_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_unary::signatures[0], call, arguments);
+  const ArgumentKey key{
+    q8ta_unary::signatures[0], inputs.input, inputs.output, attributes.input_scale, attributes.input_zero_point,
+    attributes.output_scale, attributes.output_zero_point, places.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Q8taReluInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return q8ta_relu_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_unary::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_resize2d_call(const Q8taResize2dInputs<Described>& inputs,
@@ -2264,10 +2586,16 @@ Expected<DeviceTensor> q8ta_resize2d(Context& context,
                                      const Q8taResize2dInputs<OnDevice>& inputs,
                                      const Q8taResize2dAttributes& attributes,
                                      const Q8taResize2dPlaces& places) {
-  const Q8taResize2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_resize2d_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_resize2d::signatures[0], call, arguments);
+  const ArgumentKey key{
+    q8ta_resize2d::signatures[0], inputs.input, inputs.output, attributes.sizes, attributes.coordinate_mode,
+    attributes.nearest_mode, places.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Q8taResize2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return q8ta_resize2d_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_resize2d::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_sigmoid_call(const Q8taSigmoidInputs<Described>& inputs,
@@ -2287,10 +2615,16 @@ Expected<DeviceTensor> q8ta_sigmoid(Context& context,
                                     const Q8taSigmoidInputs<OnDevice>& inputs,
                                     const Q8taSigmoidAttributes& attributes,
                                     const Q8taSigmoidPlaces& places) {
-  const Q8taSigmoidInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_sigmoid_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_unary::signatures[3], call, arguments);
+  const ArgumentKey key{
+    q8ta_unary::signatures[3], inputs.input, inputs.output, attributes.input_scale, attributes.input_zero_point,
+    attributes.output_scale, attributes.output_zero_point, places.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Q8taSigmoidInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return q8ta_sigmoid_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_unary::signatures[3], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_sub_call(const Q8taSubInputs<Described>& inputs,
@@ -2315,12 +2649,19 @@ Expected<DeviceTensor> q8ta_sub(Context& context,
                                 const Q8taSubInputs<OnDevice>& inputs,
                                 const Q8taSubAttributes& attributes,
                                 const Q8taSubPlaces& places) {
-  const Q8taSubInputs<Described> described{
-    .input = desc_of(inputs.input), .other = desc_of(inputs.other), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    q8ta_binary::signatures[1], inputs.input, inputs.other, inputs.output, attributes.input_scale,
+    attributes.input_zero_point, attributes.other_scale, attributes.other_zero_point, attributes.output_scale,
+    attributes.output_zero_point, attributes.activation, attributes.alpha, places.output,
   };
-  const auto call = q8ta_sub_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_binary::signatures[1], call, arguments);
+  const auto call = call_of(context, key, [&] {
+    const Q8taSubInputs<Described> described{
+      .input = desc_of(inputs.input), .other = desc_of(inputs.other), .output = desc_of(inputs.output),
+    };
+    return q8ta_sub_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_binary::signatures[1], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_table_call(const Q8taTableInputs<Described>& inputs,
@@ -2338,10 +2679,16 @@ Expected<DeviceTensor> q8ta_table(Context& context,
                                   const Q8taTableInputs<OnDevice>& inputs,
                                   const Q8taTableAttributes& attributes,
                                   const Q8taTablePlaces& places) {
-  const Q8taTableInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = q8ta_table_call(described, attributes, places);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, q8ta_unary::signatures[4], call, arguments);
+  const ArgumentKey key{
+    q8ta_unary::signatures[4], inputs.input, inputs.output, attributes.output_zero_point, attributes.table,
+    places.output,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Q8taTableInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return q8ta_table_call(described, attributes, places);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, q8ta_unary::signatures[4], call, std::move(arguments));
 }
 
 Expected<Call> quantize_affine_call(const QuantizeAffineInputs<Described>& inputs,
@@ -2363,15 +2710,21 @@ Expected<DeviceTensor> quantize_affine(Context& context,
                                        const QuantizeAffineInputs<OnDevice>& inputs,
                                        const QuantizeAffineAttributes& attributes,
                                        const QuantizeAffinePlaces& places) {
-  const QuantizeAffineInputs<Described> described{
-    .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    quantize_affine::signatures[0], inputs.input, inputs.scale, inputs.zero_point, inputs.output, attributes.block_size,
+    attributes.output_dtype, attributes.quant_min, attributes.quant_max, places.output,
   };
-  const auto call = quantize_affine_call(described, attributes, places);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const QuantizeAffineInputs<Described> described{
+      .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
+      .output = desc_of(inputs.output),
+    };
+    return quantize_affine_call(described, attributes, places);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), argument_of(inputs.output),
   });
-  return run_for_one(context, quantize_affine::signatures[0], call, arguments);
+  return run_for_one(context, quantize_affine::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> quantize_linear_call(const QuantizeLinearInputs<Described>& inputs,
@@ -2393,15 +2746,21 @@ Expected<DeviceTensor> quantize_linear(Context& context,
                                        const QuantizeLinearInputs<OnDevice>& inputs,
                                        const QuantizeLinearAttributes& attributes,
                                        const QuantizeLinearPlaces& places) {
-  const QuantizeLinearInputs<Described> described{
-    .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
-    .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    quantize_linear::signatures[0], inputs.input, inputs.scale, inputs.zero_point, inputs.output, attributes.block_size,
+    attributes.output_dtype, attributes.quant_min, attributes.quant_max, places.output,
   };
-  const auto call = quantize_linear_call(described, attributes, places);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const QuantizeLinearInputs<Described> described{
+      .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
+      .output = desc_of(inputs.output),
+    };
+    return quantize_linear_call(described, attributes, places);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), argument_of(inputs.output),
   });
-  return run_for_one(context, quantize_linear::signatures[0], call, arguments);
+  return run_for_one(context, quantize_linear::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> quantize_q4gsw_call(const QuantizeQ4gswInputs<Described>& inputs,
@@ -2418,14 +2777,18 @@ Expected<Call> quantize_q4gsw_call(const QuantizeQ4gswInputs<Described>& inputs,
 Expected<DeviceTensor> quantize_q4gsw(Context& context,
                                       const QuantizeQ4gswInputs<OnDevice>& inputs,
                                       const QuantizeQ4gswAttributes& attributes) {
-  const QuantizeQ4gswInputs<Described> described{
-    .input = desc_of(inputs.input), .weight_scales = desc_of(inputs.weight_scales), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    quantize_q4gsw::signatures[0], inputs.input, inputs.weight_scales, inputs.output, attributes.form,
+    attributes.quant_min, attributes.quant_max,
   };
-  const auto call = quantize_q4gsw_call(described, attributes);
-  const ArgumentList arguments({
-    argument_of(inputs.input), argument_of(inputs.weight_scales), argument_of(inputs.output),
+  const auto call = call_of(context, key, [&] {
+    const QuantizeQ4gswInputs<Described> described{
+      .input = desc_of(inputs.input), .weight_scales = desc_of(inputs.weight_scales), .output = desc_of(inputs.output),
+    };
+    return quantize_q4gsw_call(described, attributes);
   });
-  return run_for_one(context, quantize_q4gsw::signatures[0], call, arguments);
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.weight_scales), argument_of(inputs.output)});
+  return run_for_one(context, quantize_q4gsw::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> reduce_call(const ReduceInputs<Described>& inputs,
@@ -2442,10 +2805,16 @@ Expected<Call> reduce_call(const ReduceInputs<Described>& inputs,
 Expected<DeviceTensor> reduce(Context& context,
                               const ReduceInputs<OnDevice>& inputs,
                               const ReduceAttributes& attributes) {
-  const ReduceInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = reduce_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, reduce::signatures[0], call, arguments);
+  const ArgumentKey key{
+    reduce::signatures[0], inputs.input, inputs.output, attributes.operation, attributes.axes, attributes.keepdims,
+    attributes.takes_last,
+  };
+  const auto call = call_of(context, key, [&] {
+    const ReduceInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return reduce_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, reduce::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> requantize_call(const RequantizeInputs<Described>& inputs,
@@ -2465,17 +2834,23 @@ Expected<Call> requantize_call(const RequantizeInputs<Described>& inputs,
 Expected<DeviceTensor> requantize(Context& context,
                                   const RequantizeInputs<OnDevice>& inputs,
                                   const RequantizeAttributes& attributes) {
-  const RequantizeInputs<Described> described{
-    .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
-    .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
-    .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    fused_unary::signatures[0], inputs.input, inputs.input_scale, inputs.input_zero_point, inputs.output,
+    inputs.output_scale, inputs.output_zero_point, attributes.output_dtype, attributes.quant_min, attributes.quant_max,
   };
-  const auto call = requantize_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const RequantizeInputs<Described> described{
+      .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
+      .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
+      .output_zero_point = desc_of(inputs.output_zero_point), .output = desc_of(inputs.output),
+    };
+    return requantize_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point),
     argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
-  return run_for_one(context, fused_unary::signatures[0], call, arguments);
+  return run_for_one(context, fused_unary::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> resize2d_call(const Resize2dInputs<Described>& inputs,
@@ -2492,10 +2867,16 @@ Expected<Call> resize2d_call(const Resize2dInputs<Described>& inputs,
 Expected<DeviceTensor> resize2d(Context& context,
                                 const Resize2dInputs<OnDevice>& inputs,
                                 const Resize2dAttributes& attributes) {
-  const Resize2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = resize2d_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, resize2d::signatures[0], call, arguments);
+  const ArgumentKey key{
+    resize2d::signatures[0], inputs.input, inputs.output, attributes.sizes, attributes.coordinate_mode,
+    attributes.nearest_mode, attributes.mode,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Resize2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return resize2d_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, resize2d::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> rms_norm_call(const RmsNormInputs<Described>& inputs,
@@ -2510,12 +2891,15 @@ Expected<Call> rms_norm_call(const RmsNormInputs<Described>& inputs,
 Expected<DeviceTensor> rms_norm(Context& context,
                                 const RmsNormInputs<OnDevice>& inputs,
                                 const RmsNormAttributes& attributes) {
-  const RmsNormInputs<Described> described{
-    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .output = desc_of(inputs.output),
-  };
-  const auto call = rms_norm_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.output)});
-  return run_for_one(context, rms_norm::signatures[0], call, arguments);
+  const ArgumentKey key{rms_norm::signatures[0], inputs.input, inputs.weight, inputs.output, attributes.epsilon};
+  const auto call = call_of(context, key, [&] {
+    const RmsNormInputs<Described> described{
+      .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .output = desc_of(inputs.output),
+    };
+    return rms_norm_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.output)});
+  return run_for_one(context, rms_norm::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> rotary_embedding_call(const RotaryEmbeddingInputs<Described>& inputs,
@@ -2534,16 +2918,22 @@ Expected<Call> rotary_embedding_call(const RotaryEmbeddingInputs<Described>& inp
 Expected<DeviceTensor> rotary_embedding(Context& context,
                                         const RotaryEmbeddingInputs<OnDevice>& inputs,
                                         const RotaryEmbeddingAttributes& attributes) {
-  const RotaryEmbeddingInputs<Described> described{
-    .input = desc_of(inputs.input), .cos = desc_of(inputs.cos), .sin = desc_of(inputs.sin),
-    .positions = desc_of(inputs.positions), .output = desc_of(inputs.output),
+  const ArgumentKey key{
+    rotary_embedding::signatures[0], inputs.input, inputs.cos, inputs.sin, inputs.positions, inputs.output,
+    attributes.interleaved, attributes.heads_first, attributes.from_last,
   };
-  const auto call = rotary_embedding_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const RotaryEmbeddingInputs<Described> described{
+      .input = desc_of(inputs.input), .cos = desc_of(inputs.cos), .sin = desc_of(inputs.sin),
+      .positions = desc_of(inputs.positions), .output = desc_of(inputs.output),
+    };
+    return rotary_embedding_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.cos), argument_of(inputs.sin), argument_of(inputs.positions),
     argument_of(inputs.output),
   });
-  return run_for_one(context, rotary_embedding::signatures[0], call, arguments);
+  return run_for_one(context, rotary_embedding::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> skip_layer_norm_call(const SkipLayerNormInputs<Described>& inputs,
@@ -2562,17 +2952,23 @@ Expected<Call> skip_layer_norm_call(const SkipLayerNormInputs<Described>& inputs
 Expected<SkipLayerNormOutputs> skip_layer_norm(Context& context,
                                                const SkipLayerNormInputs<OnDevice>& inputs,
                                                const SkipLayerNormAttributes& attributes) {
-  const SkipLayerNormInputs<Described> described{
-    .input = desc_of(inputs.input), .skip = desc_of(inputs.skip), .sum_bias = desc_of(inputs.sum_bias),
-    .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
-    .sum = desc_of(inputs.sum),
+  const ArgumentKey key{
+    skip_norm::signatures[1], inputs.input, inputs.skip, inputs.sum_bias, inputs.weight, inputs.bias, inputs.output,
+    inputs.sum, attributes.epsilon,
   };
-  const auto call = skip_layer_norm_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const SkipLayerNormInputs<Described> described{
+      .input = desc_of(inputs.input), .skip = desc_of(inputs.skip), .sum_bias = desc_of(inputs.sum_bias),
+      .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+      .sum = desc_of(inputs.sum),
+    };
+    return skip_layer_norm_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.skip), argument_of(inputs.sum_bias), argument_of(inputs.weight),
     argument_of(inputs.bias), argument_of(inputs.output), argument_of(inputs.sum),
   });
-  auto made = run(context, skip_norm::signatures[1], call, arguments);
+  auto made = run(context, skip_norm::signatures[1], call, std::move(arguments));
   if (!made) return made.error();
   return SkipLayerNormOutputs{std::move((*made)[0]), std::move((*made)[1])};
 }
@@ -2593,17 +2989,23 @@ Expected<Call> skip_rms_norm_call(const SkipRmsNormInputs<Described>& inputs,
 Expected<SkipRmsNormOutputs> skip_rms_norm(Context& context,
                                            const SkipRmsNormInputs<OnDevice>& inputs,
                                            const SkipRmsNormAttributes& attributes) {
-  const SkipRmsNormInputs<Described> described{
-    .input = desc_of(inputs.input), .skip = desc_of(inputs.skip), .sum_bias = desc_of(inputs.sum_bias),
-    .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
-    .sum = desc_of(inputs.sum),
+  const ArgumentKey key{
+    skip_norm::signatures[0], inputs.input, inputs.skip, inputs.sum_bias, inputs.weight, inputs.bias, inputs.output,
+    inputs.sum, attributes.epsilon,
   };
-  const auto call = skip_rms_norm_call(described, attributes);
-  const ArgumentList arguments({
+  const auto call = call_of(context, key, [&] {
+    const SkipRmsNormInputs<Described> described{
+      .input = desc_of(inputs.input), .skip = desc_of(inputs.skip), .sum_bias = desc_of(inputs.sum_bias),
+      .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+      .sum = desc_of(inputs.sum),
+    };
+    return skip_rms_norm_call(described, attributes);
+  });
+  ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.skip), argument_of(inputs.sum_bias), argument_of(inputs.weight),
     argument_of(inputs.bias), argument_of(inputs.output), argument_of(inputs.sum),
   });
-  auto made = run(context, skip_norm::signatures[0], call, arguments);
+  auto made = run(context, skip_norm::signatures[0], call, std::move(arguments));
   if (!made) return made.error();
   return SkipRmsNormOutputs{std::move((*made)[0]), std::move((*made)[1])};
 }
@@ -2621,10 +3023,15 @@ Expected<Call> slice_call(const SliceInputs<Described>& inputs,
 Expected<DeviceTensor> slice(Context& context,
                              const SliceInputs<OnDevice>& inputs,
                              const SliceAttributes& attributes) {
-  const SliceInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = slice_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, strided_copy::signatures[1], call, arguments);
+  const ArgumentKey key{
+    strided_copy::signatures[1], inputs.input, inputs.output, attributes.starts, attributes.ends, attributes.steps,
+  };
+  const auto call = call_of(context, key, [&] {
+    const SliceInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return slice_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, strided_copy::signatures[1], call, std::move(arguments));
 }
 
 Expected<Call> softmax_call(const SoftmaxInputs<Described>& inputs) {
@@ -2635,10 +3042,13 @@ Expected<Call> softmax_call(const SoftmaxInputs<Described>& inputs) {
 }
 Expected<DeviceTensor> softmax(Context& context,
                                const SoftmaxInputs<OnDevice>& inputs) {
-  const SoftmaxInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = softmax_call(described);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, softmax::signatures[0], call, arguments);
+  const ArgumentKey key{softmax::signatures[0], inputs.input, inputs.output};
+  const auto call = call_of(context, key, [&] {
+    const SoftmaxInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return softmax_call(described);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, softmax::signatures[0], call, std::move(arguments));
 }
 
 std::span<const OperatorEntry> entries() {

@@ -6,3 +6,4 @@
 
 #include "runtime/engine/calls/given.h"
 #include "runtime/engine/calls/tensor_view.h"
+#include "runtime/engine/calls/typed_call.h"

@@ -91,7 +91,8 @@ Done call_operator(const std::shared_ptr<OnDevice>& on, Commands* commands, cons
   context.force_kernel = call->kernel ? call->kernel : "";
   auto prepared = prepare(context, **entry, *std::move(arguments));
   if (!prepared) return prepared.error();
-  auto outputs = run(context, **entry, prepared->call, prepared->arguments);
+  const KeptCall kept{std::make_shared<const Call>(prepared->call), nullptr};
+  auto outputs = run(context, **entry, kept, prepared->arguments);
   if (!outputs) return outputs.error();
   if (!results) return std::monostate{};
   return give(results, results_of(on, **entry, *prepared, *std::move(outputs)));

@@ -8,9 +8,7 @@
 #include "vocabulary/layouts.h"
 
 namespace qgen {
-namespace {
 
-// The layout in which a choice reads an operand of the whole: the first that one of its kernels names there.
 Layout layout_read(const Choice& choice, size_t operand, Layout otherwise) {
   for (const Launch& launch : choice.launches) {
     for (size_t i = 0; i < launch.operands.size(); ++i) {
@@ -21,8 +19,6 @@ Layout layout_read(const Choice& choice, size_t operand, Layout otherwise) {
   }
   return otherwise;
 }
-
-}  // namespace
 
 TensorDesc desc_of(const Weight& weight) {
   if (weight.is_moved_from()) return {.dtype = DType::i8, .is_moved_from = true};
@@ -66,6 +62,34 @@ std::string text_of(const TensorDesc& desc) {
   return fmt::format("{} {} {} {}", name(desc.dtype), to_text(desc.shape), name(desc.storage), name(desc.layout));
 }
 
+// Without a TensorDesc: each warm call looks at each argument.
+bool is_as(const DeviceTensor& tensor, const TensorDesc& wanted) {
+  return tensor.dtype() == wanted.dtype && tensor.shape() == wanted.shape && tensor.storage() == wanted.storage &&
+         tensor.layout() == wanted.layout;
+}
+bool is_as(const Weight& weight, const TensorDesc& wanted) {
+  return wanted.dtype == DType::i8 && weight.shape() == wanted.shape && wanted.storage == Storage::buffer;
+}
+
+Error other_than_made_for(const OperandInfo& operand, const TensorDesc& given, const TensorDesc& wanted) {
+  return refused(fmt::format("{} is {}, and the call was made for {}", operand.name, text_of(given), text_of(wanted)));
+}
+
+Done check_tensor(const OperandInfo& operand, const DeviceTensor& tensor, const TensorDesc& wanted) {
+  if (!tensor.shared_memory()) return moved_from(fmt::format("tensor '{}'", operand.name));
+  if (is_as(tensor, wanted)) return std::monostate{};
+  return other_than_made_for(operand, desc_of(tensor), wanted);
+}
+
+Done check_weight(Executor& executor, const Call& call, const OperandInfo& operand, Weight& weight,
+                  const TensorDesc& wanted) {
+  const auto read = weight_read(executor, call, weight);
+  if (!read) return read.error();
+  if ((*read)->is_moved_from()) return moved_from(fmt::format("weight '{}'", operand.name));
+  if (is_as(**read, wanted)) return std::monostate{};
+  return other_than_made_for(operand, desc_of(**read), wanted);
+}
+
 Done check_argument(Executor& executor, const Call& call, size_t index, const Argument& argument) {
   const OperandInfo& operand = call.problem.op->operands[index];
   const std::optional<TensorDesc>& desc = call.operands[index];
@@ -78,17 +102,10 @@ Done check_argument(Executor& executor, const Call& call, size_t index, const Ar
     return is_given ? refuse("is given, and the call was made without it") : Done(std::monostate{});
   }
   if (is_null) return refuse("is null, and the call was made with it");
-  if (!tensor && !weight) {  // to be allocated
-    return operand.access == Access::write ? Done(std::monostate{}) : refuse("is read, but no tensor is given");
-  }
-  const auto read = weight ? weight_read(executor, call, **weight) : Expected<Weight*>(nullptr);
-  if (!read) return read.error();
-  const TensorDesc given = tensor ? desc_of(**tensor) : desc_of(**read);
-  if (given.is_moved_from) return moved_from(fmt::format("{} '{}'", weight ? "weight" : "tensor", operand.name));
-  const bool is_same = given.dtype == desc->dtype && given.shape == desc->shape && given.storage == desc->storage &&
-                       (weight || given.layout == desc->layout);
-  if (is_same) return std::monostate{};
-  return refuse(fmt::format("is {}, and the call was made for {}", text_of(given), text_of(*desc)));
+  if (tensor) return check_tensor(operand, **tensor, *desc);
+  if (weight) return check_weight(executor, call, operand, **weight, *desc);
+  // To be allocated.
+  return operand.access == Access::write ? Done(std::monostate{}) : refuse("is read, but no tensor is given");
 }
 
 Done check_arguments(Executor& executor, const Call& call, const ArgumentList& arguments) {
@@ -104,6 +121,14 @@ Done check_arguments(Executor& executor, const Call& call, const ArgumentList& a
   return std::monostate{};
 }
 
+// How many operands bind() allocates.
+size_t count_made(const Call& call, const ArgumentList& arguments) {
+  size_t count = 0;
+  for (size_t i = 0; i < call.operands.size(); ++i)
+    count += call.operands[i] && std::holds_alternative<std::monostate>(arguments[i]) ? 1 : 0;
+  return count;
+}
+
 // A Call says each operand twice: as the selector sees it, and with its shape.
 Done check_call(const Call& call) {
   const OperatorInfo* op = call.problem.op;
@@ -117,7 +142,8 @@ Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choic
   if (Done whole = check_call(call); !whole) return whole.error();
   if (Done sound = check_arguments(context.executor, call, arguments); !sound) return sound.error();
   BoundCall bound;
-  bound.made.reserve(call.operands.size());  // operands point into it
+  bound.operands.reserve(call.operands.size());
+  bound.made.reserve(count_made(call, arguments));  // operands point into it
   for (size_t i = 0; i < call.operands.size(); ++i) {
     const auto& desc = call.operands[i];
     if (!desc) {
@@ -210,23 +236,31 @@ Expected<Made> run_online(Context& context, const Call& call, const ArgumentList
   }
 }
 
+bool is_tuned_online(const Context& context) {
+  const bool has_timestamps = context.profile.timestamp_period_ns > 0;
+  return context.online && has_timestamps && !context.commands;
+}
+bool is_free_to_choose(const Context& context) { return !context.on_selection && context.force_kernel.empty(); }
+
 }  // namespace
+
+bool takes_kept_choices(const Context& context) {
+  return context.decisions && is_free_to_choose(context) && !is_tuned_online(context);
+}
 
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const ArgumentList& arguments) {
   if (Done whole = check_call(call); !whole) return whole.error();
   if (context.on_call) context.on_call(call);
-  const bool is_watched = static_cast<bool>(context.on_selection);
-  const bool has_timestamps = context.profile.timestamp_period_ns > 0;
-  const bool is_tuned_online = context.online && has_timestamps && !context.commands;
-  if (is_tuned_online && !is_watched && context.force_kernel.empty()) {
+  if (is_tuned_online(context) && is_free_to_choose(context)) {
     auto made = run_online(context, call, arguments);
     if (!made) return made.error();
     if (*made) return **std::move(made);
   }
-  if (context.decisions && !is_watched && context.force_kernel.empty()) {
+  if (context.decisions && is_free_to_choose(context)) {
     if (const auto choice = context.decisions->best(call.problem))
       return run_or_record(context, call, choice, arguments);
   }
+  const bool is_watched = static_cast<bool>(context.on_selection);
   const auto times = known_times(context, call.problem);
   Selection selection = select(call.problem, context.profile, context.library,
                                {.force = context.force_kernel, .best_only = !is_watched, .times = times.get()});
@@ -235,6 +269,12 @@ Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, cons
   if (is_watched) context.on_selection(selection);
   if (selection.ranked.empty()) return no_kernel(selection);
   return run_or_record_once(context, call, selection.ranked.front(), arguments);
+}
+
+Expected<std::vector<DeviceTensor>> run(Context& context, const KeptCall& kept, const ArgumentList& arguments) {
+  if (!kept.choice || !takes_kept_choices(context)) return run(context, *kept.call, arguments);
+  if (context.on_call) context.on_call(*kept.call);
+  return run_or_record(context, *kept.call, kept.choice, arguments);
 }
 
 }  // namespace qgen

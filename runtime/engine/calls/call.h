@@ -108,6 +108,9 @@ class ArgumentList {
   std::vector<Argument> all_;
 };
 
+// The layout in which a choice reads an operand of the whole: the first that one of its kernels names there.
+Layout layout_read(const Choice& choice, size_t operand, Layout otherwise);
+
 // The sums of the weight's rows that the Call reads, made once.
 Expected<const DeviceTensor*> row_sums(Executor& executor, const Call& call, Weight& weight);
 
@@ -130,6 +133,10 @@ struct Context {
 // the allocated tensors in the operator's order. Errors: no kernel fits (with a sentence for each), the errors of
 // bind(), and those of Executor or Commands.
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const ArgumentList& arguments);
+// The same with the kept choice, if takes_kept_choices().
+Expected<std::vector<DeviceTensor>> run(Context& context, const KeptCall& call, const ArgumentList& arguments);
+// Whether calls may run what Context::decisions keeps: no kernel is forced, watched or measured.
+bool takes_kept_choices(const Context& context);
 
 // The same in two steps, to run a choice many times: its operands, and the tensors that were allocated for it.
 struct BoundCall {

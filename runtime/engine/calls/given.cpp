@@ -240,38 +240,4 @@ std::string question_of(const Call& call, const DeviceProfile& device) {
                      attributes.empty() ? "" : " with ", fmt::join(attributes, ", "), device.name);
 }
 
-namespace {
-
-// The outputs that the call made, and the given ones, in order.
-std::vector<DeviceTensor> outputs_of(const SignatureInfo& signature, const ArgumentList& arguments,
-                                     std::vector<DeviceTensor> made) {
-  std::vector<DeviceTensor> outputs;
-  size_t next = 0;
-  for (const TensorInfo& info : signature.tensors) {
-    if (info.role != TensorInfo::Role::output) continue;
-    const auto* given = std::get_if<const DeviceTensor*>(&arguments[info.operand]);
-    if (given) outputs.emplace_back((*given)->shared_memory());
-    else if (next < made.size()) outputs.push_back(std::move(made[next++]));
-  }
-  return outputs;
-}
-
-}  // namespace
-
-Expected<std::vector<DeviceTensor>> run(Context& context, const SignatureInfo& signature, const Expected<Call>& call,
-                                        ArgumentList arguments) {
-  if (!call) return call.error();
-  if (Done added = add_derived(context.executor, signature, *call, arguments); !added) return added.error();
-  auto made = run(context, *call, arguments);
-  if (!made) return made.error();
-  return outputs_of(signature, arguments, *std::move(made));
-}
-
-Expected<DeviceTensor> run_for_one(Context& context, const SignatureInfo& signature, const Expected<Call>& call,
-                                   const ArgumentList& arguments) {
-  auto made = run(context, signature, call, arguments);
-  if (!made) return made.error();
-  return std::move(made->front());
-}
-
 }  // namespace qgen

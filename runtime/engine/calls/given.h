@@ -144,11 +144,4 @@ inline Argument argument_of(Weight& weight) { return &weight; }
 // Adds the arguments that are derived from others, such as sums of a weight. `call` belongs to this signature.
 Done add_derived(Executor& executor, const SignatureInfo& signature, const Call& call, ArgumentList& arguments);
 
-// Runs `call`, which belongs to this signature, with derived arguments added; otherwise as run() of a Call. An output that
-// was given is among the results, as a second handle. The second form returns the single output.
-Expected<std::vector<DeviceTensor>> run(Context& context, const SignatureInfo& signature, const Expected<Call>& call,
-                                        ArgumentList arguments);
-Expected<DeviceTensor> run_for_one(Context& context, const SignatureInfo& signature, const Expected<Call>& call,
-                                   const ArgumentList& arguments);
-
 }  // namespace qgen

@@ -202,10 +202,7 @@ Done Weight::keep(DeviceTensor form) {
   return std::monostate{};
 }
 
-namespace {
-
-// From [C, N / groups, taps] to [N, C / groups, taps], group by group.
-HostTensor turned_source(const HostTensor& source, int64_t groups) {
+HostTensor turned_weight(const HostTensor& source, int64_t groups) {
   const WeightMatrix from = matrix_of(source.shape);
   const int64_t channels = from.n / groups, outputs = from.channels;
   Shape shape = source.shape;
@@ -223,8 +220,6 @@ HostTensor turned_source(const HostTensor& source, int64_t groups) {
   return turned;
 }
 
-}  // namespace
-
 Expected<Weight*> Weight::turned(Executor& executor, int64_t groups) {
   if (const Done here = check_is_here(); !here) return here.error();
   if (const auto made = turned_.find(groups); made != turned_.end()) return made->second.get();
@@ -232,7 +227,7 @@ Expected<Weight*> Weight::turned(Executor& executor, int64_t groups) {
     return refused(fmt::format("a weight {} cannot be divided into {} groups", to_text(shape_), groups));
   const auto plain = source(executor);
   if (!plain) return plain.error();
-  auto weight = create(turned_source(**plain, groups), {.max_form_bytes = max_form_bytes_ - form_bytes_});
+  auto weight = create(turned_weight(**plain, groups), {.max_form_bytes = max_form_bytes_ - form_bytes_});
   if (!weight) return weight.error();
   return turned_.emplace(groups, std::make_unique<Weight>(*std::move(weight))).first->second.get();
 }

@@ -37,6 +37,10 @@ bool fits_four_bits(const HostTensor& weight);
 // bit(Layout) of each form that a matrix can have.
 uint32_t weight_layouts(bool fits_four_bits);
 
+// From [C, N / groups, taps] to [N, C / groups, taps], group by group: what Weight::turned() is made of. `groups` divides
+// the first side.
+HostTensor turned_weight(const HostTensor& source, int64_t groups);
+
 // All that is on the device of a weight, to be put there again: nothing is packed or added up twice.
 struct SavedWeight {
   Shape shape;

@@ -120,11 +120,11 @@ std::string text_of(const OperandDesc& desc) {
 }
 
 // Whether a kernel that was chosen for `wanted` may be given `given`.
-bool stands_for(const OperandDesc& given, const OperandDesc& wanted) {
+bool stands_for(const DeviceTensor& given, const OperandDesc& wanted) {
   const bool has_layout =
-      given.layout == wanted.layout || (wanted.other_layouts >> static_cast<unsigned>(given.layout) & 1) != 0;
-  return given.dtype == wanted.dtype && given.storage == wanted.storage && has_layout &&
-         (!wanted.shape || given.shape == wanted.shape);
+      given.layout() == wanted.layout || (wanted.other_layouts >> static_cast<unsigned>(given.layout()) & 1) != 0;
+  return given.dtype() == wanted.dtype && given.storage() == wanted.storage && has_layout &&
+         (!wanted.shape || given.shape() == *wanted.shape);
 }
 
 Done check_operand(const Work& work, size_t index) {
@@ -136,7 +136,7 @@ Done check_operand(const Work& work, size_t index) {
   };
   if (!given && wanted.is_present) return refuse("is null, and was not when the choice was made");
   if (given && !wanted.is_present) return refuse("is given, and was left out when the choice was made");
-  if (!given || stands_for(given->desc(), wanted)) return std::monostate{};
+  if (!given || stands_for(*given, wanted)) return std::monostate{};
   return refuse(fmt::format("is {}, and the choice was made for {}", text_of(given->desc()), text_of(wanted)));
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "runtime/engine/library/blob_format.h"
 #include "runtime/engine/selector/mixed.h"
@@ -56,6 +57,22 @@ std::shared_ptr<const Choice> DecisionCache::best(const Problem& problem) {
   Selection selection =
       select(problem, device_, library_, {.best_only = true, .best_or_nothing = true, .times = times.get()});
   return selection.ranked.empty() ? nullptr : kept_.keep(std::move(selection.ranked.front()));
+}
+
+KeptCall DecisionCache::find(std::span<const std::byte> arguments) const {
+  const uint64_t hash = blob_format::checksum(arguments);
+  const std::shared_lock lock(calls_mutex_);
+  const auto [first, last] = calls_.equal_range(hash);
+  const auto known =
+      std::find_if(first, last, [&](const auto& row) { return std::ranges::equal(row.second.arguments, arguments); });
+  return known == last ? KeptCall() : known->second.kept;
+}
+
+void DecisionCache::keep(std::span<const std::byte> arguments, KeptCall call) {
+  const uint64_t hash = blob_format::checksum(arguments);
+  const std::unique_lock lock(calls_mutex_);
+  if (calls_.size() >= most_) calls_.clear();
+  calls_.emplace(hash, CallRow{{arguments.begin(), arguments.end()}, std::move(call)});
 }
 
 }  // namespace qgen

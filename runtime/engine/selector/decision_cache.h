@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // A cache of the best choice for each problem. A program that runs the same layers again and again uses it instead of
-// select().
+// select(). In a Context it also keeps what the typed functions inferred from their arguments.
 //
 //   DecisionCache decisions(profile, library, &times);
 //   if (const auto choice = decisions.best(problem)) ...     // select() the first time, then a look
@@ -11,9 +11,12 @@
 // the same time, both may choose; they get the same.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <shared_mutex>
+#include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "runtime/engine/selector/select.h"
 #include "runtime/engine/selector/time_book.h"
@@ -40,21 +43,41 @@ class KeptChoices {
   ByHash choices_;  // by hash_of() their problems
 };
 
+struct Call;  // calls/call.h. This room keeps calls, and does not read them
+
+// A call that was inferred before, and the choice for its problem.
+struct KeptCall {
+  std::shared_ptr<const Call> call;      // null: not there
+  std::shared_ptr<const Choice> choice;  // null: none is kept, so each run chooses
+};
+
 class DecisionCache {
  public:
   // Its arguments must outlive it. Past `most` problems all are forgotten, and chosen again.
   DecisionCache(const DeviceProfile& device, const KernelLibrary& library, const TimeBook* times = nullptr,
                 size_t most = 4096)
-      : device_(device), library_(library), times_(times), kept_(most) {}
+      : device_(device), library_(library), times_(times), most_(most), kept_(most) {}
 
   // Null: no kernel fits; select() says why.
   std::shared_ptr<const Choice> best(const Problem& problem);
+
+  // Calls by the bytes of their arguments (calls/typed_call.h). Past `most` calls all are forgotten.
+  KeptCall find(std::span<const std::byte> arguments) const;
+  void keep(std::span<const std::byte> arguments, KeptCall call);
 
  private:
   const DeviceProfile& device_;
   const KernelLibrary& library_;
   const TimeBook* times_;
+  size_t most_;
   KeptChoices kept_;
+
+  struct CallRow {
+    std::vector<std::byte> arguments;
+    KeptCall kept;
+  };
+  mutable std::shared_mutex calls_mutex_;
+  std::unordered_multimap<uint64_t, CallRow> calls_;  // by the checksum of their arguments
 };
 
 }  // namespace qgen

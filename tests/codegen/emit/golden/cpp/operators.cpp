@@ -39,10 +39,13 @@ Expected<Call> half_sum_call(const HalfSumInputs<Described>& inputs,
 Expected<DeviceTensor> half_sum(Context& context,
                                 const HalfSumInputs<OnDevice>& inputs,
                                 const HalfSumAttributes& attributes) {
-  const HalfSumInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = half_sum_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, row_sum::signatures[1], call, arguments);
+  const ArgumentKey key{row_sum::signatures[1], inputs.input, inputs.output, attributes.keepdim, attributes.scale};
+  const auto call = call_of(context, key, [&] {
+    const HalfSumInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return half_sum_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, row_sum::signatures[1], call, std::move(arguments));
 }
 
 Expected<Call> row_sum_call(const RowSumInputs<Described>& inputs,
@@ -58,10 +61,15 @@ Expected<Call> row_sum_call(const RowSumInputs<Described>& inputs,
 Expected<DeviceTensor> row_sum(Context& context,
                                const RowSumInputs<OnDevice>& inputs,
                                const RowSumAttributes& attributes) {
-  const RowSumInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-  const auto call = row_sum_call(described, attributes);
-  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
-  return run_for_one(context, row_sum::signatures[0], call, arguments);
+  const ArgumentKey key{
+    row_sum::signatures[0], inputs.input, inputs.output, attributes.keepdim, attributes.scale, attributes.mode,
+  };
+  const auto call = call_of(context, key, [&] {
+    const RowSumInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
+    return row_sum_call(described, attributes);
+  });
+  ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
+  return run_for_one(context, row_sum::signatures[0], call, std::move(arguments));
 }
 
 std::span<const OperatorEntry> entries() {
