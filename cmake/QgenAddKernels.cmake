@@ -172,6 +172,91 @@ function(_qgen_add_operators target)
   _qgen_embed_blob("${PART_DIRECTORY}")
 endfunction()
 
+# qgen_add_model(<target> MODEL <file.onnx> [FOR <device file>...] [SHAPES <name=1x3x224x224:f32>...] [BATCH <number>]
+#                [CONSTANTS <name=16000>...] [NAME <name>] [DIRECTORY <folder>])
+#
+# Makes the static library <target> of a model: its packed weights, exactly its kernels, and a class with a typed
+# function. The program loads it in milliseconds. It contains no ONNX, no operator, and chooses nothing:
+#
+#   qgen_add_model(scenes MODEL scenes.onnx FOR ${QGEN_DEVICES}/adreno-740.yaml ${QGEN_DEVICES}/mali-g715.yaml)
+#   target_link_libraries(my_engine PRIVATE scenes)
+#
+#   #include "scenes.h"
+#   auto model = scenes::Model::load(device);
+#   auto outputs = model->run({.image = picture});              // waits: outputs->scores
+#   model->record(frame, {.image = &x}, {.scores = &y});        // in your command buffer
+#
+# FOR         the devices that it is compiled for, without opening one. Weights that several read in one form are stored
+#             once. Another device runs the first part that it can run. Default: the device of the machine that builds
+# SHAPES      the inputs' shapes, as --shape of qgen-model; BATCH is the batch of the others (1)
+# CONSTANTS   inputs that become constants, as --constant of qgen-model
+# NAME        of the header, the namespace and the file; default: the target's name
+#
+# Times that are compiled into qgen-model count, and those of the user's store do not: so each machine builds the same.
+# It is compiled again when the model, a device file or qgen-model has changed. External data of an ONNX file is not
+# watched. The cache variable QGEN_MODEL_PROGRAM names another qgen-model, if that of this build is for another processor.
+set(QGEN_MODEL_PROGRAM "" CACHE FILEPATH "The qgen-model that compiles models; empty: that of this build")
+macro(qgen_add_model)
+  _qgen_enable_assembler()
+  _qgen_add_model(${ARGV})
+endmacro()
+
+function(_qgen_add_model target)
+  cmake_parse_arguments(PARSE_ARGV 1 NET "" "MODEL;BATCH;NAME;DIRECTORY" "FOR;SHAPES;CONSTANTS")
+  if(NOT NET_MODEL OR NET_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "qgen_add_model(${target}): expected MODEL <file.onnx>, then FOR, SHAPES, BATCH, CONSTANTS, NAME, "
+      "DIRECTORY; got '${ARGN}'")
+  endif()
+  _qgen_check_assembler("qgen_add_model(${target})")
+  foreach(file IN LISTS NET_MODEL NET_FOR)
+    get_filename_component(full "${file}" ABSOLUTE)
+    if(NOT EXISTS "${full}")
+      message(FATAL_ERROR "qgen_add_model(${target}): there is no file '${full}'")
+    endif()
+  endforeach()
+  if(NOT NET_NAME)
+    set(NET_NAME "${target}")
+  endif()
+  if(NOT NET_DIRECTORY)
+    set(NET_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${target}")
+  endif()
+  get_filename_component(model "${NET_MODEL}" ABSOLUTE)
+  set(flags "")
+  set(devices "")
+  foreach(file IN LISTS NET_FOR)
+    get_filename_component(full "${file}" ABSOLUTE)
+    list(APPEND flags --for "${full}")
+    list(APPEND devices "${full}")
+  endforeach()
+  foreach(shape IN LISTS NET_SHAPES)
+    list(APPEND flags --shape "${shape}")
+  endforeach()
+  foreach(constant IN LISTS NET_CONSTANTS)
+    list(APPEND flags --constant "${constant}")
+  endforeach()
+  if(NET_BATCH)
+    list(APPEND flags --batch "${NET_BATCH}")
+  endif()
+  set(program qgen::qgen-model)
+  if(QGEN_MODEL_PROGRAM)
+    set(program "${QGEN_MODEL_PROGRAM}")
+  endif()
+  set(base "${NET_DIRECTORY}/${NET_NAME}")
+  add_custom_command(
+    OUTPUT "${base}.qgen" "${base}.h" "${base}.cpp" "${base}.S"
+    COMMAND ${program} compile "${model}" -o "${base}.qgen" --cpp ${flags}
+    DEPENDS ${program} "${model}" ${devices}
+    COMMENT "qgen-model: ${target}"
+    VERBATIM)
+  set_source_files_properties("${base}.S" PROPERTIES
+    COMPILE_OPTIONS "-Wa,-I${NET_DIRECTORY}" OBJECT_DEPENDS "${base}.qgen")
+  add_library(${target} STATIC "${base}.cpp" "${base}.S" "${base}.h")
+  target_link_libraries(${target} PUBLIC qgen::graph)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${NET_DIRECTORY}>)
+  target_link_options(${target} INTERFACE LINKER:--gc-sections)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
 function(_qgen_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 KERNELS "" "NAMESPACE;DIRECTORY;RUNNER;TUNER" "SPECS;TEMPLATES;OPTIONS")
   if(NOT KERNELS_SPECS OR KERNELS_UNPARSED_ARGUMENTS)

@@ -196,6 +196,42 @@ TEXT
   done
 }
 
+# Two parts of a project that each bring qgen, in folders of their own, and no generator.
+two_parts() {
+  local name
+  mkdir -p "$work/parts/first" "$work/parts/second"
+  cat >"$work/parts/CMakeLists.txt" <<'TEXT'
+cmake_minimum_required(VERSION 3.25)
+project(parts LANGUAGES CXX)
+add_subdirectory(first)
+add_subdirectory(second)
+add_executable(parts main.cpp)
+target_link_libraries(parts PRIVATE first_kernels second_kernels)
+TEXT
+  for name in first second; do
+    cp -r "$source/examples/external/specs" "$source/examples/external/templates" "$work/parts/$name"
+    cat >"$work/parts/$name/CMakeLists.txt" <<TEXT
+project($name LANGUAGES CXX)
+add_subdirectory($source qgen EXCLUDE_FROM_ALL)
+qgen_add_kernels(${name}_kernels SPECS specs TEMPLATES templates NAMESPACE $name)
+TEXT
+  done
+  cat >"$work/parts/main.cpp" <<'TEXT'
+#include "qgen/kernels.h"
+namespace first { const qgen::LibraryInfo& library(); }
+namespace second { const qgen::LibraryInfo& library(); }
+int main() { return !(qgen::KernelLibrary::open(first::library()) && qgen::KernelLibrary::open(second::library())); }
+TEXT
+  ! cmake -G Ninja -S "$work/parts" -B "$work/parts/build" -DQGEN_CODEGEN=OFF >"$work/log" 2>&1 ||
+    fail 'expected QGEN_CODEGEN=OFF to need QGEN_PROGRAM'
+  tr -s ' \n' ' ' <"$work/log" | grep 'QGEN_CODEGEN=OFF needs QGEN_PROGRAM' >/dev/null || fail "$(cat "$work/log")"
+  cmake -G Ninja -S "$work/parts" -B "$work/parts/build" -DQGEN_CODEGEN=OFF -DQGEN_PROGRAM="$build/codegen/qgen" \
+    -DQGEN_UNITY=ON -DCMAKE_BUILD_TYPE=Debug >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+  expect_line 'is left out, since this build has a qgen already'
+  cmake --build "$work/parts/build" --target parts
+  "$work/parts/build/parts"
+}
+
 # ---- the installed libraries ----------------------------------------------------------------------------------------
 
 # They bring all that they need.
@@ -416,6 +452,27 @@ TEXT
   expect_line '^1 operators, softmax of zeros is 0.125$'
   "$source/tests/part/is_small.sh" "$work/part/build/part" 1500000
   expect_build part 'ninja: no work to do.'
+}
+
+# A model as a library, compiled in the build: no kernel of other models is in the program, and a second build does nothing.
+model() {
+  mkdir -p "$work/picture"
+  cp -r "$source/examples/embedded_model" "$work/embedded_model"
+  cp "$source/examples/picture/scenes.onnx" "$work/picture"
+  project embedded_model
+  project embedded_model
+  cmake --build "$work/embedded_model/build"
+  "$work/embedded_model/build/embedded_model" | tee "$work/log"
+  expect_line '^compiled for .*, loaded in [0-9.]+ ms$'
+  ! nm "$work/embedded_model/build/embedded_model" | grep -E 'qgen_generated_blob|onnx' ||
+    fail 'expected neither the shipped kernels nor ONNX in the program'
+  expect_build embedded_model 'ninja: no work to do.'
+  touch "$work/picture/scenes.onnx"
+  cmake --build "$work/embedded_model/build" | grep 'qgen-model: scenes' >/dev/null ||
+    fail 'expected a newer model to be compiled again'
+  expect_build embedded_model 'ninja: no work to do.'
+  ! cmake -S "$work/embedded_model" -B "$work/embedded_model/build" -DQGEN_MODEL_PROGRAM=/nowhere >/dev/null 2>&1 ||
+    ! cmake --build "$work/embedded_model/build" >/dev/null 2>&1 || fail 'expected QGEN_MODEL_PROGRAM to be run'
 }
 
 # ---- the installed programs -----------------------------------------------------------------------------------------

@@ -6,40 +6,21 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "common/json/read.h"
 #include "common/json/write.h"
 #include "common/text.h"
 #include "runtime/engine/calls/attributes.h"
-#include "runtime/engine/library/blob_format.h"
 #include "runtime/models/graph/head_json.h"
+#include "runtime/models/graph/model_file.h"
 #include "vocabulary/dtypes.h"
 #include "vocabulary/layouts.h"
 
 namespace qgen::graph {
 namespace {
 
-constexpr std::array<char, 8> kMagic{'Q', 'G', 'E', 'N', 'M', 'O', 'D', 'L'};
-constexpr uint32_t kVersion = 3;
-constexpr size_t kAlignment = 64;
-
-struct Header {
-  std::array<char, 8> magic = kMagic;
-  uint32_t version = kVersion;
-  uint32_t reserved = 0;
-  uint64_t head_bytes = 0;
-  uint64_t checksum = 0;  // of all else
-};
-static_assert(sizeof(Header) == 32, "no padding: the struct is the file's bytes");
-
-uint64_t checksum_of(Header header, std::span<const std::byte> rest) {
-  header.checksum = blob_format::checksum(rest);
-  return blob_format::checksum(std::as_bytes(std::span(&header, 1)));
-}
-
-size_t aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+constexpr FileKind kCompiledFile{{'Q', 'G', 'E', 'N', 'M', 'O', 'D', 'L'}, 3, "a compiled model"};
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
@@ -69,24 +50,12 @@ class Writer {
     head["own_kernels"] =
         json_of_own_kernels(compiled_.own_kernels->parts(), [this](auto bytes) { return put(bytes); });
 
-    const std::string text = json::to_text(head);
-    std::vector<std::byte> file(aligned(sizeof(Header) + text.size()));
-    std::memcpy(file.data() + sizeof(Header), text.data(), text.size());
-    file.insert(file.end(), data_.begin(), data_.end());
-    Header header{.head_bytes = text.size()};
-    header.checksum = checksum_of(header, std::span(file).subspan(sizeof(Header)));
-    std::memcpy(file.data(), &header, sizeof(header));
-    return file;
+    return write_model_file(kCompiledFile, json::to_text(head), data_);
   }
 
  private:
   // Where the bytes begin in the data.
-  size_t put(std::span<const std::byte> bytes) {
-    const size_t offset = aligned(data_.size());
-    data_.resize(offset);
-    data_.insert(data_.end(), bytes.begin(), bytes.end());
-    return offset;
-  }
+  size_t put(std::span<const std::byte> bytes) { return data_.put(bytes); }
 
   Json json_of(const Value& value) {
     Json one{{"name", value.name}, {"dtype", name(value.dtype)}, {"shape", value.shape}};
@@ -142,7 +111,7 @@ class Writer {
   }
 
   const Compiled& compiled_;
-  std::vector<std::byte> data_;
+  FileData data_;
 };
 
 // ---- reading --------------------------------------------------------------------------------------------------------
@@ -283,28 +252,14 @@ std::string device_text(const DeviceProfile& profile) {
 
 std::vector<std::byte> write_compiled(const Compiled& compiled) { return Writer(compiled).write(); }
 
-bool is_compiled(std::span<const std::byte> begin) {
-  return begin.size() >= kMagic.size() && std::memcmp(begin.data(), kMagic.data(), kMagic.size()) == 0;
-}
+bool is_compiled(std::span<const std::byte> begin) { return is_file_of(kCompiledFile, begin); }
 
 Expected<Compiled> read_compiled(std::span<const std::byte> file) {
-  Header header;
-  if (file.size() < sizeof(header)) return refused("this is not a compiled model: it is too short");
-  std::memcpy(&header, file.data(), sizeof(header));
-  if (!is_compiled(file)) return refused("this is not a compiled model");
-  if (header.version != kVersion) {
-    return refused(
-        fmt::format("it is a compiled model of version {}, and this program reads {}", header.version, kVersion),
-        "compile the model again");
-  }
-  const auto rest = file.subspan(sizeof(header));
-  if (header.head_bytes > rest.size() || checksum_of(header, rest) != header.checksum)
-    return refused("it is damaged: its checksum is wrong", "compile the model again");
-  const std::string_view text(reinterpret_cast<const char*>(rest.data()), header.head_bytes);
-  const auto document = json::read("head", text);
+  const auto opened = open_model_file(kCompiledFile, file);
+  if (!opened) return opened.error();
+  const auto document = json::read("head", opened->head);
   if (!document) return refused("it is damaged: " + document.error().message);
-  const size_t begin = std::min(aligned(sizeof(header) + header.head_bytes), file.size());
-  auto compiled = Reader(*document, file.subspan(begin)).read();
+  auto compiled = Reader(*document, opened->data).read();
   if (!compiled) return refused("it is damaged: " + compiled.error().message);
   return compiled;
 }

@@ -60,14 +60,6 @@ class Binder {
     return Work{step.choice.get(), std::move(bound->operands), scratch};
   }
 
-  std::vector<std::pair<std::string, DeviceTensor>> named(std::span<const uint32_t> tensors,
-                                                          const std::function<std::string(size_t)>& name) const {
-    std::vector<std::pair<std::string, DeviceTensor>> list;
-    for (size_t i = 0; i < tensors.size(); ++i)
-      list.emplace_back(name(i), DeviceTensor(tensors_[tensors[i]].shared_memory()));
-    return list;
-  }
-
   std::vector<DeviceTensor> tensors() && { return std::move(tensors_); }
 
  private:
@@ -92,8 +84,18 @@ class Binder {
   std::map<uint32_t, DeviceTensor> scratch_;
 };
 
-// For each tensor of a schedule, the tensor of which it is a view: the output of a reshape has the memory of its input.
-// A tensor that a step writes is its own, even if it replaces another one in memory.
+Error about(const Step& step, Error error) {
+  error.message = fmt::format("node '{}': {}", step.name, error.message);
+  return error;
+}
+
+std::function<void(size_t, size_t)> progress_of(const PrepareOptions& options, std::string_view what) {
+  if (!options.on_progress) return {};
+  return [&options, what](size_t done, size_t total) { options.on_progress(what, done, total); };
+}
+
+}  // namespace
+
 std::vector<uint32_t> owners_of(const Schedule& schedule) {
   std::vector<bool> is_written(schedule.tensors.size());
   for (const Step& step : schedule.steps) {
@@ -112,22 +114,6 @@ std::vector<uint32_t> owners_of(const Schedule& schedule) {
   }
   return owners;
 }
-
-Error about(const Step& step, Error error) {
-  error.message = fmt::format("node '{}': {}", step.name, error.message);
-  return error;
-}
-
-}  // namespace
-
-namespace {
-
-std::function<void(size_t, size_t)> progress_of(const PrepareOptions& options, std::string_view what) {
-  if (!options.on_progress) return {};
-  return [&options, what](size_t done, size_t total) { options.on_progress(what, done, total); };
-}
-
-}  // namespace
 
 Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, OperatorEntries operators, const Graph& graph,
                                                      const Inferred& inferred, Constants& constants,
@@ -171,121 +157,29 @@ Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, const Gra
   if (!recording) return recording.error();
   phases.record = watch.lap_ms();
 
-  std::unique_ptr<Prepared> prepared(new Prepared(context, std::move(planned.schedule), *std::move(recording)));
-  prepared->phases_ = phases;
-  prepared->inputs_ =
-      binder.named(prepared->schedule_.inputs, [&](size_t i) { return graph.values[graph.inputs[i]].name; });
-  prepared->outputs_ = binder.named(prepared->schedule_.outputs, [&](size_t i) { return graph.outputs[i].name; });
-  prepared->tensors_ = std::move(binder).tensors();
-  prepared->owners_ = owners_of(prepared->schedule_);
-  for (uint32_t tensor = 0; tensor < prepared->owners_.size(); ++tensor)
-    prepared->views_[prepared->owners_[tensor]].push_back(tensor);
-  return prepared;
+  BoundGraph::Parts parts{.tensors = std::move(binder).tensors(), .owners = owners_of(*schedule)};
+  for (size_t i = 0; i < graph.inputs.size(); ++i)
+    parts.inputs.push_back({graph.values[graph.inputs[i]].name, schedule->inputs[i]});
+  for (size_t i = 0; i < graph.outputs.size(); ++i)
+    parts.outputs.push_back({graph.outputs[i].name, schedule->outputs[i]});
+  return std::unique_ptr<Prepared>(
+      new Prepared(context, std::move(planned.schedule), BoundGraph(std::move(parts), *std::move(recording)), phases));
 }
 
-// ---- in command buffers of the caller -------------------------------------------------------------------------------
+const DeviceTensor* Prepared::input(std::string_view name) const { return bound_.input(name); }
+const DeviceTensor* Prepared::output(std::string_view name) const { return bound_.output(name); }
 
-namespace {
-
-using NamedTensors = std::vector<std::pair<std::string, DeviceTensor>>;
-
-const DeviceTensor* find_named(const NamedTensors& tensors, std::string_view name) {
-  const auto found = std::ranges::find(tensors, name, &NamedTensors::value_type::first);
-  return found == tensors.end() ? nullptr : &found->second;
-}
-
-// Those that are given, as places in `tensors`. Errors: a name that is not there, null.
-Expected<std::vector<std::pair<size_t, const DeviceTensor*>>> places_of(const LentTensors& given,
-                                                                        const NamedTensors& tensors,
-                                                                        std::string_view kind) {
-  std::vector<std::pair<size_t, const DeviceTensor*>> places;
-  for (const auto& [name, tensor] : given) {
-    const auto found = std::ranges::find(tensors, name, &NamedTensors::value_type::first);
-    if (found == tensors.end()) return refused(fmt::format("the model has no {} '{}'", kind, name));
-    if (!tensor) return refused(fmt::format("{} '{}' is null", kind, name));
-    places.emplace_back(static_cast<size_t>(found - tensors.begin()), tensor);
-  }
-  return places;
-}
-
-}  // namespace
-
-const DeviceTensor* Prepared::input(std::string_view name) const { return find_named(inputs_, name); }
-const DeviceTensor* Prepared::output(std::string_view name) const { return find_named(outputs_, name); }
-
-// Every view of the tensor's memory is one of the given memory then.
-Done Prepared::rebind(std::string_view name, uint32_t tensor, const DeviceTensor& to, std::vector<DeviceTensor>& views,
-                      std::vector<Rebinding>& rebindings) const {
-  const DeviceTensor& own = tensors_[tensor];
-  if (to.dtype() != own.dtype() || to.shape() != own.shape() || to.storage() != own.storage() ||
-      to.layout() != own.layout()) {
-    return refused(fmt::format("'{}' is {} {} in a {}, and was given {} {} in a {}", name, qgen::name(own.dtype()),
-                               to_text(own.shape()), qgen::name(own.storage()), qgen::name(to.dtype()),
-                               to_text(to.shape()), qgen::name(to.storage())));
-  }
-  for (const uint32_t other : views_.at(owners_[tensor])) {
-    const DeviceTensor& view = tensors_[other];
-    auto seen = context_.executor.view(to, view.dtype(), view.shape(), view.layout());
-    if (!seen) return seen.error();
-    views.push_back(*std::move(seen));
-    rebindings.push_back({&view, &views.back()});
-  }
-  return std::monostate{};
-}
-
+Expected<Tensors> Prepared::run(const Tensors& inputs) { return bound_.run(context_.executor, inputs); }
 Done Prepared::record(Commands& commands, const LentTensors& inputs, const LentTensors& outputs) {
-  const auto given_inputs = places_of(inputs, inputs_, "input");
-  if (!given_inputs) return given_inputs.error();
-  const auto given_outputs = places_of(outputs, outputs_, "output");
-  if (!given_outputs) return given_outputs.error();
-  std::vector<DeviceTensor> views;
-  size_t view_count = 0;
-  for (const auto& [place, tensor] : *given_inputs) view_count += views_.at(owners_[schedule_.inputs[place]]).size();
-  for (const auto& [place, tensor] : *given_outputs) view_count += views_.at(owners_[schedule_.outputs[place]]).size();
-  views.reserve(view_count);  // rebindings point into it
-  std::vector<Rebinding> rebindings;
-  for (const auto& [place, tensor] : *given_inputs) {
-    const Done bound = rebind(inputs_[place].first, schedule_.inputs[place], *tensor, views, rebindings);
-    if (!bound) return bound;
-  }
-  for (const auto& [place, tensor] : *given_outputs) {
-    const uint32_t output = schedule_.outputs[place];
-    const auto is_same = [&](uint32_t input) { return owners_[input] == owners_[output]; };
-    if (std::ranges::any_of(schedule_.inputs, is_same)) {
-      return refused(
-          fmt::format("output '{}' is an input that is passed through, and no kernel writes it", outputs_[place].first),
-          "copy the input, or read it");
-    }
-    const Done bound = rebind(outputs_[place].first, output, *tensor, views, rebindings);
-    if (!bound) return bound;
-  }
-  return commands.record(recording_, rebindings);
+  return bound_.record(context_.executor, commands, inputs, outputs);
 }
 
-Expected<Tensors> Prepared::run(const Tensors& inputs) {
-  for (const auto& [name, tensor] : inputs) {
-    if (std::ranges::find(inputs_, name, &std::pair<std::string, DeviceTensor>::first) == inputs_.end())
-      return refused(fmt::format("the model has no input '{}'", name));
-  }
-  for (const auto& [name, tensor] : inputs_) {
-    const auto given = inputs.find(name);
-    if (given == inputs.end()) return refused(fmt::format("input '{}' is missing", name));
-    if (Done written = context_.executor.write(tensor, given->second); !written) return written.error();
-  }
-  if (Done done = replay(); !done) return done.error();
-  Tensors outputs;
-  for (const auto& [name, tensor] : outputs_) {
-    auto output = context_.executor.download(tensor);
-    if (!output) return output.error();
-    outputs.emplace(name, *std::move(output));
-  }
-  return outputs;
+Expected<Timing> Prepared::time() {
+  return context_.executor.time(bound_.recording(), std::numeric_limits<uint32_t>::max());
 }
-
-Expected<Timing> Prepared::time() { return context_.executor.time(recording_, std::numeric_limits<uint32_t>::max()); }
 
 Expected<std::vector<double>> Prepared::step_times_us() {
-  const auto timing = context_.executor.time(recording_, 1);
+  const auto timing = context_.executor.time(bound_.recording(), 1);
   if (!timing) return timing.error();
   std::vector<double> times;
   size_t launch = 0;

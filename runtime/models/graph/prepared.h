@@ -14,6 +14,7 @@
 //   prepared->record(frame, {{"image", &x}}, {{"scores", &y}});      // frame: runtime/engine/dispatch/commands.h
 #pragma once
 
+#include "runtime/models/graph/bound_graph.h"
 #include "runtime/models/graph/constants.h"
 #include "runtime/models/graph/schedule.h"
 
@@ -45,8 +46,9 @@ struct Planned {
   double plan_ms = 0;
 };
 
-// A model's inputs or outputs, by name.
-using LentTensors = std::map<std::string, const DeviceTensor*, std::less<>>;
+// For each tensor of a schedule, the tensor of which it is a view: the output of a reshape has the memory of its input.
+// A tensor that a step writes is its own, even if it replaces another one in memory.
+std::vector<uint32_t> owners_of(const Schedule& schedule);
 
 class Prepared {
  public:
@@ -72,7 +74,7 @@ class Prepared {
   const DeviceTensor* output(std::string_view name) const;  // the same
 
   // Once, on the present content of the inputs' memory. Errors: the errors of Executor::run().
-  Done replay() { return context_.executor.run(recording_); }
+  Done replay() { return context_.executor.run(bound_.recording()); }
   // One replay by the device's clock: from the first launch to the last, with no timestamp between them.
   Expected<Timing> time();
   // One replay with a timestamp after each launch, which separates them: a time for each step of the schedule.
@@ -82,20 +84,13 @@ class Prepared {
   const Phases& phases() const { return phases_; }
 
  private:
-  Prepared(Context& context, Schedule schedule, Recording recording)
-      : context_(context), schedule_(std::move(schedule)), recording_(std::move(recording)) {}
+  Prepared(Context& context, Schedule schedule, BoundGraph bound, const Phases& phases)
+      : context_(context), schedule_(std::move(schedule)), bound_(std::move(bound)), phases_(phases) {}
 
   Context& context_;
   Schedule schedule_;
-  Recording recording_;
+  BoundGraph bound_;
   Phases phases_;
-  Done rebind(std::string_view name, uint32_t tensor, const DeviceTensor& to, std::vector<DeviceTensor>& views,
-              std::vector<Rebinding>& rebindings) const;
-
-  std::vector<DeviceTensor> tensors_;                // of the schedule
-  std::vector<uint32_t> owners_;                     // of each, the tensor that it is another view of
-  std::map<uint32_t, std::vector<uint32_t>> views_;  // of owners: all views, itself among them
-  std::vector<std::pair<std::string, DeviceTensor>> inputs_, outputs_;
 };
 
 }  // namespace qgen::graph

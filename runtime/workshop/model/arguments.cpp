@@ -25,6 +25,7 @@ Examples:
   qgen-model check resnet50.onnx --unfused         with those of its nodes, each by itself
   qgen-model check-support resnet50.onnx           what of it has no operator
   qgen-model compile resnet50.onnx -o net.qgen     for this device; `run` loads it in milliseconds
+  qgen-model compile net.onnx -o net.qgen --for a.yaml --for b.yaml    for these devices, in one file
   qgen-model quantize net.onnx -o int8.onnx --calibrate samples/   a float model, to int8
 
 Exit codes: 0 done, 1 a check failed or check-support found a lack, 2 the arguments or the model are
@@ -107,6 +108,18 @@ void add_compile(CLI::App& app, Arguments& arguments) {
   compile->add_option("-o,--output", arguments.compiled, "the file to write; its name ends in .qgen")
       ->required()
       ->type_name("FILE");
+  CLI::Option* named =
+      compile
+          ->add_option(
+              "--for", arguments.devices_for,
+              "compile for the device that this file describes, without opening one; may be repeated: one file "
+              "for all of them")
+          ->allow_extra_args(false)
+          ->option_text("FILE ...");
+  for (const char* of_a_device : {"--device", "--as", "--without", "--limit", "--trust-driver"})
+    named->excludes(compile->get_option(of_a_device));
+  compile->add_flag("--cpp", arguments.is_cpp,
+                    "also write NAME.h, NAME.cpp and NAME.S beside the file: a class that embeds it (qgen_add_model)");
   compile->callback([&] { arguments.command = Command::compile; });
 }
 

@@ -25,9 +25,11 @@ struct Arguments {
   std::vector<std::string> outputs;    // file.npy of the only output, or name=file.npy
   std::vector<std::string> expected;
   double tolerance = 0;
-  bool is_unfused = false;       // ImportOptions::fuses, for the expected values
-  std::string compiled;          // the file to write, also of quantize
-  std::optional<int64_t> batch;  // of random inputs; nullopt: the batch for which the model was compiled, or 1
+  bool is_unfused = false;               // ImportOptions::fuses, for the expected values
+  std::string compiled;                  // the file to write, also of quantize
+  std::vector<std::string> devices_for;  // files of devices that compile() is for; empty: the one that is here
+  bool is_cpp = false;                   // of compile: also writes C++ that embeds the file
+  std::optional<int64_t> batch;          // of random inputs; nullopt: the batch for which the model was compiled, or 1
   std::string device;
   std::string device_file;
   profiles::MaskText mask;

@@ -15,6 +15,8 @@ struct Program {
 };
 
 Expected<int> run(const Program& program, const Arguments& arguments);
+// run() of a file for named devices (models/graph/fixed_part.h).
+Expected<int> run_fixed(const Program& program, const Arguments& arguments);
 Expected<int> check(const Program& program, const Arguments& arguments);
 Expected<int> compile(const Program& program, const Arguments& arguments);
 Expected<int> check_support(const Arguments& arguments);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "common/files.h"
 #include "runtime/engine/tensor/npy.h"
 #include "runtime/workshop/runner/command.h"
 #include "runtime/workshop/runner/random_input.h"
@@ -125,6 +126,22 @@ Expected<std::map<std::string, std::string>> files_of_outputs(const graph::Graph
     if (Done added = add(files, file->name, file->value); !added) return added.error();
   }
   return files;
+}
+
+Done write_outputs(const std::map<std::string, std::string>& files, const Tensors& tensors) {
+  Outputs outputs;
+  for (const auto& [name, file] : files) {
+    if (Done added = add_npy(outputs, file, tensors.at(name)); !added) return added;
+  }
+  return outputs.commit();
+}
+
+std::string tensor_text(const std::string& name, const HostTensor& tensor) {
+  std::string values;
+  const int64_t count = element_count(tensor.shape);
+  for (int64_t i = 0; i < std::min<int64_t>(count, 6); ++i) values += fmt::format(" {:.6g}", element(tensor, i));
+  return fmt::format("{}: {} {}:{}{}\n", name, qgen::name(tensor.dtype), to_text(tensor.shape), values,
+                     count > 6 ? " ..." : "");
 }
 
 }  // namespace qgen::model

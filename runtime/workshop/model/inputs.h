@@ -35,4 +35,9 @@ Expected<runner::Named> named(std::string_view flag, std::string_view typed, con
 Expected<std::map<std::string, std::string>> files_of_outputs(const graph::Graph& graph, std::string_view flag,
                                                               const std::vector<std::string>& typed);
 
+// Writes outputs to these files: all of them or none.
+Done write_outputs(const std::map<std::string, std::string>& files, const Tensors& tensors);
+// Its dtype, shape and first elements, in a line.
+std::string tensor_text(const std::string& name, const HostTensor& tensor);
+
 }  // namespace qgen::model

@@ -11,6 +11,7 @@
 #include "common/number.h"
 #include "common/stopwatch.h"
 #include "runtime/engine/tensor/npy.h"
+#include "runtime/models/graph/fixed_part.h"
 #include "runtime/workshop/model/inputs.h"
 
 namespace qgen::model {
@@ -20,6 +21,9 @@ Expected<Loaded> load_compiled(const std::filesystem::path& file) {
   Stopwatch watch;
   const auto bytes = read_file(file);
   if (!bytes) return bytes.error();
+  if (graph::is_fixed(std::as_bytes(std::span(*bytes))))
+    return refused(fmt::format("{} was compiled with --for or --cpp, so it has no graph", file.string()),
+                   "`qgen-model run` takes it; for all else give the ONNX file");
   auto compiled = graph::read_compiled(std::as_bytes(std::span(*bytes)));
   if (!compiled) return refused(fmt::format("{}: {}", file.string(), compiled.error().message), compiled.error().hint);
   Loaded loaded{.graph = compiled->graph, .compiled = *std::move(compiled)};
@@ -145,6 +149,13 @@ Expected<Stated> stated_by(const Arguments& arguments, const onnx::ModelGraph& g
     stated.shapes.emplace(input.name, std::move(shape));
   }
   return stated;
+}
+
+Expected<bool> is_fixed_file(const std::filesystem::path& file) {
+  if (file.extension() != ".qgen") return false;
+  const auto bytes = read_file(file);
+  if (!bytes) return bytes.error();
+  return graph::is_fixed(std::as_bytes(std::span(*bytes)));
 }
 
 Expected<Loaded> load(const Arguments& arguments, bool fuses) {

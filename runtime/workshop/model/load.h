@@ -25,6 +25,8 @@ struct Loaded {
 // Errors: the file cannot be read, or is refused. `fuses`: onnx::ImportOptions. Dimensions with names keep them, unless
 // the model cannot be read so: then they get the lengths of the arguments' inputs.
 Expected<Loaded> load(const Arguments& arguments, bool fuses = true);
+// Whether the file was compiled for named devices: then it has no graph, and load() refuses it.
+Expected<bool> is_fixed_file(const std::filesystem::path& file);
 
 // The arguments' values for a model's inputs. Constants: --constant. An input that may become a constant, if the model
 // cannot be imported otherwise: integers and booleans with a file of --input, such as a sample rate. Shapes: of all

@@ -137,22 +137,6 @@ Expected<Prepared*> prepare_and_trace(Session& session, const Tensors& inputs, c
   return saved ? made : saved.error();
 }
 
-Done write_outputs(const std::map<std::string, std::string>& files, const Tensors& tensors) {
-  Outputs outputs;
-  for (const auto& [name, file] : files) {
-    if (Done added = add_npy(outputs, file, tensors.at(name)); !added) return added;
-  }
-  return outputs.commit();
-}
-
-std::string tensor_text(const std::string& name, const HostTensor& tensor) {
-  std::string values;
-  const int64_t count = element_count(tensor.shape);
-  for (int64_t i = 0; i < std::min<int64_t>(count, 6); ++i) values += fmt::format(" {:.6g}", element(tensor, i));
-  return fmt::format("{}: {} {}:{}{}\n", name, qgen::name(tensor.dtype), to_text(tensor.shape), values,
-                     count > 6 ? " ..." : "");
-}
-
 Done plot(const std::string& dot, const std::string& file) {
   const auto drawn = drawing(dot, file);
   if (!drawn) return drawn.error();
@@ -201,6 +185,9 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   if (!arguments.plot.empty()) {
     if (Done can = check_drawing(arguments.plot); !can) return can.error();
   }
+  const auto is_fixed = is_fixed_file(arguments.model);
+  if (!is_fixed) return is_fixed.error();
+  if (*is_fixed) return run_fixed(program, arguments);
   auto question = read_question(arguments);
   if (!question) return question.error();
   Inputs& inputs = question->inputs;
