@@ -42,7 +42,7 @@ set(headers "${PROJECT_BINARY_DIR}/include/qgen")
 install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DSOURCE=${PROJECT_SOURCE_DIR}\" \"-DOUTPUT=${headers}\"
   -P \"${PROJECT_SOURCE_DIR}/cmake/InstallHeaders.cmake\" COMMAND_ERROR_IS_FATAL ANY)")
 install(DIRECTORY "${headers}/" DESTINATION "${include}")
-install(FILES include/qgen.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(FILES include/qgen.h "${PROJECT_BINARY_DIR}/generated/qgen_operators.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 set(typed "${PROJECT_BINARY_DIR}/generated/cpp")
 install(FILES "${typed}/operators.h" "${typed}/graph_nodes.h" "${typed}/registry.h" "${typed}/words.h"
   DESTINATION "${include}/kernels")

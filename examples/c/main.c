@@ -12,10 +12,11 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static void check(qgen_code code, qgen_error* error) {
+/* `error` by its address: C may evaluate arguments in any order. */
+static void check(qgen_code code, qgen_error** error) {
   if (code == QGEN_OK) return;
-  fprintf(stderr, "%s\n%s\n", qgen_error_message(error), qgen_error_hint(error));
-  qgen_error_free(error);
+  fprintf(stderr, "%s\n%s\n", qgen_error_message(*error), qgen_error_hint(*error));
+  qgen_error_free(*error);
   exit(1);
 }
 
@@ -34,9 +35,9 @@ static void run_softmax(qgen_device* device) {
   const qgen_call call = {"softmax", arguments, 1, NULL, 0, NULL};
   qgen_error* error = NULL;
   qgen_results* results = NULL;
-  check(qgen_run(device, &call, &results, &error), error);
+  check(qgen_run(device, &call, &results, &error), &error);
   float y[2][4];
-  check(qgen_tensor_read(qgen_results_tensor(results, 0), y, sizeof y, &error), error);
+  check(qgen_tensor_read(qgen_results_tensor(results, 0), y, sizeof y, &error), &error);
   expect(fabsf(y[0][0] + y[0][1] + y[0][2] + y[0][3] - 1) < 1e-5f, "shares that sum to 1");
   expect(fabsf(y[0][3] - y[1][0]) < 1e-6f, "the same shares for the same values");
   printf("softmax: %s %.4f\n", qgen_results_name(results, 0), y[0][3]);
@@ -55,7 +56,7 @@ static void run_linear(qgen_device* device) {
   const qgen_array scales_array = {"f32", 1, scales_shape, scales, sizeof scales};
   qgen_error* error = NULL;
   qgen_weight* weight = NULL;
-  check(qgen_weight_create(device, &w_array, &weight, &error), error);
+  check(qgen_weight_create(device, &w_array, &weight, &error), &error);
   const qgen_argument arguments[] = {
       {"input", &x_array, NULL, NULL}, {"weight", NULL, NULL, weight}, {"weight_scales", &scales_array, NULL, NULL}};
   const qgen_attribute attributes[] = {{"input_scale", "0.5"}};
@@ -63,9 +64,9 @@ static void run_linear(qgen_device* device) {
       "q8ta_linear_dequantize", arguments, COUNT(arguments), attributes, COUNT(attributes), NULL};
   for (int time = 0; time < 2; ++time) {
     qgen_results* results = NULL;
-    check(qgen_run(device, &call, &results, &error), error);
+    check(qgen_run(device, &call, &results, &error), &error);
     float y[2][4];
-    check(qgen_tensor_read(qgen_results_tensor(results, 0), y, sizeof y, &error), error);
+    check(qgen_tensor_read(qgen_results_tensor(results, 0), y, sizeof y, &error), &error);
     expect(y[1][3] == 4, "8 products of 1 and 2, by 0.5 and 0.5");
     qgen_results_free(results);
   }
@@ -85,7 +86,7 @@ static void refuse_a_name(qgen_device* device) {
 static void run_model(qgen_device* device, const char* path) {
   qgen_error* error = NULL;
   qgen_model* model = NULL;
-  check(qgen_model_load(device, path, &model, &error), error);
+  check(qgen_model_load(device, path, &model, &error), &error);
   expect(qgen_model_input_count(model) == 1, "a model with one input");
   int64_t shape[8];
   size_t bytes = 4;
@@ -99,7 +100,7 @@ static void run_model(qgen_device* device, const char* path) {
   const qgen_array picture = {qgen_model_input_dtype(model, 0), rank, shape, pixels, bytes};
   const qgen_argument inputs[] = {{qgen_model_input_name(model, 0), &picture, NULL, NULL}};
   qgen_results* results = NULL;
-  check(qgen_model_run(model, inputs, 1, &results, &error), error);
+  check(qgen_model_run(model, inputs, 1, &results, &error), &error);
   for (size_t i = 0; i < qgen_results_count(results); ++i) {
     const qgen_tensor* output = qgen_results_tensor(results, i);
     printf("model: %s, %zu bytes of %s\n", qgen_results_name(results, i), qgen_tensor_bytes(output),
@@ -113,7 +114,7 @@ static void run_model(qgen_device* device, const char* path) {
 int main(int argc, char** argv) {
   qgen_error* error = NULL;
   qgen_device* device = NULL;
-  check(qgen_device_open("", &device, &error), error);
+  check(qgen_device_open("", &device, &error), &error);
   printf("qgen %s on \"%s\"\n", qgen_version(), qgen_device_name(device));
   run_softmax(device);
   run_linear(device);
