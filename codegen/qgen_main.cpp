@@ -41,8 +41,8 @@ Examples:
   qgen specs/ --emit c -o out/ --operators softmax    kernels and their choice as C99
   qgen specs/ --shard 3/8 --cache DIR                 compile a share, on one machine of many
 
-Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine failed (the disk
-is full, a permission is missing).)";
+Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine failed (the
+disk is full, a permission is missing).)";
 
 const std::map<std::string, compile::Optimization> kOptimizations = {
     {"perf", compile::Optimization::performance},

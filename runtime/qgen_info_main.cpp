@@ -209,8 +209,8 @@ int parse_and_run(int argc, char** argv) {
       "each number is printed after it.\n"
       "--check runs small kernels, and compares their results. A feature that computes wrong is not used\n"
       "from then on, by any program, until the driver changes. The verdict is in ~/.cache/qgen/checks.\n"
-      "Exit code: 0 done, 1 --check found a wrong result, 2 the arguments are wrong, 3 there is no such device, driver "
-      "or loader.\n"
+      "Exit code: 0 done, 1 --check found a wrong result, 2 the arguments are wrong, 3 there is no such\n"
+      "device, driver or loader.\n"
       "The Vulkan loader finds the drivers: VK_DRIVER_FILES names their manifests.\n");
   app.add_option("--device,-d", arguments.device, "one device: its index, its UUID, or a part of its name")
       ->type_name("DEVICE");

@@ -5,7 +5,7 @@ those of its family of operators are at most nine.
 
 No other file that people write has the operator's name, except: the importer and its tests, which know ONNX's operator
 of that name;
-benchmarks of the generator, which have specs of their own, and of models; READMEs, the changelog, the pages of
+benchmarks of the generator, which have specs of their own, of models and of tuning; READMEs, the changelog, the pages of
 results, and examples with their pages; and docs/operators.md and docs/device_table.md, which
 check_readme.py and test_runner write.
 The lines that the page shows of the files are in them.
@@ -19,7 +19,7 @@ MOST_OF_A_FAMILY = 9
 OTHERS = re.compile(r"(^|/)onnx(/|\.md$)|^generated/|^bench/(codegen_corpus|models)/|^tuning/|(^|/)README.md$|^CHANGELOG.md$"
                     r"|^docs/(operators|device_table|results|experiments|verification|engines|c_api|python)\.md$"
                     r"|^examples/|^tests/CMakeLists.txt$"
-                    r"|^scripts/write_onnx_schema.py$|^tests/runtime/models/graph/((field|onnx_node)_tests/|write_\w+_tests.py$)")
+                    r"|^scripts/(write_onnx_schema.py|tuning_figures)$|^tests/runtime/models/graph/((field|onnx_node)_tests/|write_\w+_tests.py$)")
 source = pathlib.Path(sys.argv[1])
 page = source / "docs/adding_an_operator.md"
 text = page.read_text()

@@ -25,7 +25,7 @@ Examples:
   qgen-model check resnet50.onnx --unfused         with those of its nodes, each by itself
   qgen-model check-support resnet50.onnx           what of it has no operator
   qgen-model compile resnet50.onnx -o net.qgen     for this device; `run` loads it in milliseconds
-  qgen-model compile net.onnx -o net.qgen --for a.yaml --for b.yaml    for these devices, in one file
+  qgen-model compile a.onnx -o a.qgen --for x.yaml --for y.yaml   for these devices, in one file
   qgen-model quantize net.onnx -o int8.onnx --calibrate samples/   a float model, to int8
 
 Exit codes: 0 done, 1 a check failed or check-support found a lack, 2 the arguments or the model are

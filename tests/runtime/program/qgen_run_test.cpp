@@ -92,10 +92,20 @@ TEST_F(RuntimeProgram, ChecksADevice) {
   EXPECT_THAT(run("qgen-info", {"--device", "0"}, cache).out,
               HasSubstr("distrusted             integer_dot_product\n"));
   EXPECT_THAT(run("qgen-info", {"--device", "0", "--trust-driver"}, cache).out, right.out);
-  const Arguments linear = {"q8ta_linear", "--shape", "input=8x64:i8", "--shape", "weight=64x64:i8", "--explain"};
-  const Answer refused = run("qgen-run", linear, cache);
-  EXPECT_THAT(refused.out + refused.err,
-              HasSubstr("integer_dot_product, which this driver is known to compute wrongly"));
+  // Choices are as if the feature was not there.
+  const Arguments linear = {"q8ta_linear", "--explain",        "--shape", "input=8x64:i8",
+                            "--shape",     "weight=64x64:i8",  "--shape", "weight_scales=64:f32=0.01",
+                            "--set",       "input_scale=0.05", "--set",   "output_scale=0.1"};
+  const auto explained = [&](const char* option, const char* value) {
+    Arguments arguments = linear;
+    if (option) arguments.emplace_back(option);
+    if (value) arguments.emplace_back(value);
+    const Answer answer = run("qgen-run", arguments, cache);
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    return std::regex_replace(answer.out, std::regex(" under a mask"), "");
+  };
+  EXPECT_EQ(explained(nullptr, nullptr), explained("--without", "integer_dot_product"));
+  EXPECT_NE(explained(nullptr, nullptr), explained("--trust-driver", nullptr));
 }
 
 struct Refusal {
