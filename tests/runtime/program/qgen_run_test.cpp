@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // qgen-run's command line: its output, its refusals, and its exit codes.
+#include <regex>
+
 #include "common/sanitizers.h"
 #include "runtime/engine/calls/registry.h"
 #include "tests/runtime/program/run_runtime.h"
