@@ -189,8 +189,9 @@ endfunction()
 #
 #   masked.<device>.<conformance|kernels|graph>
 #
-# The devices that DEVICES does not name are in the whole only. A device has a share of the kernels' tests, and a small
-# sample of the kernels: the devices that DEVICES names run all of these tests together, and so do the others.
+# The devices that DEVICES does not name are in the whole only, and so are tests of kernels, which take minutes. A device
+# has a share of the kernels' tests, and a small sample of the kernels: the devices that DEVICES names run all of these
+# tests together, and so do the others.
 function(qgen_add_masked_tests)
   cmake_parse_arguments(MASKED "" "CASES" "DEVICES" ${ARGN})
   if(QGEN_SANITIZE)
@@ -215,7 +216,7 @@ function(qgen_add_masked_tests)
     set(wrapper ${QGEN_${driver}_WRAPPER})
     qgen_register_kernel_entry(masked.${device}.conformance conformance ${driver} ${label} ENVIRONMENT "${mask}"
       COMMAND ${wrapper} $<TARGET_FILE:qgen-run> --cases "${MASKED_CASES}")
-    qgen_register_kernel_entry(masked.${device}.kernels kernels ${driver} ${label}
+    qgen_register_kernel_entry(masked.${device}.kernels kernels ${driver} whole
       ENVIRONMENT "${mask}" "QGEN_TEST_SHARD=${${label}_index}/${${label}_count}" "QGEN_TEST_SHARE=0.0005" COMMAND ${wrapper} $<TARGET_FILE:test_kernels>)
     qgen_register_kernel_entry(masked.${device}.graph graph ${driver} ${label} ENVIRONMENT "${mask}"
       COMMAND ${wrapper} $<TARGET_FILE:test_graph>)
