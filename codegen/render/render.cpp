@@ -74,7 +74,9 @@ class Renderer {
       : body_(body),
         spec_(spec),
         environment_(environment_of(body.names, spec, variant)),
-        interfaces_(body, rendered_) {
+        interfaces_(body, rendered_),
+        has_interfaces_(std::find(body.has_interface.begin(), body.has_interface.end(), true) !=
+                        body.has_interface.end()) {
     environment_.resize(body.environment_size);
     is_included_.resize(body.files.size());
   }
@@ -127,7 +129,7 @@ class Renderer {
     auto filled = filled_in(line);
     if (!filled || (line.pieces.size() == 1 && filled->empty())) return;
     *filled += '\n';
-    const bool is_declaration = holds_declaration(line);
+    const bool is_declaration = has_interfaces_ && holds_declaration(line);
     if (is_declaration) interfaces_.begin_declaration();
     rendered_.text += *filled;
     rendered_.origins.insert(rendered_.origins.end(),
@@ -197,7 +199,6 @@ class Renderer {
   }
 
   void visit(const InterfaceLine& line) {
-    has_interfaces_ = true;
     const auto declaration = filled_in(line.declaration);
     if (!declaration) return;
     const auto signature = signature_of(*declaration);
@@ -239,7 +240,7 @@ class Renderer {
   std::vector<Value> environment_;
   Rendered rendered_;
   Interfaces interfaces_;  // of rendered_
-  bool has_interfaces_ = false;
+  const bool has_interfaces_;
   std::vector<bool> is_included_;  // by file
   uint32_t file_ = 0;
   size_t visits_ = 0;
