@@ -131,9 +131,11 @@ typedef struct Buffer {
 
 static Buffer make_buffer(const Engine* engine, uint64_t bytes) {
   Buffer buffer = {.bytes = (bytes + 15) / 16 * 16}; /* kernels write 16 bytes at a time */
+  /* A model copies, too. */
   const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                    .size = buffer.bytes,
-                                   .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+                                   .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                            VK_BUFFER_USAGE_TRANSFER_DST_BIT};
   check(vkCreateBuffer(engine->device, &info, NULL, &buffer.handle), "making a buffer");
   VkMemoryRequirements needs;
   vkGetBufferMemoryRequirements(engine->device, buffer.handle, &needs);

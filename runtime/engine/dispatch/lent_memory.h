@@ -27,7 +27,7 @@
 namespace qgen {
 
 // A part of the caller's buffer, which has the usage VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; for upload(), write(),
-// download() and fill() the two of transfers too. It must outlive the tensors in it, and the device's work.
+// download(), fill() and the buffers of a model the two of transfers too. It must outlive the tensors in it, and the device's work.
 struct LentBuffer {
   VkBuffer buffer = {};
   uint64_t offset = 0;  // a multiple of DeviceProfile::storage_buffer_alignment_bytes
