@@ -25,7 +25,7 @@ if(QGEN_SANITIZE MATCHES "address")
   list(APPEND QGEN_TEST_ENVIRONMENT
        "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/leaks.supp:print_suppressions=0")
 elseif(QGEN_SANITIZE MATCHES "thread")
-  list(APPEND QGEN_TEST_ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/races.supp:halt_on_error=1")
+  list(APPEND QGEN_TEST_ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/races.supp:halt_on_error=1:detect_deadlocks=0")  # LLVM's locks
 endif()
 
 add_library(qgen_test_support STATIC EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tests/support/source_folder.cpp")
@@ -94,9 +94,16 @@ endfunction()
 
 # qgen_register_on_drivers(NAME PROGRAM [ARGUMENT ...]): NAME.<driver>, and NAME.<driver>.validation where a layer that
 # understands the driver is there.
+#
+# Sanitizers look at code of the project's, which is the same on each driver: the other drivers count as `whole`.
 function(qgen_register_on_drivers name program)
+  qgen_drivers_of_kernels(first)
   foreach(driver IN LISTS QGEN_TEST_DRIVERS)
-    qgen_register_test(${name}.${driver} LABELS device ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
+    set(labels device)
+    if(NOT driver IN_LIST first)
+      list(APPEND labels whole)
+    endif()
+    qgen_register_test(${name}.${driver} LABELS ${labels} ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
       COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
     # The sanitizers and the layer look for different faults; together they only cost time.
     if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
@@ -112,7 +119,7 @@ endfunction()
 set(QGEN_SAMPLED_SHARDS 4 CACHE STRING "processes that share the sample of kernels, for each driver")
 set(QGEN_WHOLE_SHARDS 40 CACHE STRING "processes that share all kernels, for each driver")
 
-# The drivers that these tests run on. Sanitizers look at code of the project's, which is the same on each driver.
+# The drivers that tests of every kernel run on: with sanitizers, the first.
 function(qgen_drivers_of_kernels drivers)
   set(list ${QGEN_TEST_DRIVERS})
   if(QGEN_SANITIZE)
