@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // qgen on the caller's Vulkan device.
+//
+// Example: examples/engine/two_operators.cpp
 #pragma once
 
 #include "runtime/engine/device/adopt.h"

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Recording operators and models into the caller's command buffers.
+//
+// Example: examples/engine/two_operators.cpp
 #pragma once
 
 #include "runtime/engine/dispatch/commands.h"

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Opening a device, and its features and limits as a value.
+//
+// Example: examples/headers/device.cpp
 #pragma once
 
 #include "runtime/engine/device/device.h"

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Errors as values: Expected<T> is a value, or a sentence that says why there is none.
+//
+// Example: examples/headers/error.cpp
 #pragma once
 
 #include "common/error.h"

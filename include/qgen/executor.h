@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Tensors on a device; running, submitting and timing recordings.
+//
+// Example: examples/headers/executor.cpp
 #pragma once
 
 #include "runtime/engine/dispatch/executor.h"

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Models as graphs of operators by name.
+//
+// Example: examples/headers/graph.cpp
 #pragma once
 
 #include "runtime/models/graph/builder.h"

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // For the infer() of your own operators, and for the typed functions that qgen generates.
+//
+// Example: examples/reduction/infer.cpp
 #pragma once
 
 #include "runtime/engine/calls/given.h"

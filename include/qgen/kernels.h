@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The generated tables of kernels, and the library that reads them. Without Vulkan.
+//
+// Example: examples/headers/select.cpp
 #pragma once
 
 #include "runtime/engine/library/blob.h"

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Preparing a graph for a device and replaying it; compiled models in files.
+//
+// Example: examples/headers/graph.cpp
 #pragma once
 
 #include "runtime/models/graph/candidates.h"

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Reading and writing NumPy's .npy files.
+//
+// Example: examples/headers/npy.cpp
 #pragma once
 
 #include "common/files.h"

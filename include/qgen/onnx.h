@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // ONNX models as graphs.
+//
+// Example: examples/headers/onnx.cpp
 #pragma once
 
 #include "runtime/models/onnx/import.h"

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Chooses the storage and layout of each tensor of a graph, and the kernel of each operator.
+//
+// Example: examples/headers/plan.cpp
 #pragma once
 
 #include "runtime/models/planner/assignment.h"

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Ranks the kernels for a problem, with the reason for each refused one. Pure, without Vulkan.
+//
+// Example: examples/headers/select.cpp
 #pragma once
 
 #include "runtime/engine/selector/decision_cache.h"

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Tensors in host memory, and packed weights.
+//
+// Example: examples/headers/tensor.cpp
 #pragma once
 
 #include "runtime/engine/tensor/packed_weight.h"

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Measured times: the store that programs share, and tuning files.
+//
+// Example: examples/headers/tuning.cpp
 #pragma once
 
 #include "runtime/engine/tuning/known_times.h"

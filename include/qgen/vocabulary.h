@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Dtypes, layouts, weight forms and device features: a table for each.
+//
+// Example: examples/headers/vocabulary.cpp
 #pragma once
 
 #include "vocabulary/dtypes.h"
