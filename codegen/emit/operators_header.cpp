@@ -113,14 +113,15 @@ void print_attributes(TextWriter& out, const Public& op) {
   print_struct(out, op.type() + "Attributes", members);
 }
 
-void print_places(TextWriter& out, const Public& op) {
+void print_representations(TextWriter& out, const Public& op) {
   std::vector<Member> members;
   for (const SignatureTensor* tensor : placed(op)) {
     const auto& like = tensor->operand->like;
-    members.push_back({fmt::format("std::optional<Place> {} = std::nullopt;", identifier(tensor->operand->name.value)),
-                       like ? fmt::format("without: as {} lies", like->value) : "without: a plain buffer"});
+    members.push_back(
+        {fmt::format("std::optional<Representation> {} = std::nullopt;", identifier(tensor->operand->name.value)),
+         like ? fmt::format("without: that of {}", like->value) : "without: a plain buffer"});
   }
-  if (!members.empty()) print_struct(out, op.type() + "Places", members);
+  if (!members.empty()) print_struct(out, op.type() + "Representations", members);
 }
 
 void print_outputs(TextWriter& out, const Public& op) {
@@ -138,7 +139,7 @@ void print_operator(TextWriter& out, const Public& op) {
   out.line("// {}: {}", op.signature.name, op.signature.summary);
   print_inputs(out, op);
   print_attributes(out, op);
-  print_places(out, op);
+  print_representations(out, op);
   print_outputs(out, op);
   print_function_head(out, "Expected<Call> infer(", parameters_of(op, "Described", Defaults::left_out), ");");
   print_function_head(out, fmt::format("Expected<Call> {}_call(", name),

@@ -23,26 +23,28 @@ std::string_view given_function(const SignatureTensor& tensor) {
 }
 
 void print_inference(TextWriter& out, const Public& op) {
-  std::vector<std::string> inputs, attributes, places;
+  std::vector<std::string> inputs, attributes, representations;
   for (const SignatureTensor& tensor : op.signature.tensors) {
     if (!is_given(tensor)) continue;
-    inputs.push_back(fmt::format(".{} = given.{}({})", identifier(tensor.operand->name.value), given_function(tensor),
-                                 tensor.index));
+    inputs.push_back(fmt::format(".{} = arguments.{}({})", identifier(tensor.operand->name.value),
+                                 given_function(tensor), tensor.index));
   }
   for (const SignatureTensor* tensor : placed(op)) {
-    places.push_back(fmt::format(".{} = given.place({})", identifier(tensor->operand->name.value), tensor->index));
+    representations.push_back(
+        fmt::format(".{} = arguments.representation({})", identifier(tensor->operand->name.value), tensor->index));
   }
   for (size_t i = 0; i < op.signature.attributes.size(); ++i) {
     const Attribute& attribute = *op.signature.attributes[i];
     attributes.push_back(
-        fmt::format(".{} = given.attribute<{}>({})", identifier(attribute.name.value), given_type(attribute), i));
+        fmt::format(".{} = arguments.attribute<{}>({})", identifier(attribute.name.value), given_type(attribute), i));
   }
-  out.line("Expected<Call> infer_{}(const Given& given) {{", identifier(op.signature.name));
+  out.line("Expected<Call> infer_{}(const InferArguments& arguments) {{", identifier(op.signature.name));
   {
     const auto indented = out.indent();
     out.filled(fmt::format("const {}Inputs<Described> inputs{{", op.type()), inputs, "};");
     if (has_attributes(op)) out.filled(fmt::format("const {}Attributes attributes{{", op.type()), attributes, "};");
-    if (!places.empty()) out.filled(fmt::format("const {}Places places{{", op.type()), places, "};");
+    if (!representations.empty())
+      out.filled(fmt::format("const {}Representations representations{{", op.type()), representations, "};");
     out.line("return infer(inputs{});", after_inputs(op));
   }
   out.text("}");
@@ -59,22 +61,23 @@ void print_call(TextWriter& out, const Public& op) {
                       parameters_of(op, "Described", Defaults::left_out), ") {");
   {
     const auto indented = out.indent();
-    out.line("Given given({});", signature_of(op));
+    out.line("InferArguments arguments({});", signature_of(op));
     for (const SignatureTensor& tensor : op.signature.tensors) {
       if (is_given(tensor))
-        out.line("given.set_{}({}, inputs.{});", given_function(tensor), tensor.index,
+        out.line("arguments.set_{}({}, inputs.{});", given_function(tensor), tensor.index,
                  identifier(tensor.operand->name.value));
     }
     for (size_t i = 0; i < op.signature.attributes.size(); ++i) {
-      out.line("given.set_attribute({}, attributes.{});", i, identifier(op.signature.attributes[i]->name.value));
+      out.line("arguments.set_attribute({}, attributes.{});", i, identifier(op.signature.attributes[i]->name.value));
     }
     for (const SignatureTensor* tensor : placed(op)) {
-      out.line("given.set_place({}, places.{});", tensor->index, identifier(tensor->operand->name.value));
+      out.line("arguments.set_representation({}, representations.{});", tensor->index,
+               identifier(tensor->operand->name.value));
     }
     for (const SignatureTensor* tensor : outputs_of(op)) {
-      out.line("given.set_output({}, inputs.{});", tensor->index, identifier(tensor->operand->name.value));
+      out.line("arguments.set_output({}, inputs.{});", tensor->index, identifier(tensor->operand->name.value));
     }
-    out.line("return checked(given, infer_{});", name);
+    out.line("return checked(arguments, infer_{});", name);
   }
   out.text("}");
 }
@@ -88,7 +91,8 @@ std::vector<std::string> key_parts(const Public& op) {
   }
   for (const Attribute* attribute : op.signature.attributes)
     parts.push_back("attributes." + identifier(attribute->name.value));
-  for (const SignatureTensor* tensor : placed(op)) parts.push_back("places." + identifier(tensor->operand->name.value));
+  for (const SignatureTensor* tensor : placed(op))
+    parts.push_back("representations." + identifier(tensor->operand->name.value));
   return parts;
 }
 

@@ -36,7 +36,7 @@ bool has_attributes(const Public& op) { return !op.signature.attributes.empty();
 std::vector<const SignatureTensor*> placed(const Public& op) {
   std::vector<const SignatureTensor*> outputs;
   for (const SignatureTensor& tensor : op.signature.tensors) {
-    if (tensor.role == Role::output && tensor.has_place) outputs.push_back(&tensor);
+    if (tensor.role == Role::output && tensor.has_representation) outputs.push_back(&tensor);
   }
   return outputs;
 }
@@ -85,13 +85,14 @@ std::vector<std::string> parameters_of(const Public& op, std::string_view as, De
         fmt::format("const {}Attributes& attributes{}", op.type(), has_defaults && is_free ? " = {}" : ""));
   }
   if (!placed(op).empty())
-    parameters.push_back(fmt::format("const {}Places& places{}", op.type(), has_defaults ? " = {}" : ""));
+    parameters.push_back(
+        fmt::format("const {}Representations& representations{}", op.type(), has_defaults ? " = {}" : ""));
   return parameters;
 }
 
 std::string_view after_inputs(const Public& op) {
-  if (!has_attributes(op)) return placed(op).empty() ? "" : ", places";
-  return placed(op).empty() ? ", attributes" : ", attributes, places";
+  if (!has_attributes(op)) return placed(op).empty() ? "" : ", representations";
+  return placed(op).empty() ? ", attributes" : ", attributes, representations";
 }
 
 void print_function_head(TextWriter& out, std::string_view begin, const std::vector<std::string>& parameters,

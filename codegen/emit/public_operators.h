@@ -38,7 +38,7 @@ std::vector<const spec::SignatureTensor*> outputs_of(const Public& op);
 std::string value_type(const spec::Attribute& attribute);
 // Whether its default is a value; else it is in words, "(the dtype's)", or there is none.
 bool has_value(const spec::Attribute& attribute);
-// As Given::attribute() gives it.
+// As InferArguments::attribute() gives it.
 std::string given_type(const spec::Attribute& attribute);
 
 // The result type of the operator's function: a tensor, or a struct of several.
@@ -47,7 +47,7 @@ std::string result_type(const Public& op);
 // The parameters of a call, with inputs `as` tensors or as descriptions. A declaration has their defaults.
 enum class Defaults : uint8_t { left_out, written };
 std::vector<std::string> parameters_of(const Public& op, std::string_view as, Defaults defaults);
-// The arguments of its functions after the inputs: ", attributes, places".
+// The arguments of its functions after the inputs: ", attributes, representations".
 std::string_view after_inputs(const Public& op);
 // "Expected<Call> infer(", its parameters a line each, `end`.
 void print_function_head(TextWriter& out, std::string_view begin, const std::vector<std::string>& parameters,

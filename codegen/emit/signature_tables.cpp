@@ -71,7 +71,7 @@ class Tables {
                fmt::format(".role = TensorInfo::Role::{}", name(tensor.role))};
     if (tensor.is_optional) row.emplace_back(".is_optional = true");
     if (operand.has_view) row.emplace_back(".has_view = true");
-    if (tensor.has_place) row.emplace_back(".has_place = true");
+    if (tensor.has_representation) row.emplace_back(".has_representation = true");
     row.push_back(".dtypes = " + bits("DType", tensor.dtypes));
     if (tensor.storages != std::vector<std::string>{"buffer"})
       row.push_back(".storages = " + bits("Storage", tensor.storages));

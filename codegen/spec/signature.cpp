@@ -19,7 +19,7 @@ TensorInfo::Role role_of(const Operand& operand) {
 }
 
 // A weight has the form that the chosen kernel reads, and an attribute may select a layout.
-bool has_place(const Spec& spec, const Operand& operand) {
+bool has_representation(const Spec& spec, const Operand& operand) {
   if (operand.is_weight || operand.row_sums_of) return false;
   const bool is_said = std::ranges::any_of(spec.attributes, [&](const Attribute& attribute) {
     return attribute.kind == AttributeInfo::Kind::layout && attribute.operand &&
@@ -38,7 +38,7 @@ SignatureTensor tensor_of(const Spec& spec, size_t index, const PublicOperator& 
                          words_of(spec, operand.dtype),
                          words_of(spec, operand.storage),
                          operand.layout ? words_of(spec, *operand.layout) : std::vector<std::string>(),
-                         has_place(spec, operand),
+                         has_representation(spec, operand),
                          operand.help};
   const auto narrowing =
       std::ranges::find_if(op.operands, [&](const Narrowing& n) { return n.operand.value == operand.name.value; });

@@ -25,7 +25,7 @@ struct SignatureTensor {
   std::vector<std::string> dtypes;
   std::vector<std::string> storages;
   std::vector<std::string> layouts;  // that kernels name; none: strided in a buffer, any in a texture
-  bool has_place = false;            // it can lie in several places, and the caller says in which
+  bool has_representation = false;   // the caller may choose its storage and layout
   std::string help;
 };
 

@@ -118,13 +118,13 @@ constexpr std::string_view kOfGeneratedCode[] = {
 constexpr std::string_view kGeneratedTypes[] = {
     "Access", "AliasInfo", "ArgumentKey", "ArgumentList", "As", "AttributeInfo", "BindingInfo", "BindingKind",
     "BlockField", "Builder", "Call", "ConditionInfo", "Context", "CostTerms", "DType", "Described", "DeviceNumber",
-    "DeviceTensor", "Done", "Error", "Expected", "Feature", "FieldInfo", "Fit", "Given", "InGraph", "Integer",
-    "Interface", "InterfaceInfo", "InterfaceRow", "KernelInfo", "Kind", "Layout", "LibraryInfo", "Name",
+    "DeviceTensor", "Done", "Error", "Expected", "Feature", "FieldInfo", "Fit", "InGraph", "InferArguments",
+    "Integer", "Interface", "InterfaceInfo", "InterfaceRow", "KernelInfo", "Kind", "Layout", "LibraryInfo", "Name",
     "NodeOf", "OnDevice", "Operand", "OperandForm", "OperandInfo", "Operands", "OperatorEntry", "OperatorInfo",
-    "Optional", "Parameters", "Place", "Problem", "ProblemBuffer", "PushConstants", "Real", "RecipeInfo",
+    "Optional", "Parameters", "Problem", "ProblemBuffer", "PushConstants", "Real", "RecipeInfo", "Representation",
     "Required", "Role", "Row", "ScratchInfo", "SelectionScope", "ShapeInfo", "SignatureInfo", "Specialization",
-    "SpecializationSlot", "StepInfo", "Storage", "T", "Tensor", "TensorInfo", "TuningInfo", "Var", "Variant",
-    "View", "Weight"};
+    "SpecializationSlot", "StepInfo", "Storage", "T", "Tensor", "TensorInfo", "TuningInfo", "Var", "Variant", "View",
+    "Weight"};
 // clang-format on
 constexpr std::string_view kGeneratedHeaders[] = {"modules", "operators", "registry", "words"};
 

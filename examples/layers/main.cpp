@@ -86,7 +86,7 @@ HostTensor infer(Context& context, const HostTensor& x, const Quantization& inpu
   const DeviceTensor reals = or_exit(context.executor.upload(x, Storage::buffer));
   DeviceTensor codes = or_exit(q8ta_quantize(context, {.input = reals},
                                              {.output_scale = input.scale, .output_zero_point = input.zero_point},
-                                             {.output = Place{.layout = Layout::packed_4w}}));
+                                             {.output = Representation{.layout = Layout::packed_4w}}));
   Quantization range = input;
   for (Layer& layer : layers) {
     codes = or_exit(q8ta_linear(

@@ -405,7 +405,7 @@ constexpr std::string_view kTargetDtypeChoices[] = {"i8", "u8", "i16", "i32"};
 
 constexpr TensorInfo kChooseQparamsAffineTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true, .has_place = true,
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true, .has_representation = true,
     .dtypes = bit(DType::f32) | bit(DType::f16), .storages = bit(Storage::buffer) | bit(Storage::texture3d),
     .shapes = kInputShapes,
   },

@@ -470,7 +470,7 @@ constexpr std::string_view kOutputDtypeChoices[] = {"f32", "f16"};
 
 constexpr TensorInfo kDequantizeAffineTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true,
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_representation = true,
     .dtypes = bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
     .storages = bit(Storage::buffer) | bit(Storage::texture3d), .shapes = kInputShapes,
   },
@@ -483,7 +483,7 @@ constexpr TensorInfo kDequantizeAffineTensors[] = {
     .shapes = kInputShapes, .help = "one per block, or one for all; if omitted: 0",
   },
   {
-    .name = "output", .operand = 3, .role = TensorInfo::Role::output, .has_view = true, .has_place = true,
+    .name = "output", .operand = 3, .role = TensorInfo::Role::output, .has_view = true, .has_representation = true,
     .dtypes = bit(DType::f32) | bit(DType::f16), .storages = bit(Storage::buffer) | bit(Storage::texture3d),
     .shapes = kInputShapes,
   },

@@ -58,739 +58,784 @@ namespace strided_copy { extern const SignatureInfo signatures[4]; }
 namespace operators {
 namespace {
 
-Expected<Call> infer_attention(const Given& given) {
+Expected<Call> infer_attention(const InferArguments& arguments) {
   const AttentionInputs<Described> inputs{
-    .query = given.tensor(0), .key = given.tensor(1), .value = given.tensor(2), .mask = given.optional(3),
-    .key_lengths = given.optional(4),
+    .query = arguments.tensor(0), .key = arguments.tensor(1), .value = arguments.tensor(2),
+    .mask = arguments.optional(3), .key_lengths = arguments.optional(4),
   };
   const AttentionAttributes attributes{
-    .scale = given.attribute<std::optional<double>>(0), .softcap = given.attribute<double>(1),
-    .causal = given.attribute<words::Causal>(2), .window = given.attribute<int64_t>(3),
-    .heads_first = given.attribute<bool>(4), .keys_heads_first = given.attribute<bool>(5),
+    .scale = arguments.attribute<std::optional<double>>(0), .softcap = arguments.attribute<double>(1),
+    .causal = arguments.attribute<words::Causal>(2), .window = arguments.attribute<int64_t>(3),
+    .heads_first = arguments.attribute<bool>(4), .keys_heads_first = arguments.attribute<bool>(5),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_avg_pool2d(const Given& given) {
-  const AvgPool2dInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_avg_pool2d(const InferArguments& arguments) {
+  const AvgPool2dInputs<Described> inputs{.input = arguments.tensor(0)};
   const AvgPool2dAttributes attributes{
-    .kernel_size = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .stride = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .padding = given.attribute<std::optional<std::vector<int64_t>>>(2), .ceil_mode = given.attribute<bool>(3),
-    .count_include_pad = given.attribute<bool>(4), .divisor_override = given.attribute<std::optional<int64_t>>(5),
+    .kernel_size = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(2), .ceil_mode = arguments.attribute<bool>(3),
+    .count_include_pad = arguments.attribute<bool>(4),
+    .divisor_override = arguments.attribute<std::optional<int64_t>>(5),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_bmm(const Given& given) {
+Expected<Call> infer_bmm(const InferArguments& arguments) {
   const BmmInputs<Described> inputs{
-    .input = given.tensor(0), .input_scale = given.tensor(1), .input_zero_point = given.optional(2),
-    .other = given.tensor(3), .other_scale = given.tensor(4), .other_zero_point = given.optional(5),
-    .output_scale = given.optional(7), .output_zero_point = given.optional(8),
+    .input = arguments.tensor(0), .input_scale = arguments.tensor(1), .input_zero_point = arguments.optional(2),
+    .other = arguments.tensor(3), .other_scale = arguments.tensor(4), .other_zero_point = arguments.optional(5),
+    .output_scale = arguments.optional(7), .output_zero_point = arguments.optional(8),
   };
   const BmmAttributes attributes{
-    .output_dtype = given.attribute<std::optional<DType>>(0), .quant_min = given.attribute<std::optional<int64_t>>(1),
-    .quant_max = given.attribute<std::optional<int64_t>>(2),
+    .output_dtype = arguments.attribute<std::optional<DType>>(0),
+    .quant_min = arguments.attribute<std::optional<int64_t>>(1),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(2),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_choose_qparams_affine(const Given& given) {
-  const ChooseQparamsAffineInputs<Described> inputs{.input = given.view(0)};
+Expected<Call> infer_choose_qparams_affine(const InferArguments& arguments) {
+  const ChooseQparamsAffineInputs<Described> inputs{.input = arguments.view(0)};
   const ChooseQparamsAffineAttributes attributes{
-    .block_size = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .mapping_type = given.attribute<words::MappingType>(1), .target_dtype = given.attribute<DType>(2),
-    .quant_min = given.attribute<std::optional<int64_t>>(3), .quant_max = given.attribute<std::optional<int64_t>>(4),
-    .eps = given.attribute<std::optional<double>>(5), .keepdim = given.attribute<bool>(6),
+    .block_size = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .mapping_type = arguments.attribute<words::MappingType>(1), .target_dtype = arguments.attribute<DType>(2),
+    .quant_min = arguments.attribute<std::optional<int64_t>>(3),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(4), .eps = arguments.attribute<std::optional<double>>(5),
+    .keepdim = arguments.attribute<bool>(6),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_concat(const Given& given) {
+Expected<Call> infer_concat(const InferArguments& arguments) {
   const ConcatInputs<Described> inputs{
-    .input_1 = given.tensor(0), .input_2 = given.tensor(1), .input_3 = given.optional(2), .input_4 = given.optional(3),
+    .input_1 = arguments.tensor(0), .input_2 = arguments.tensor(1), .input_3 = arguments.optional(2),
+    .input_4 = arguments.optional(3),
   };
-  const ConcatAttributes attributes{.axis = given.attribute<int64_t>(0)};
+  const ConcatAttributes attributes{.axis = arguments.attribute<int64_t>(0)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_conv2d(const Given& given) {
-  const Conv2dInputs<Described> inputs{.input = given.tensor(0), .weight = given.tensor(1), .bias = given.optional(2)};
+Expected<Call> infer_conv2d(const InferArguments& arguments) {
+  const Conv2dInputs<Described> inputs{
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .bias = arguments.optional(2),
+  };
   const Conv2dAttributes attributes{
-    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
-    .activation = given.attribute<words::Activation>(4),
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = arguments.attribute<std::optional<std::vector<int64_t>>>(2), .groups = arguments.attribute<int64_t>(3),
+    .activation = arguments.attribute<words::Activation>(4),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_conv2d_q8csw(const Given& given) {
+Expected<Call> infer_conv2d_q8csw(const InferArguments& arguments) {
   const Conv2dQ8cswInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(3),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(2),
+    .bias = arguments.optional(3),
   };
   const Conv2dQ8cswAttributes attributes{
-    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
-    .activation = given.attribute<words::Activation>(4),
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = arguments.attribute<std::optional<std::vector<int64_t>>>(2), .groups = arguments.attribute<int64_t>(3),
+    .activation = arguments.attribute<words::Activation>(4),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_conv2d_q8ta_q8csw(const Given& given) {
+Expected<Call> infer_conv2d_q8ta_q8csw(const InferArguments& arguments) {
   const Conv2dQ8taQ8cswInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(3), .bias = given.optional(4),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(3),
+    .bias = arguments.optional(4),
   };
   const Conv2dQ8taQ8cswAttributes attributes{
-    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
-    .input_scale = given.attribute<double>(4), .input_zero_point = given.attribute<int64_t>(5),
-    .activation = given.attribute<words::Activation>(6),
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = arguments.attribute<std::optional<std::vector<int64_t>>>(2), .groups = arguments.attribute<int64_t>(3),
+    .input_scale = arguments.attribute<double>(4), .input_zero_point = arguments.attribute<int64_t>(5),
+    .activation = arguments.attribute<words::Activation>(6),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_conv2d_transposed(const Given& given) {
+Expected<Call> infer_conv2d_transposed(const InferArguments& arguments) {
   const Conv2dTransposedInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .bias = given.optional(2),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .bias = arguments.optional(2),
   };
   const Conv2dTransposedAttributes attributes{
-    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
-    .output_padding = given.attribute<std::optional<std::vector<int64_t>>>(4),
-    .activation = given.attribute<words::Activation>(5),
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = arguments.attribute<std::optional<std::vector<int64_t>>>(2), .groups = arguments.attribute<int64_t>(3),
+    .output_padding = arguments.attribute<std::optional<std::vector<int64_t>>>(4),
+    .activation = arguments.attribute<words::Activation>(5),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_dequantize_affine(const Given& given) {
+Expected<Call> infer_dequantize_affine(const InferArguments& arguments) {
   const DequantizeAffineInputs<Described> inputs{
-    .input = given.tensor(0), .scale = given.tensor(1), .zero_point = given.optional(2),
+    .input = arguments.tensor(0), .scale = arguments.tensor(1), .zero_point = arguments.optional(2),
   };
   const DequantizeAffineAttributes attributes{
-    .block_size = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .input_dtype = given.attribute<std::optional<DType>>(1), .output_dtype = given.attribute<DType>(2),
-    .quant_min = given.attribute<std::optional<int64_t>>(3), .quant_max = given.attribute<std::optional<int64_t>>(4),
+    .block_size = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .input_dtype = arguments.attribute<std::optional<DType>>(1), .output_dtype = arguments.attribute<DType>(2),
+    .quant_min = arguments.attribute<std::optional<int64_t>>(3),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(4),
   };
-  const DequantizeAffinePlaces places{.output = given.place(3)};
-  return infer(inputs, attributes, places);
+  const DequantizeAffineRepresentations representations{.output = arguments.representation(3)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_embedding_q4gsw(const Given& given) {
+Expected<Call> infer_embedding_q4gsw(const InferArguments& arguments) {
   const EmbeddingQ4gswInputs<Described> inputs{
-    .indices = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2),
+    .indices = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(2),
   };
   const EmbeddingQ4gswAttributes attributes{
-    .group_size = given.attribute<std::optional<int64_t>>(0), .output_dtype = given.attribute<DType>(1),
+    .group_size = arguments.attribute<std::optional<int64_t>>(0), .output_dtype = arguments.attribute<DType>(1),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_expand(const Given& given) {
-  const ExpandInputs<Described> inputs{.input = given.view(0)};
-  const ExpandAttributes attributes{.sizes = given.attribute<std::optional<std::vector<int64_t>>>(0)};
+Expected<Call> infer_expand(const InferArguments& arguments) {
+  const ExpandInputs<Described> inputs{.input = arguments.view(0)};
+  const ExpandAttributes attributes{.sizes = arguments.attribute<std::optional<std::vector<int64_t>>>(0)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_fused_add(const Given& given) {
+Expected<Call> infer_fused_add(const InferArguments& arguments) {
   const FusedAddInputs<Described> inputs{
-    .input = given.tensor(0), .input_scale = given.optional(1), .input_zero_point = given.optional(2),
-    .other = given.tensor(3), .other_scale = given.optional(4), .other_zero_point = given.optional(5),
-    .output_scale = given.optional(7), .output_zero_point = given.optional(8),
+    .input = arguments.tensor(0), .input_scale = arguments.optional(1), .input_zero_point = arguments.optional(2),
+    .other = arguments.tensor(3), .other_scale = arguments.optional(4), .other_zero_point = arguments.optional(5),
+    .output_scale = arguments.optional(7), .output_zero_point = arguments.optional(8),
   };
   const FusedAddAttributes attributes{
-    .alpha = given.attribute<double>(0), .output_dtype = given.attribute<std::optional<DType>>(1),
-    .quant_min = given.attribute<std::optional<int64_t>>(2), .quant_max = given.attribute<std::optional<int64_t>>(3),
+    .alpha = arguments.attribute<double>(0), .output_dtype = arguments.attribute<std::optional<DType>>(1),
+    .quant_min = arguments.attribute<std::optional<int64_t>>(2),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(3),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_fused_bmm(const Given& given) {
+Expected<Call> infer_fused_bmm(const InferArguments& arguments) {
   const FusedBmmInputs<Described> inputs{
-    .input = given.tensor(0), .input_scale = given.optional(1), .input_zero_point = given.optional(2),
-    .other = given.tensor(3), .other_scale = given.optional(4), .other_zero_point = given.optional(5),
-    .output_scale = given.optional(7), .output_zero_point = given.optional(8),
+    .input = arguments.tensor(0), .input_scale = arguments.optional(1), .input_zero_point = arguments.optional(2),
+    .other = arguments.tensor(3), .other_scale = arguments.optional(4), .other_zero_point = arguments.optional(5),
+    .output_scale = arguments.optional(7), .output_zero_point = arguments.optional(8),
   };
   const FusedBmmAttributes attributes{
-    .output_dtype = given.attribute<std::optional<DType>>(0), .quant_min = given.attribute<std::optional<int64_t>>(1),
-    .quant_max = given.attribute<std::optional<int64_t>>(2),
+    .output_dtype = arguments.attribute<std::optional<DType>>(0),
+    .quant_min = arguments.attribute<std::optional<int64_t>>(1),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(2),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_fused_clip(const Given& given) {
+Expected<Call> infer_fused_clip(const InferArguments& arguments) {
   const FusedClipInputs<Described> inputs{
-    .input = given.tensor(0), .input_scale = given.optional(1), .input_zero_point = given.optional(2),
-    .output_scale = given.optional(4), .output_zero_point = given.optional(5),
+    .input = arguments.tensor(0), .input_scale = arguments.optional(1), .input_zero_point = arguments.optional(2),
+    .output_scale = arguments.optional(4), .output_zero_point = arguments.optional(5),
   };
   const FusedClipAttributes attributes{
-    .low = given.attribute<std::optional<double>>(0), .high = given.attribute<std::optional<double>>(1),
-    .output_dtype = given.attribute<std::optional<DType>>(2), .quant_min = given.attribute<std::optional<int64_t>>(3),
-    .quant_max = given.attribute<std::optional<int64_t>>(4),
+    .low = arguments.attribute<std::optional<double>>(0), .high = arguments.attribute<std::optional<double>>(1),
+    .output_dtype = arguments.attribute<std::optional<DType>>(2),
+    .quant_min = arguments.attribute<std::optional<int64_t>>(3),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(4),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_fused_hardswish(const Given& given) {
+Expected<Call> infer_fused_hardswish(const InferArguments& arguments) {
   const FusedHardswishInputs<Described> inputs{
-    .input = given.tensor(0), .input_scale = given.optional(1), .input_zero_point = given.optional(2),
-    .output_scale = given.optional(4), .output_zero_point = given.optional(5),
+    .input = arguments.tensor(0), .input_scale = arguments.optional(1), .input_zero_point = arguments.optional(2),
+    .output_scale = arguments.optional(4), .output_zero_point = arguments.optional(5),
   };
   const FusedHardswishAttributes attributes{
-    .output_dtype = given.attribute<std::optional<DType>>(0), .quant_min = given.attribute<std::optional<int64_t>>(1),
-    .quant_max = given.attribute<std::optional<int64_t>>(2),
+    .output_dtype = arguments.attribute<std::optional<DType>>(0),
+    .quant_min = arguments.attribute<std::optional<int64_t>>(1),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(2),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_fused_mul(const Given& given) {
+Expected<Call> infer_fused_mul(const InferArguments& arguments) {
   const FusedMulInputs<Described> inputs{
-    .input = given.tensor(0), .input_scale = given.optional(1), .input_zero_point = given.optional(2),
-    .other = given.tensor(3), .other_scale = given.optional(4), .other_zero_point = given.optional(5),
-    .output_scale = given.optional(7), .output_zero_point = given.optional(8),
+    .input = arguments.tensor(0), .input_scale = arguments.optional(1), .input_zero_point = arguments.optional(2),
+    .other = arguments.tensor(3), .other_scale = arguments.optional(4), .other_zero_point = arguments.optional(5),
+    .output_scale = arguments.optional(7), .output_zero_point = arguments.optional(8),
   };
   const FusedMulAttributes attributes{
-    .output_dtype = given.attribute<std::optional<DType>>(0), .quant_min = given.attribute<std::optional<int64_t>>(1),
-    .quant_max = given.attribute<std::optional<int64_t>>(2),
+    .output_dtype = arguments.attribute<std::optional<DType>>(0),
+    .quant_min = arguments.attribute<std::optional<int64_t>>(1),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(2),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_fused_relu(const Given& given) {
+Expected<Call> infer_fused_relu(const InferArguments& arguments) {
   const FusedReluInputs<Described> inputs{
-    .input = given.tensor(0), .input_scale = given.optional(1), .input_zero_point = given.optional(2),
-    .output_scale = given.optional(4), .output_zero_point = given.optional(5),
+    .input = arguments.tensor(0), .input_scale = arguments.optional(1), .input_zero_point = arguments.optional(2),
+    .output_scale = arguments.optional(4), .output_zero_point = arguments.optional(5),
   };
   const FusedReluAttributes attributes{
-    .output_dtype = given.attribute<std::optional<DType>>(0), .quant_min = given.attribute<std::optional<int64_t>>(1),
-    .quant_max = given.attribute<std::optional<int64_t>>(2),
+    .output_dtype = arguments.attribute<std::optional<DType>>(0),
+    .quant_min = arguments.attribute<std::optional<int64_t>>(1),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(2),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_fused_sigmoid(const Given& given) {
+Expected<Call> infer_fused_sigmoid(const InferArguments& arguments) {
   const FusedSigmoidInputs<Described> inputs{
-    .input = given.tensor(0), .input_scale = given.optional(1), .input_zero_point = given.optional(2),
-    .output_scale = given.optional(4), .output_zero_point = given.optional(5),
+    .input = arguments.tensor(0), .input_scale = arguments.optional(1), .input_zero_point = arguments.optional(2),
+    .output_scale = arguments.optional(4), .output_zero_point = arguments.optional(5),
   };
   const FusedSigmoidAttributes attributes{
-    .output_dtype = given.attribute<std::optional<DType>>(0), .quant_min = given.attribute<std::optional<int64_t>>(1),
-    .quant_max = given.attribute<std::optional<int64_t>>(2),
+    .output_dtype = arguments.attribute<std::optional<DType>>(0),
+    .quant_min = arguments.attribute<std::optional<int64_t>>(1),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(2),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_gather(const Given& given) {
-  const GatherInputs<Described> inputs{.input = given.tensor(0), .indices = given.tensor(1)};
-  const GatherAttributes attributes{.axis = given.attribute<int64_t>(0)};
+Expected<Call> infer_gather(const InferArguments& arguments) {
+  const GatherInputs<Described> inputs{.input = arguments.tensor(0), .indices = arguments.tensor(1)};
+  const GatherAttributes attributes{.axis = arguments.attribute<int64_t>(0)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_gather_elements(const Given& given) {
-  const GatherElementsInputs<Described> inputs{.input = given.tensor(0), .indices = given.tensor(1)};
-  const GatherElementsAttributes attributes{.axis = given.attribute<int64_t>(0)};
+Expected<Call> infer_gather_elements(const InferArguments& arguments) {
+  const GatherElementsInputs<Described> inputs{.input = arguments.tensor(0), .indices = arguments.tensor(1)};
+  const GatherElementsAttributes attributes{.axis = arguments.attribute<int64_t>(0)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_layer_norm(const Given& given) {
+Expected<Call> infer_layer_norm(const InferArguments& arguments) {
   const LayerNormInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.optional(1), .bias = given.optional(2),
+    .input = arguments.tensor(0), .weight = arguments.optional(1), .bias = arguments.optional(2),
   };
-  const LayerNormAttributes attributes{.epsilon = given.attribute<double>(0)};
+  const LayerNormAttributes attributes{.epsilon = arguments.attribute<double>(0)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_linear_dq8ca_q4gsw(const Given& given) {
+Expected<Call> infer_linear_dq8ca_q4gsw(const InferArguments& arguments) {
   const LinearDq8caQ4gswInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(4),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(2),
+    .bias = arguments.optional(4),
   };
   const LinearDq8caQ4gswAttributes attributes{
-    .activation_mapping = given.attribute<words::MappingType>(0), .quant_min = given.attribute<int64_t>(1),
-    .quant_max = given.attribute<int64_t>(2), .activation = given.attribute<words::Activation>(3),
-    .group_size = given.attribute<std::optional<int64_t>>(4),
+    .activation_mapping = arguments.attribute<words::MappingType>(0), .quant_min = arguments.attribute<int64_t>(1),
+    .quant_max = arguments.attribute<int64_t>(2), .activation = arguments.attribute<words::Activation>(3),
+    .group_size = arguments.attribute<std::optional<int64_t>>(4),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_linear_dq8ca_q8csw(const Given& given) {
+Expected<Call> infer_linear_dq8ca_q8csw(const InferArguments& arguments) {
   const LinearDq8caQ8cswInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(4),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(2),
+    .bias = arguments.optional(4),
   };
   const LinearDq8caQ8cswAttributes attributes{
-    .activation_mapping = given.attribute<words::MappingType>(0), .quant_min = given.attribute<int64_t>(1),
-    .quant_max = given.attribute<int64_t>(2), .activation = given.attribute<words::Activation>(3),
+    .activation_mapping = arguments.attribute<words::MappingType>(0), .quant_min = arguments.attribute<int64_t>(1),
+    .quant_max = arguments.attribute<int64_t>(2), .activation = arguments.attribute<words::Activation>(3),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_linear_q4gsw(const Given& given) {
+Expected<Call> infer_linear_q4gsw(const InferArguments& arguments) {
   const LinearQ4gswInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(3),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(2),
+    .bias = arguments.optional(3),
   };
   const LinearQ4gswAttributes attributes{
-    .activation = given.attribute<words::Activation>(0), .group_size = given.attribute<std::optional<int64_t>>(1),
+    .activation = arguments.attribute<words::Activation>(0),
+    .group_size = arguments.attribute<std::optional<int64_t>>(1),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_linear_q4gsw_backward(const Given& given) {
+Expected<Call> infer_linear_q4gsw_backward(const InferArguments& arguments) {
   const LinearQ4gswBackwardInputs<Described> inputs{
-    .d_output = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2),
+    .d_output = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(2),
   };
-  const LinearQ4gswBackwardAttributes attributes{.group_size = given.attribute<std::optional<int64_t>>(0)};
+  const LinearQ4gswBackwardAttributes attributes{.group_size = arguments.attribute<std::optional<int64_t>>(0)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_linear_q8csw(const Given& given) {
+Expected<Call> infer_linear_q8csw(const InferArguments& arguments) {
   const LinearQ8cswInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(3),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(2),
+    .bias = arguments.optional(3),
   };
-  const LinearQ8cswAttributes attributes{.activation = given.attribute<words::Activation>(0)};
+  const LinearQ8cswAttributes attributes{.activation = arguments.attribute<words::Activation>(0)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_linear_q8ta_q8csw(const Given& given) {
+Expected<Call> infer_linear_q8ta_q8csw(const InferArguments& arguments) {
   const LinearQ8taQ8cswInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(3), .bias = given.optional(4),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(3),
+    .bias = arguments.optional(4),
   };
   const LinearQ8taQ8cswAttributes attributes{
-    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .activation = given.attribute<words::Activation>(2),
+    .input_scale = arguments.attribute<double>(0), .input_zero_point = arguments.attribute<int64_t>(1),
+    .activation = arguments.attribute<words::Activation>(2),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_matmul(const Given& given) {
-  const MatmulInputs<Described> inputs{.input = given.tensor(0), .other = given.tensor(1), .bias = given.optional(2)};
+Expected<Call> infer_matmul(const InferArguments& arguments) {
+  const MatmulInputs<Described> inputs{
+    .input = arguments.tensor(0), .other = arguments.tensor(1), .bias = arguments.optional(2),
+  };
   const MatmulAttributes attributes{
-    .transpose_other = given.attribute<bool>(0), .activation = given.attribute<words::Activation>(1),
+    .transpose_other = arguments.attribute<bool>(0), .activation = arguments.attribute<words::Activation>(1),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_max_pool2d(const Given& given) {
-  const MaxPool2dInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_max_pool2d(const InferArguments& arguments) {
+  const MaxPool2dInputs<Described> inputs{.input = arguments.tensor(0)};
   const MaxPool2dAttributes attributes{
-    .kernel_size = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .stride = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .padding = given.attribute<std::optional<std::vector<int64_t>>>(2),
-    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(3), .ceil_mode = given.attribute<bool>(4),
+    .kernel_size = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(2),
+    .dilation = arguments.attribute<std::optional<std::vector<int64_t>>>(3), .ceil_mode = arguments.attribute<bool>(4),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_pack_weight(const Given& given) {
-  const PackWeightInputs<Described> inputs{.source = given.tensor(0)};
-  const PackWeightAttributes attributes{.form = given.attribute<Layout>(0)};
+Expected<Call> infer_pack_weight(const InferArguments& arguments) {
+  const PackWeightInputs<Described> inputs{.source = arguments.tensor(0)};
+  const PackWeightAttributes attributes{.form = arguments.attribute<Layout>(0)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_pad(const Given& given) {
-  const PadInputs<Described> inputs{.input = given.view(0)};
+Expected<Call> infer_pad(const InferArguments& arguments) {
+  const PadInputs<Described> inputs{.input = arguments.view(0)};
   const PadAttributes attributes{
-    .before = given.attribute<std::vector<int64_t>>(0), .after = given.attribute<std::vector<int64_t>>(1),
-    .mode = given.attribute<words::PadMode>(2), .value = given.attribute<double>(3),
+    .before = arguments.attribute<std::vector<int64_t>>(0), .after = arguments.attribute<std::vector<int64_t>>(1),
+    .mode = arguments.attribute<words::PadMode>(2), .value = arguments.attribute<double>(3),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_permute(const Given& given) {
-  const PermuteInputs<Described> inputs{.input = given.view(0)};
-  const PermuteAttributes attributes{.permutation = given.attribute<std::optional<std::vector<int64_t>>>(0)};
+Expected<Call> infer_permute(const InferArguments& arguments) {
+  const PermuteInputs<Described> inputs{.input = arguments.view(0)};
+  const PermuteAttributes attributes{.permutation = arguments.attribute<std::optional<std::vector<int64_t>>>(0)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_pointwise(const Given& given) {
+Expected<Call> infer_pointwise(const InferArguments& arguments) {
   const PointwiseInputs<Described> inputs{
-    .input_1 = given.tensor(0), .input_2 = given.optional(1), .input_3 = given.optional(2),
-    .input_4 = given.optional(3), .input_5 = given.optional(4), .input_6 = given.optional(5), .mask = given.optional(6),
+    .input_1 = arguments.tensor(0), .input_2 = arguments.optional(1), .input_3 = arguments.optional(2),
+    .input_4 = arguments.optional(3), .input_5 = arguments.optional(4), .input_6 = arguments.optional(5),
+    .mask = arguments.optional(6),
   };
   const PointwiseAttributes attributes{
-    .steps = given.attribute<std::vector<int64_t>>(0),
-    .constants = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .output_dtype = given.attribute<std::optional<DType>>(2),
+    .steps = arguments.attribute<std::vector<int64_t>>(0),
+    .constants = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .output_dtype = arguments.attribute<std::optional<DType>>(2),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_q8ta_add(const Given& given) {
-  const Q8taAddInputs<Described> inputs{.input = given.tensor(0), .other = given.tensor(1)};
+Expected<Call> infer_q8ta_add(const InferArguments& arguments) {
+  const Q8taAddInputs<Described> inputs{.input = arguments.tensor(0), .other = arguments.tensor(1)};
   const Q8taAddAttributes attributes{
-    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .other_scale = given.attribute<double>(2), .other_zero_point = given.attribute<int64_t>(3),
-    .output_scale = given.attribute<double>(4), .output_zero_point = given.attribute<int64_t>(5),
-    .activation = given.attribute<words::Activation>(6), .alpha = given.attribute<double>(7),
+    .input_scale = arguments.attribute<double>(0), .input_zero_point = arguments.attribute<int64_t>(1),
+    .other_scale = arguments.attribute<double>(2), .other_zero_point = arguments.attribute<int64_t>(3),
+    .output_scale = arguments.attribute<double>(4), .output_zero_point = arguments.attribute<int64_t>(5),
+    .activation = arguments.attribute<words::Activation>(6), .alpha = arguments.attribute<double>(7),
   };
-  const Q8taAddPlaces places{.output = given.place(2)};
-  return infer(inputs, attributes, places);
+  const Q8taAddRepresentations representations{.output = arguments.representation(2)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_avg_pool2d(const Given& given) {
-  const Q8taAvgPool2dInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_q8ta_avg_pool2d(const InferArguments& arguments) {
+  const Q8taAvgPool2dInputs<Described> inputs{.input = arguments.tensor(0)};
   const Q8taAvgPool2dAttributes attributes{
-    .kernel_size = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .stride = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .padding = given.attribute<std::optional<std::vector<int64_t>>>(2), .ceil_mode = given.attribute<bool>(3),
-    .count_include_pad = given.attribute<bool>(4), .divisor_override = given.attribute<std::optional<int64_t>>(5),
-    .input_scale = given.attribute<double>(6), .input_zero_point = given.attribute<int64_t>(7),
-    .output_scale = given.attribute<double>(8), .output_zero_point = given.attribute<int64_t>(9),
+    .kernel_size = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(2), .ceil_mode = arguments.attribute<bool>(3),
+    .count_include_pad = arguments.attribute<bool>(4),
+    .divisor_override = arguments.attribute<std::optional<int64_t>>(5), .input_scale = arguments.attribute<double>(6),
+    .input_zero_point = arguments.attribute<int64_t>(7), .output_scale = arguments.attribute<double>(8),
+    .output_zero_point = arguments.attribute<int64_t>(9),
   };
-  const Q8taAvgPool2dPlaces places{.output = given.place(1)};
-  return infer(inputs, attributes, places);
+  const Q8taAvgPool2dRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_clone(const Given& given) {
-  const Q8taCloneInputs<Described> inputs{.input = given.tensor(0)};
-  const Q8taClonePlaces places{.output = given.place(1)};
-  return infer(inputs, places);
+Expected<Call> infer_q8ta_clone(const InferArguments& arguments) {
+  const Q8taCloneInputs<Described> inputs{.input = arguments.tensor(0)};
+  const Q8taCloneRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, representations);
 }
 
-Expected<Call> infer_q8ta_concat(const Given& given) {
+Expected<Call> infer_q8ta_concat(const InferArguments& arguments) {
   const Q8taConcatInputs<Described> inputs{
-    .input_1 = given.tensor(0), .input_2 = given.tensor(1), .input_3 = given.optional(2), .input_4 = given.optional(3),
+    .input_1 = arguments.tensor(0), .input_2 = arguments.tensor(1), .input_3 = arguments.optional(2),
+    .input_4 = arguments.optional(3),
   };
   const Q8taConcatAttributes attributes{
-    .axis = given.attribute<int64_t>(0), .input_1_scale = given.attribute<double>(1),
-    .input_1_zero_point = given.attribute<int64_t>(2), .input_2_scale = given.attribute<double>(3),
-    .input_2_zero_point = given.attribute<int64_t>(4), .input_3_scale = given.attribute<std::optional<double>>(5),
-    .input_3_zero_point = given.attribute<int64_t>(6), .input_4_scale = given.attribute<std::optional<double>>(7),
-    .input_4_zero_point = given.attribute<int64_t>(8), .output_scale = given.attribute<double>(9),
-    .output_zero_point = given.attribute<int64_t>(10),
+    .axis = arguments.attribute<int64_t>(0), .input_1_scale = arguments.attribute<double>(1),
+    .input_1_zero_point = arguments.attribute<int64_t>(2), .input_2_scale = arguments.attribute<double>(3),
+    .input_2_zero_point = arguments.attribute<int64_t>(4),
+    .input_3_scale = arguments.attribute<std::optional<double>>(5),
+    .input_3_zero_point = arguments.attribute<int64_t>(6),
+    .input_4_scale = arguments.attribute<std::optional<double>>(7),
+    .input_4_zero_point = arguments.attribute<int64_t>(8), .output_scale = arguments.attribute<double>(9),
+    .output_zero_point = arguments.attribute<int64_t>(10),
   };
-  const Q8taConcatPlaces places{.output = given.place(4)};
-  return infer(inputs, attributes, places);
+  const Q8taConcatRepresentations representations{.output = arguments.representation(4)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_conv2d(const Given& given) {
+Expected<Call> infer_q8ta_conv2d(const InferArguments& arguments) {
   const Q8taConv2dInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(3), .bias = given.optional(4),
-    .table = given.optional(6), .residual = given.optional(7),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(3),
+    .bias = arguments.optional(4), .table = arguments.optional(6), .residual = arguments.optional(7),
   };
   const Q8taConv2dAttributes attributes{
-    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
-    .input_scale = given.attribute<double>(4), .input_zero_point = given.attribute<int64_t>(5),
-    .output_scale = given.attribute<double>(6), .output_zero_point = given.attribute<int64_t>(7),
-    .activation = given.attribute<words::Activation>(8), .table_input_scale = given.attribute<std::optional<double>>(9),
-    .table_input_zero_point = given.attribute<int64_t>(10), .result_scale = given.attribute<std::optional<double>>(11),
-    .result_zero_point = given.attribute<int64_t>(12), .residual_scale = given.attribute<std::optional<double>>(13),
-    .residual_zero_point = given.attribute<int64_t>(14),
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = arguments.attribute<std::optional<std::vector<int64_t>>>(2), .groups = arguments.attribute<int64_t>(3),
+    .input_scale = arguments.attribute<double>(4), .input_zero_point = arguments.attribute<int64_t>(5),
+    .output_scale = arguments.attribute<double>(6), .output_zero_point = arguments.attribute<int64_t>(7),
+    .activation = arguments.attribute<words::Activation>(8),
+    .table_input_scale = arguments.attribute<std::optional<double>>(9),
+    .table_input_zero_point = arguments.attribute<int64_t>(10),
+    .result_scale = arguments.attribute<std::optional<double>>(11),
+    .result_zero_point = arguments.attribute<int64_t>(12),
+    .residual_scale = arguments.attribute<std::optional<double>>(13),
+    .residual_zero_point = arguments.attribute<int64_t>(14),
   };
-  const Q8taConv2dPlaces places{.output = given.place(5)};
-  return infer(inputs, attributes, places);
+  const Q8taConv2dRepresentations representations{.output = arguments.representation(5)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_conv2d_dequantize(const Given& given) {
+Expected<Call> infer_q8ta_conv2d_dequantize(const InferArguments& arguments) {
   const Q8taConv2dDequantizeInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(3), .bias = given.optional(4),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(3),
+    .bias = arguments.optional(4),
   };
   const Q8taConv2dDequantizeAttributes attributes{
-    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
-    .input_scale = given.attribute<double>(4), .input_zero_point = given.attribute<int64_t>(5),
-    .output_dtype = given.attribute<DType>(6), .activation = given.attribute<words::Activation>(7),
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = arguments.attribute<std::optional<std::vector<int64_t>>>(2), .groups = arguments.attribute<int64_t>(3),
+    .input_scale = arguments.attribute<double>(4), .input_zero_point = arguments.attribute<int64_t>(5),
+    .output_dtype = arguments.attribute<DType>(6), .activation = arguments.attribute<words::Activation>(7),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_q8ta_conv2d_transposed(const Given& given) {
+Expected<Call> infer_q8ta_conv2d_transposed(const InferArguments& arguments) {
   const Q8taConv2dTransposedInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(3), .bias = given.optional(4),
-    .table = given.optional(6), .residual = given.optional(7),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(3),
+    .bias = arguments.optional(4), .table = arguments.optional(6), .residual = arguments.optional(7),
   };
   const Q8taConv2dTransposedAttributes attributes{
-    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
-    .input_scale = given.attribute<double>(4), .input_zero_point = given.attribute<int64_t>(5),
-    .output_scale = given.attribute<double>(6), .output_zero_point = given.attribute<int64_t>(7),
-    .activation = given.attribute<words::Activation>(8), .table_input_scale = given.attribute<std::optional<double>>(9),
-    .table_input_zero_point = given.attribute<int64_t>(10), .result_scale = given.attribute<std::optional<double>>(11),
-    .result_zero_point = given.attribute<int64_t>(12), .residual_scale = given.attribute<std::optional<double>>(13),
-    .residual_zero_point = given.attribute<int64_t>(14),
-    .output_padding = given.attribute<std::optional<std::vector<int64_t>>>(15),
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = arguments.attribute<std::optional<std::vector<int64_t>>>(2), .groups = arguments.attribute<int64_t>(3),
+    .input_scale = arguments.attribute<double>(4), .input_zero_point = arguments.attribute<int64_t>(5),
+    .output_scale = arguments.attribute<double>(6), .output_zero_point = arguments.attribute<int64_t>(7),
+    .activation = arguments.attribute<words::Activation>(8),
+    .table_input_scale = arguments.attribute<std::optional<double>>(9),
+    .table_input_zero_point = arguments.attribute<int64_t>(10),
+    .result_scale = arguments.attribute<std::optional<double>>(11),
+    .result_zero_point = arguments.attribute<int64_t>(12),
+    .residual_scale = arguments.attribute<std::optional<double>>(13),
+    .residual_zero_point = arguments.attribute<int64_t>(14),
+    .output_padding = arguments.attribute<std::optional<std::vector<int64_t>>>(15),
   };
-  const Q8taConv2dTransposedPlaces places{.output = given.place(5)};
-  return infer(inputs, attributes, places);
+  const Q8taConv2dTransposedRepresentations representations{.output = arguments.representation(5)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_dequantize(const Given& given) {
-  const Q8taDequantizeInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_q8ta_dequantize(const InferArguments& arguments) {
+  const Q8taDequantizeInputs<Described> inputs{.input = arguments.tensor(0)};
   const Q8taDequantizeAttributes attributes{
-    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .output_dtype = given.attribute<DType>(2),
+    .input_scale = arguments.attribute<double>(0), .input_zero_point = arguments.attribute<int64_t>(1),
+    .output_dtype = arguments.attribute<DType>(2),
   };
-  const Q8taDequantizePlaces places{.output = given.place(1)};
-  return infer(inputs, attributes, places);
+  const Q8taDequantizeRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_hardswish(const Given& given) {
-  const Q8taHardswishInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_q8ta_hardswish(const InferArguments& arguments) {
+  const Q8taHardswishInputs<Described> inputs{.input = arguments.tensor(0)};
   const Q8taHardswishAttributes attributes{
-    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .output_scale = given.attribute<double>(2), .output_zero_point = given.attribute<int64_t>(3),
+    .input_scale = arguments.attribute<double>(0), .input_zero_point = arguments.attribute<int64_t>(1),
+    .output_scale = arguments.attribute<double>(2), .output_zero_point = arguments.attribute<int64_t>(3),
   };
-  const Q8taHardswishPlaces places{.output = given.place(1)};
-  return infer(inputs, attributes, places);
+  const Q8taHardswishRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_leaky_relu(const Given& given) {
-  const Q8taLeakyReluInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_q8ta_leaky_relu(const InferArguments& arguments) {
+  const Q8taLeakyReluInputs<Described> inputs{.input = arguments.tensor(0)};
   const Q8taLeakyReluAttributes attributes{
-    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .output_scale = given.attribute<double>(2), .output_zero_point = given.attribute<int64_t>(3),
-    .slope = given.attribute<double>(4),
+    .input_scale = arguments.attribute<double>(0), .input_zero_point = arguments.attribute<int64_t>(1),
+    .output_scale = arguments.attribute<double>(2), .output_zero_point = arguments.attribute<int64_t>(3),
+    .slope = arguments.attribute<double>(4),
   };
-  const Q8taLeakyReluPlaces places{.output = given.place(1)};
-  return infer(inputs, attributes, places);
+  const Q8taLeakyReluRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_linear(const Given& given) {
+Expected<Call> infer_q8ta_linear(const InferArguments& arguments) {
   const Q8taLinearInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(3), .bias = given.optional(4),
-    .table = given.optional(6), .residual = given.optional(7),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(3),
+    .bias = arguments.optional(4), .table = arguments.optional(6), .residual = arguments.optional(7),
   };
   const Q8taLinearAttributes attributes{
-    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .output_scale = given.attribute<double>(2), .output_zero_point = given.attribute<int64_t>(3),
-    .activation = given.attribute<words::Activation>(4), .table_input_scale = given.attribute<std::optional<double>>(5),
-    .table_input_zero_point = given.attribute<int64_t>(6), .result_scale = given.attribute<std::optional<double>>(7),
-    .result_zero_point = given.attribute<int64_t>(8), .residual_scale = given.attribute<std::optional<double>>(9),
-    .residual_zero_point = given.attribute<int64_t>(10),
+    .input_scale = arguments.attribute<double>(0), .input_zero_point = arguments.attribute<int64_t>(1),
+    .output_scale = arguments.attribute<double>(2), .output_zero_point = arguments.attribute<int64_t>(3),
+    .activation = arguments.attribute<words::Activation>(4),
+    .table_input_scale = arguments.attribute<std::optional<double>>(5),
+    .table_input_zero_point = arguments.attribute<int64_t>(6),
+    .result_scale = arguments.attribute<std::optional<double>>(7), .result_zero_point = arguments.attribute<int64_t>(8),
+    .residual_scale = arguments.attribute<std::optional<double>>(9),
+    .residual_zero_point = arguments.attribute<int64_t>(10),
   };
-  const Q8taLinearPlaces places{.output = given.place(5)};
-  return infer(inputs, attributes, places);
+  const Q8taLinearRepresentations representations{.output = arguments.representation(5)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_linear_dequantize(const Given& given) {
+Expected<Call> infer_q8ta_linear_dequantize(const InferArguments& arguments) {
   const Q8taLinearDequantizeInputs<Described> inputs{
-    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(3), .bias = given.optional(4),
+    .input = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(3),
+    .bias = arguments.optional(4),
   };
   const Q8taLinearDequantizeAttributes attributes{
-    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .output_dtype = given.attribute<DType>(2), .activation = given.attribute<words::Activation>(3),
+    .input_scale = arguments.attribute<double>(0), .input_zero_point = arguments.attribute<int64_t>(1),
+    .output_dtype = arguments.attribute<DType>(2), .activation = arguments.attribute<words::Activation>(3),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_q8ta_max_pool2d(const Given& given) {
-  const Q8taMaxPool2dInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_q8ta_max_pool2d(const InferArguments& arguments) {
+  const Q8taMaxPool2dInputs<Described> inputs{.input = arguments.tensor(0)};
   const Q8taMaxPool2dAttributes attributes{
-    .kernel_size = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .stride = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .padding = given.attribute<std::optional<std::vector<int64_t>>>(2),
-    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(3), .ceil_mode = given.attribute<bool>(4),
+    .kernel_size = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(2),
+    .dilation = arguments.attribute<std::optional<std::vector<int64_t>>>(3), .ceil_mode = arguments.attribute<bool>(4),
   };
-  const Q8taMaxPool2dPlaces places{.output = given.place(1)};
-  return infer(inputs, attributes, places);
+  const Q8taMaxPool2dRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_mul(const Given& given) {
-  const Q8taMulInputs<Described> inputs{.input = given.tensor(0), .other = given.tensor(1)};
+Expected<Call> infer_q8ta_mul(const InferArguments& arguments) {
+  const Q8taMulInputs<Described> inputs{.input = arguments.tensor(0), .other = arguments.tensor(1)};
   const Q8taMulAttributes attributes{
-    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .other_scale = given.attribute<double>(2), .other_zero_point = given.attribute<int64_t>(3),
-    .output_scale = given.attribute<double>(4), .output_zero_point = given.attribute<int64_t>(5),
-    .activation = given.attribute<words::Activation>(6),
+    .input_scale = arguments.attribute<double>(0), .input_zero_point = arguments.attribute<int64_t>(1),
+    .other_scale = arguments.attribute<double>(2), .other_zero_point = arguments.attribute<int64_t>(3),
+    .output_scale = arguments.attribute<double>(4), .output_zero_point = arguments.attribute<int64_t>(5),
+    .activation = arguments.attribute<words::Activation>(6),
   };
-  const Q8taMulPlaces places{.output = given.place(2)};
-  return infer(inputs, attributes, places);
+  const Q8taMulRepresentations representations{.output = arguments.representation(2)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_pixel_shuffle(const Given& given) {
-  const Q8taPixelShuffleInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_q8ta_pixel_shuffle(const InferArguments& arguments) {
+  const Q8taPixelShuffleInputs<Described> inputs{.input = arguments.tensor(0)};
   const Q8taPixelShuffleAttributes attributes{
-    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .output_scale = given.attribute<double>(2), .output_zero_point = given.attribute<int64_t>(3),
-    .upscale_factor = given.attribute<int64_t>(4),
+    .input_scale = arguments.attribute<double>(0), .input_zero_point = arguments.attribute<int64_t>(1),
+    .output_scale = arguments.attribute<double>(2), .output_zero_point = arguments.attribute<int64_t>(3),
+    .upscale_factor = arguments.attribute<int64_t>(4),
   };
-  const Q8taPixelShufflePlaces places{.output = given.place(1)};
-  return infer(inputs, attributes, places);
+  const Q8taPixelShuffleRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_quantize(const Given& given) {
-  const Q8taQuantizeInputs<Described> inputs{.input = given.view(0)};
+Expected<Call> infer_q8ta_quantize(const InferArguments& arguments) {
+  const Q8taQuantizeInputs<Described> inputs{.input = arguments.view(0)};
   const Q8taQuantizeAttributes attributes{
-    .output_scale = given.attribute<double>(0), .output_zero_point = given.attribute<int64_t>(1),
+    .output_scale = arguments.attribute<double>(0), .output_zero_point = arguments.attribute<int64_t>(1),
   };
-  const Q8taQuantizePlaces places{.output = given.place(1)};
-  return infer(inputs, attributes, places);
+  const Q8taQuantizeRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_quantize_linear(const Given& given) {
-  const Q8taQuantizeLinearInputs<Described> inputs{.input = given.view(0)};
+Expected<Call> infer_q8ta_quantize_linear(const InferArguments& arguments) {
+  const Q8taQuantizeLinearInputs<Described> inputs{.input = arguments.view(0)};
   const Q8taQuantizeLinearAttributes attributes{
-    .output_scale = given.attribute<double>(0), .output_zero_point = given.attribute<int64_t>(1),
+    .output_scale = arguments.attribute<double>(0), .output_zero_point = arguments.attribute<int64_t>(1),
   };
-  const Q8taQuantizeLinearPlaces places{.output = given.place(1)};
-  return infer(inputs, attributes, places);
+  const Q8taQuantizeLinearRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_relu(const Given& given) {
-  const Q8taReluInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_q8ta_relu(const InferArguments& arguments) {
+  const Q8taReluInputs<Described> inputs{.input = arguments.tensor(0)};
   const Q8taReluAttributes attributes{
-    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .output_scale = given.attribute<double>(2), .output_zero_point = given.attribute<int64_t>(3),
+    .input_scale = arguments.attribute<double>(0), .input_zero_point = arguments.attribute<int64_t>(1),
+    .output_scale = arguments.attribute<double>(2), .output_zero_point = arguments.attribute<int64_t>(3),
   };
-  const Q8taReluPlaces places{.output = given.place(1)};
-  return infer(inputs, attributes, places);
+  const Q8taReluRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_resize2d(const Given& given) {
-  const Q8taResize2dInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_q8ta_resize2d(const InferArguments& arguments) {
+  const Q8taResize2dInputs<Described> inputs{.input = arguments.tensor(0)};
   const Q8taResize2dAttributes attributes{
-    .sizes = given.attribute<std::vector<int64_t>>(0), .coordinate_mode = given.attribute<words::CoordinateMode>(1),
-    .nearest_mode = given.attribute<words::NearestMode>(2),
+    .sizes = arguments.attribute<std::vector<int64_t>>(0),
+    .coordinate_mode = arguments.attribute<words::CoordinateMode>(1),
+    .nearest_mode = arguments.attribute<words::NearestMode>(2),
   };
-  const Q8taResize2dPlaces places{.output = given.place(1)};
-  return infer(inputs, attributes, places);
+  const Q8taResize2dRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_sigmoid(const Given& given) {
-  const Q8taSigmoidInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_q8ta_sigmoid(const InferArguments& arguments) {
+  const Q8taSigmoidInputs<Described> inputs{.input = arguments.tensor(0)};
   const Q8taSigmoidAttributes attributes{
-    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .output_scale = given.attribute<double>(2), .output_zero_point = given.attribute<int64_t>(3),
+    .input_scale = arguments.attribute<double>(0), .input_zero_point = arguments.attribute<int64_t>(1),
+    .output_scale = arguments.attribute<double>(2), .output_zero_point = arguments.attribute<int64_t>(3),
   };
-  const Q8taSigmoidPlaces places{.output = given.place(1)};
-  return infer(inputs, attributes, places);
+  const Q8taSigmoidRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_sub(const Given& given) {
-  const Q8taSubInputs<Described> inputs{.input = given.tensor(0), .other = given.tensor(1)};
+Expected<Call> infer_q8ta_sub(const InferArguments& arguments) {
+  const Q8taSubInputs<Described> inputs{.input = arguments.tensor(0), .other = arguments.tensor(1)};
   const Q8taSubAttributes attributes{
-    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .other_scale = given.attribute<double>(2), .other_zero_point = given.attribute<int64_t>(3),
-    .output_scale = given.attribute<double>(4), .output_zero_point = given.attribute<int64_t>(5),
-    .activation = given.attribute<words::Activation>(6), .alpha = given.attribute<double>(7),
+    .input_scale = arguments.attribute<double>(0), .input_zero_point = arguments.attribute<int64_t>(1),
+    .other_scale = arguments.attribute<double>(2), .other_zero_point = arguments.attribute<int64_t>(3),
+    .output_scale = arguments.attribute<double>(4), .output_zero_point = arguments.attribute<int64_t>(5),
+    .activation = arguments.attribute<words::Activation>(6), .alpha = arguments.attribute<double>(7),
   };
-  const Q8taSubPlaces places{.output = given.place(2)};
-  return infer(inputs, attributes, places);
+  const Q8taSubRepresentations representations{.output = arguments.representation(2)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_q8ta_table(const Given& given) {
-  const Q8taTableInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_q8ta_table(const InferArguments& arguments) {
+  const Q8taTableInputs<Described> inputs{.input = arguments.tensor(0)};
   const Q8taTableAttributes attributes{
-    .output_zero_point = given.attribute<int64_t>(0), .table = given.attribute<std::vector<int64_t>>(1),
+    .output_zero_point = arguments.attribute<int64_t>(0), .table = arguments.attribute<std::vector<int64_t>>(1),
   };
-  const Q8taTablePlaces places{.output = given.place(1)};
-  return infer(inputs, attributes, places);
+  const Q8taTableRepresentations representations{.output = arguments.representation(1)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_quantize_affine(const Given& given) {
+Expected<Call> infer_quantize_affine(const InferArguments& arguments) {
   const QuantizeAffineInputs<Described> inputs{
-    .input = given.view(0), .scale = given.tensor(1), .zero_point = given.optional(2),
+    .input = arguments.view(0), .scale = arguments.tensor(1), .zero_point = arguments.optional(2),
   };
   const QuantizeAffineAttributes attributes{
-    .block_size = given.attribute<std::optional<std::vector<int64_t>>>(0), .output_dtype = given.attribute<DType>(1),
-    .quant_min = given.attribute<std::optional<int64_t>>(2), .quant_max = given.attribute<std::optional<int64_t>>(3),
+    .block_size = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .output_dtype = arguments.attribute<DType>(1), .quant_min = arguments.attribute<std::optional<int64_t>>(2),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(3),
   };
-  const QuantizeAffinePlaces places{.output = given.place(3)};
-  return infer(inputs, attributes, places);
+  const QuantizeAffineRepresentations representations{.output = arguments.representation(3)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_quantize_linear(const Given& given) {
+Expected<Call> infer_quantize_linear(const InferArguments& arguments) {
   const QuantizeLinearInputs<Described> inputs{
-    .input = given.view(0), .scale = given.tensor(1), .zero_point = given.optional(2),
+    .input = arguments.view(0), .scale = arguments.tensor(1), .zero_point = arguments.optional(2),
   };
   const QuantizeLinearAttributes attributes{
-    .block_size = given.attribute<std::optional<std::vector<int64_t>>>(0), .output_dtype = given.attribute<DType>(1),
-    .quant_min = given.attribute<std::optional<int64_t>>(2), .quant_max = given.attribute<std::optional<int64_t>>(3),
+    .block_size = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .output_dtype = arguments.attribute<DType>(1), .quant_min = arguments.attribute<std::optional<int64_t>>(2),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(3),
   };
-  const QuantizeLinearPlaces places{.output = given.place(3)};
-  return infer(inputs, attributes, places);
+  const QuantizeLinearRepresentations representations{.output = arguments.representation(3)};
+  return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_quantize_q4gsw(const Given& given) {
-  const QuantizeQ4gswInputs<Described> inputs{.input = given.tensor(0), .weight_scales = given.tensor(1)};
+Expected<Call> infer_quantize_q4gsw(const InferArguments& arguments) {
+  const QuantizeQ4gswInputs<Described> inputs{.input = arguments.tensor(0), .weight_scales = arguments.tensor(1)};
   const QuantizeQ4gswAttributes attributes{
-    .form = given.attribute<Layout>(0), .quant_min = given.attribute<int64_t>(1),
-    .quant_max = given.attribute<int64_t>(2),
+    .form = arguments.attribute<Layout>(0), .quant_min = arguments.attribute<int64_t>(1),
+    .quant_max = arguments.attribute<int64_t>(2),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_reduce(const Given& given) {
-  const ReduceInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_reduce(const InferArguments& arguments) {
+  const ReduceInputs<Described> inputs{.input = arguments.tensor(0)};
   const ReduceAttributes attributes{
-    .operation = given.attribute<words::Reduction>(0), .axes = given.attribute<std::vector<int64_t>>(1),
-    .keepdims = given.attribute<bool>(2), .takes_last = given.attribute<bool>(3),
+    .operation = arguments.attribute<words::Reduction>(0), .axes = arguments.attribute<std::vector<int64_t>>(1),
+    .keepdims = arguments.attribute<bool>(2), .takes_last = arguments.attribute<bool>(3),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_requantize(const Given& given) {
+Expected<Call> infer_requantize(const InferArguments& arguments) {
   const RequantizeInputs<Described> inputs{
-    .input = given.tensor(0), .input_scale = given.tensor(1), .input_zero_point = given.optional(2),
-    .output_scale = given.tensor(4), .output_zero_point = given.optional(5),
+    .input = arguments.tensor(0), .input_scale = arguments.tensor(1), .input_zero_point = arguments.optional(2),
+    .output_scale = arguments.tensor(4), .output_zero_point = arguments.optional(5),
   };
   const RequantizeAttributes attributes{
-    .output_dtype = given.attribute<std::optional<DType>>(0), .quant_min = given.attribute<std::optional<int64_t>>(1),
-    .quant_max = given.attribute<std::optional<int64_t>>(2),
+    .output_dtype = arguments.attribute<std::optional<DType>>(0),
+    .quant_min = arguments.attribute<std::optional<int64_t>>(1),
+    .quant_max = arguments.attribute<std::optional<int64_t>>(2),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_resize2d(const Given& given) {
-  const Resize2dInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_resize2d(const InferArguments& arguments) {
+  const Resize2dInputs<Described> inputs{.input = arguments.tensor(0)};
   const Resize2dAttributes attributes{
-    .sizes = given.attribute<std::vector<int64_t>>(0), .coordinate_mode = given.attribute<words::CoordinateMode>(1),
-    .nearest_mode = given.attribute<words::NearestMode>(2), .mode = given.attribute<words::ResizeMode>(3),
+    .sizes = arguments.attribute<std::vector<int64_t>>(0),
+    .coordinate_mode = arguments.attribute<words::CoordinateMode>(1),
+    .nearest_mode = arguments.attribute<words::NearestMode>(2), .mode = arguments.attribute<words::ResizeMode>(3),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_rms_norm(const Given& given) {
-  const RmsNormInputs<Described> inputs{.input = given.tensor(0), .weight = given.optional(1)};
-  const RmsNormAttributes attributes{.epsilon = given.attribute<double>(0)};
+Expected<Call> infer_rms_norm(const InferArguments& arguments) {
+  const RmsNormInputs<Described> inputs{.input = arguments.tensor(0), .weight = arguments.optional(1)};
+  const RmsNormAttributes attributes{.epsilon = arguments.attribute<double>(0)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_rotary_embedding(const Given& given) {
+Expected<Call> infer_rotary_embedding(const InferArguments& arguments) {
   const RotaryEmbeddingInputs<Described> inputs{
-    .input = given.tensor(0), .cos = given.tensor(1), .sin = given.tensor(2), .positions = given.optional(3),
+    .input = arguments.tensor(0), .cos = arguments.tensor(1), .sin = arguments.tensor(2),
+    .positions = arguments.optional(3),
   };
   const RotaryEmbeddingAttributes attributes{
-    .interleaved = given.attribute<bool>(0), .heads_first = given.attribute<bool>(1),
-    .from_last = given.attribute<bool>(2),
+    .interleaved = arguments.attribute<bool>(0), .heads_first = arguments.attribute<bool>(1),
+    .from_last = arguments.attribute<bool>(2),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_skip_layer_norm(const Given& given) {
+Expected<Call> infer_skip_layer_norm(const InferArguments& arguments) {
   const SkipLayerNormInputs<Described> inputs{
-    .input = given.tensor(0), .skip = given.tensor(1), .sum_bias = given.optional(2), .weight = given.optional(3),
-    .bias = given.optional(4),
+    .input = arguments.tensor(0), .skip = arguments.tensor(1), .sum_bias = arguments.optional(2),
+    .weight = arguments.optional(3), .bias = arguments.optional(4),
   };
-  const SkipLayerNormAttributes attributes{.epsilon = given.attribute<double>(0)};
+  const SkipLayerNormAttributes attributes{.epsilon = arguments.attribute<double>(0)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_skip_rms_norm(const Given& given) {
+Expected<Call> infer_skip_rms_norm(const InferArguments& arguments) {
   const SkipRmsNormInputs<Described> inputs{
-    .input = given.tensor(0), .skip = given.tensor(1), .sum_bias = given.optional(2), .weight = given.optional(3),
-    .bias = given.optional(4),
+    .input = arguments.tensor(0), .skip = arguments.tensor(1), .sum_bias = arguments.optional(2),
+    .weight = arguments.optional(3), .bias = arguments.optional(4),
   };
-  const SkipRmsNormAttributes attributes{.epsilon = given.attribute<double>(0)};
+  const SkipRmsNormAttributes attributes{.epsilon = arguments.attribute<double>(0)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_slice(const Given& given) {
-  const SliceInputs<Described> inputs{.input = given.view(0)};
+Expected<Call> infer_slice(const InferArguments& arguments) {
+  const SliceInputs<Described> inputs{.input = arguments.view(0)};
   const SliceAttributes attributes{
-    .starts = given.attribute<std::vector<int64_t>>(0), .ends = given.attribute<std::vector<int64_t>>(1),
-    .steps = given.attribute<std::optional<std::vector<int64_t>>>(2),
+    .starts = arguments.attribute<std::vector<int64_t>>(0), .ends = arguments.attribute<std::vector<int64_t>>(1),
+    .steps = arguments.attribute<std::optional<std::vector<int64_t>>>(2),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_softmax(const Given& given) {
-  const SoftmaxInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_softmax(const InferArguments& arguments) {
+  const SoftmaxInputs<Described> inputs{.input = arguments.tensor(0)};
   return infer(inputs);
 }
 
@@ -798,20 +843,20 @@ Expected<Call> infer_softmax(const Given& given) {
 
 Expected<Call> attention_call(const AttentionInputs<Described>& inputs,
                               const AttentionAttributes& attributes) {
-  Given given(attention::signatures[0]);
-  given.set_tensor(0, inputs.query);
-  given.set_tensor(1, inputs.key);
-  given.set_tensor(2, inputs.value);
-  given.set_optional(3, inputs.mask);
-  given.set_optional(4, inputs.key_lengths);
-  given.set_attribute(0, attributes.scale);
-  given.set_attribute(1, attributes.softcap);
-  given.set_attribute(2, attributes.causal);
-  given.set_attribute(3, attributes.window);
-  given.set_attribute(4, attributes.heads_first);
-  given.set_attribute(5, attributes.keys_heads_first);
-  given.set_output(5, inputs.output);
-  return checked(given, infer_attention);
+  InferArguments arguments(attention::signatures[0]);
+  arguments.set_tensor(0, inputs.query);
+  arguments.set_tensor(1, inputs.key);
+  arguments.set_tensor(2, inputs.value);
+  arguments.set_optional(3, inputs.mask);
+  arguments.set_optional(4, inputs.key_lengths);
+  arguments.set_attribute(0, attributes.scale);
+  arguments.set_attribute(1, attributes.softcap);
+  arguments.set_attribute(2, attributes.causal);
+  arguments.set_attribute(3, attributes.window);
+  arguments.set_attribute(4, attributes.heads_first);
+  arguments.set_attribute(5, attributes.keys_heads_first);
+  arguments.set_output(5, inputs.output);
+  return checked(arguments, infer_attention);
 }
 Expected<DeviceTensor> attention(Context& context,
                                  const AttentionInputs<OnDevice>& inputs,
@@ -837,16 +882,16 @@ Expected<DeviceTensor> attention(Context& context,
 
 Expected<Call> avg_pool2d_call(const AvgPool2dInputs<Described>& inputs,
                                const AvgPool2dAttributes& attributes) {
-  Given given(pool2d::signatures[1]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.kernel_size);
-  given.set_attribute(1, attributes.stride);
-  given.set_attribute(2, attributes.padding);
-  given.set_attribute(3, attributes.ceil_mode);
-  given.set_attribute(4, attributes.count_include_pad);
-  given.set_attribute(5, attributes.divisor_override);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_avg_pool2d);
+  InferArguments arguments(pool2d::signatures[1]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.kernel_size);
+  arguments.set_attribute(1, attributes.stride);
+  arguments.set_attribute(2, attributes.padding);
+  arguments.set_attribute(3, attributes.ceil_mode);
+  arguments.set_attribute(4, attributes.count_include_pad);
+  arguments.set_attribute(5, attributes.divisor_override);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_avg_pool2d);
 }
 Expected<DeviceTensor> avg_pool2d(Context& context,
                                   const AvgPool2dInputs<OnDevice>& inputs,
@@ -865,20 +910,20 @@ Expected<DeviceTensor> avg_pool2d(Context& context,
 
 Expected<Call> bmm_call(const BmmInputs<Described>& inputs,
                         const BmmAttributes& attributes) {
-  Given given(fused_bmm::signatures[1]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.input_scale);
-  given.set_optional(2, inputs.input_zero_point);
-  given.set_tensor(3, inputs.other);
-  given.set_tensor(4, inputs.other_scale);
-  given.set_optional(5, inputs.other_zero_point);
-  given.set_optional(7, inputs.output_scale);
-  given.set_optional(8, inputs.output_zero_point);
-  given.set_attribute(0, attributes.output_dtype);
-  given.set_attribute(1, attributes.quant_min);
-  given.set_attribute(2, attributes.quant_max);
-  given.set_output(6, inputs.output);
-  return checked(given, infer_bmm);
+  InferArguments arguments(fused_bmm::signatures[1]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.input_scale);
+  arguments.set_optional(2, inputs.input_zero_point);
+  arguments.set_tensor(3, inputs.other);
+  arguments.set_tensor(4, inputs.other_scale);
+  arguments.set_optional(5, inputs.other_zero_point);
+  arguments.set_optional(7, inputs.output_scale);
+  arguments.set_optional(8, inputs.output_zero_point);
+  arguments.set_attribute(0, attributes.output_dtype);
+  arguments.set_attribute(1, attributes.quant_min);
+  arguments.set_attribute(2, attributes.quant_max);
+  arguments.set_output(6, inputs.output);
+  return checked(arguments, infer_bmm);
 }
 Expected<DeviceTensor> bmm(Context& context,
                            const BmmInputs<OnDevice>& inputs,
@@ -908,18 +953,18 @@ Expected<DeviceTensor> bmm(Context& context,
 
 Expected<Call> choose_qparams_affine_call(const ChooseQparamsAffineInputs<Described>& inputs,
                                           const ChooseQparamsAffineAttributes& attributes) {
-  Given given(choose_qparams_affine::signatures[0]);
-  given.set_view(0, inputs.input);
-  given.set_attribute(0, attributes.block_size);
-  given.set_attribute(1, attributes.mapping_type);
-  given.set_attribute(2, attributes.target_dtype);
-  given.set_attribute(3, attributes.quant_min);
-  given.set_attribute(4, attributes.quant_max);
-  given.set_attribute(5, attributes.eps);
-  given.set_attribute(6, attributes.keepdim);
-  given.set_output(1, inputs.scale);
-  given.set_output(2, inputs.zero_point);
-  return checked(given, infer_choose_qparams_affine);
+  InferArguments arguments(choose_qparams_affine::signatures[0]);
+  arguments.set_view(0, inputs.input);
+  arguments.set_attribute(0, attributes.block_size);
+  arguments.set_attribute(1, attributes.mapping_type);
+  arguments.set_attribute(2, attributes.target_dtype);
+  arguments.set_attribute(3, attributes.quant_min);
+  arguments.set_attribute(4, attributes.quant_max);
+  arguments.set_attribute(5, attributes.eps);
+  arguments.set_attribute(6, attributes.keepdim);
+  arguments.set_output(1, inputs.scale);
+  arguments.set_output(2, inputs.zero_point);
+  return checked(arguments, infer_choose_qparams_affine);
 }
 Expected<ChooseQparamsAffineOutputs> choose_qparams_affine(Context& context,
                                                            const ChooseQparamsAffineInputs<OnDevice>& inputs,
@@ -943,14 +988,14 @@ Expected<ChooseQparamsAffineOutputs> choose_qparams_affine(Context& context,
 
 Expected<Call> concat_call(const ConcatInputs<Described>& inputs,
                            const ConcatAttributes& attributes) {
-  Given given(concat::signatures[0]);
-  given.set_tensor(0, inputs.input_1);
-  given.set_tensor(1, inputs.input_2);
-  given.set_optional(2, inputs.input_3);
-  given.set_optional(3, inputs.input_4);
-  given.set_attribute(0, attributes.axis);
-  given.set_output(4, inputs.output);
-  return checked(given, infer_concat);
+  InferArguments arguments(concat::signatures[0]);
+  arguments.set_tensor(0, inputs.input_1);
+  arguments.set_tensor(1, inputs.input_2);
+  arguments.set_optional(2, inputs.input_3);
+  arguments.set_optional(3, inputs.input_4);
+  arguments.set_attribute(0, attributes.axis);
+  arguments.set_output(4, inputs.output);
+  return checked(arguments, infer_concat);
 }
 Expected<DeviceTensor> concat(Context& context,
                               const ConcatInputs<OnDevice>& inputs,
@@ -975,17 +1020,17 @@ Expected<DeviceTensor> concat(Context& context,
 
 Expected<Call> conv2d_call(const Conv2dInputs<Described>& inputs,
                            const Conv2dAttributes& attributes) {
-  Given given(conv2d::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_optional(2, inputs.bias);
-  given.set_attribute(0, attributes.stride);
-  given.set_attribute(1, attributes.padding);
-  given.set_attribute(2, attributes.dilation);
-  given.set_attribute(3, attributes.groups);
-  given.set_attribute(4, attributes.activation);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_conv2d);
+  InferArguments arguments(conv2d::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_optional(2, inputs.bias);
+  arguments.set_attribute(0, attributes.stride);
+  arguments.set_attribute(1, attributes.padding);
+  arguments.set_attribute(2, attributes.dilation);
+  arguments.set_attribute(3, attributes.groups);
+  arguments.set_attribute(4, attributes.activation);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_conv2d);
 }
 Expected<DeviceTensor> conv2d(Context& context,
                               const Conv2dInputs<OnDevice>& inputs,
@@ -1009,18 +1054,18 @@ Expected<DeviceTensor> conv2d(Context& context,
 
 Expected<Call> conv2d_q8csw_call(const Conv2dQ8cswInputs<Described>& inputs,
                                  const Conv2dQ8cswAttributes& attributes) {
-  Given given(conv2d_q8csw::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(2, inputs.weight_scales);
-  given.set_optional(3, inputs.bias);
-  given.set_attribute(0, attributes.stride);
-  given.set_attribute(1, attributes.padding);
-  given.set_attribute(2, attributes.dilation);
-  given.set_attribute(3, attributes.groups);
-  given.set_attribute(4, attributes.activation);
-  given.set_output(4, inputs.output);
-  return checked(given, infer_conv2d_q8csw);
+  InferArguments arguments(conv2d_q8csw::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(2, inputs.weight_scales);
+  arguments.set_optional(3, inputs.bias);
+  arguments.set_attribute(0, attributes.stride);
+  arguments.set_attribute(1, attributes.padding);
+  arguments.set_attribute(2, attributes.dilation);
+  arguments.set_attribute(3, attributes.groups);
+  arguments.set_attribute(4, attributes.activation);
+  arguments.set_output(4, inputs.output);
+  return checked(arguments, infer_conv2d_q8csw);
 }
 Expected<DeviceTensor> conv2d_q8csw(Context& context,
                                     const Conv2dQ8cswInputs<OnDevice>& inputs,
@@ -1045,20 +1090,20 @@ Expected<DeviceTensor> conv2d_q8csw(Context& context,
 
 Expected<Call> conv2d_q8ta_q8csw_call(const Conv2dQ8taQ8cswInputs<Described>& inputs,
                                       const Conv2dQ8taQ8cswAttributes& attributes) {
-  Given given(conv2d_q8ta_q8csw::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(3, inputs.weight_scales);
-  given.set_optional(4, inputs.bias);
-  given.set_attribute(0, attributes.stride);
-  given.set_attribute(1, attributes.padding);
-  given.set_attribute(2, attributes.dilation);
-  given.set_attribute(3, attributes.groups);
-  given.set_attribute(4, attributes.input_scale);
-  given.set_attribute(5, attributes.input_zero_point);
-  given.set_attribute(6, attributes.activation);
-  given.set_output(5, inputs.output);
-  return checked(given, infer_conv2d_q8ta_q8csw);
+  InferArguments arguments(conv2d_q8ta_q8csw::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(3, inputs.weight_scales);
+  arguments.set_optional(4, inputs.bias);
+  arguments.set_attribute(0, attributes.stride);
+  arguments.set_attribute(1, attributes.padding);
+  arguments.set_attribute(2, attributes.dilation);
+  arguments.set_attribute(3, attributes.groups);
+  arguments.set_attribute(4, attributes.input_scale);
+  arguments.set_attribute(5, attributes.input_zero_point);
+  arguments.set_attribute(6, attributes.activation);
+  arguments.set_output(5, inputs.output);
+  return checked(arguments, infer_conv2d_q8ta_q8csw);
 }
 Expected<DeviceTensor> conv2d_q8ta_q8csw(Context& context,
                                          const Conv2dQ8taQ8cswInputs<OnDevice>& inputs,
@@ -1084,18 +1129,18 @@ Expected<DeviceTensor> conv2d_q8ta_q8csw(Context& context,
 
 Expected<Call> conv2d_transposed_call(const Conv2dTransposedInputs<Described>& inputs,
                                       const Conv2dTransposedAttributes& attributes) {
-  Given given(conv2d_transposed::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_optional(2, inputs.bias);
-  given.set_attribute(0, attributes.stride);
-  given.set_attribute(1, attributes.padding);
-  given.set_attribute(2, attributes.dilation);
-  given.set_attribute(3, attributes.groups);
-  given.set_attribute(4, attributes.output_padding);
-  given.set_attribute(5, attributes.activation);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_conv2d_transposed);
+  InferArguments arguments(conv2d_transposed::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_optional(2, inputs.bias);
+  arguments.set_attribute(0, attributes.stride);
+  arguments.set_attribute(1, attributes.padding);
+  arguments.set_attribute(2, attributes.dilation);
+  arguments.set_attribute(3, attributes.groups);
+  arguments.set_attribute(4, attributes.output_padding);
+  arguments.set_attribute(5, attributes.activation);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_conv2d_transposed);
 }
 Expected<DeviceTensor> conv2d_transposed(Context& context,
                                          const Conv2dTransposedInputs<OnDevice>& inputs,
@@ -1119,35 +1164,35 @@ Expected<DeviceTensor> conv2d_transposed(Context& context,
 
 Expected<Call> dequantize_affine_call(const DequantizeAffineInputs<Described>& inputs,
                                       const DequantizeAffineAttributes& attributes,
-                                      const DequantizeAffinePlaces& places) {
-  Given given(dequantize_affine::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.scale);
-  given.set_optional(2, inputs.zero_point);
-  given.set_attribute(0, attributes.block_size);
-  given.set_attribute(1, attributes.input_dtype);
-  given.set_attribute(2, attributes.output_dtype);
-  given.set_attribute(3, attributes.quant_min);
-  given.set_attribute(4, attributes.quant_max);
-  given.set_place(3, places.output);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_dequantize_affine);
+                                      const DequantizeAffineRepresentations& representations) {
+  InferArguments arguments(dequantize_affine::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.scale);
+  arguments.set_optional(2, inputs.zero_point);
+  arguments.set_attribute(0, attributes.block_size);
+  arguments.set_attribute(1, attributes.input_dtype);
+  arguments.set_attribute(2, attributes.output_dtype);
+  arguments.set_attribute(3, attributes.quant_min);
+  arguments.set_attribute(4, attributes.quant_max);
+  arguments.set_representation(3, representations.output);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_dequantize_affine);
 }
 Expected<DeviceTensor> dequantize_affine(Context& context,
                                          const DequantizeAffineInputs<OnDevice>& inputs,
                                          const DequantizeAffineAttributes& attributes,
-                                         const DequantizeAffinePlaces& places) {
+                                         const DequantizeAffineRepresentations& representations) {
   const ArgumentKey key{
     dequantize_affine::signatures[0], inputs.input, inputs.scale, inputs.zero_point, inputs.output,
     attributes.block_size, attributes.input_dtype, attributes.output_dtype, attributes.quant_min, attributes.quant_max,
-    places.output,
+    representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const DequantizeAffineInputs<Described> described{
       .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
       .output = desc_of(inputs.output),
     };
-    return dequantize_affine_call(described, attributes, places);
+    return dequantize_affine_call(described, attributes, representations);
   });
   ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), argument_of(inputs.output),
@@ -1157,14 +1202,14 @@ Expected<DeviceTensor> dequantize_affine(Context& context,
 
 Expected<Call> embedding_q4gsw_call(const EmbeddingQ4gswInputs<Described>& inputs,
                                     const EmbeddingQ4gswAttributes& attributes) {
-  Given given(embedding_q4gsw::signatures[0]);
-  given.set_tensor(0, inputs.indices);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(2, inputs.weight_scales);
-  given.set_attribute(0, attributes.group_size);
-  given.set_attribute(1, attributes.output_dtype);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_embedding_q4gsw);
+  InferArguments arguments(embedding_q4gsw::signatures[0]);
+  arguments.set_tensor(0, inputs.indices);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(2, inputs.weight_scales);
+  arguments.set_attribute(0, attributes.group_size);
+  arguments.set_attribute(1, attributes.output_dtype);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_embedding_q4gsw);
 }
 Expected<DeviceTensor> embedding_q4gsw(Context& context,
                                        const EmbeddingQ4gswInputs<OnDevice>& inputs,
@@ -1189,11 +1234,11 @@ Expected<DeviceTensor> embedding_q4gsw(Context& context,
 
 Expected<Call> expand_call(const ExpandInputs<Described>& inputs,
                            const ExpandAttributes& attributes) {
-  Given given(strided_copy::signatures[2]);
-  given.set_view(0, inputs.input);
-  given.set_attribute(0, attributes.sizes);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_expand);
+  InferArguments arguments(strided_copy::signatures[2]);
+  arguments.set_view(0, inputs.input);
+  arguments.set_attribute(0, attributes.sizes);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_expand);
 }
 Expected<DeviceTensor> expand(Context& context,
                               const ExpandInputs<OnDevice>& inputs,
@@ -1209,21 +1254,21 @@ Expected<DeviceTensor> expand(Context& context,
 
 Expected<Call> fused_add_call(const FusedAddInputs<Described>& inputs,
                               const FusedAddAttributes& attributes) {
-  Given given(fused_binary::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_optional(1, inputs.input_scale);
-  given.set_optional(2, inputs.input_zero_point);
-  given.set_tensor(3, inputs.other);
-  given.set_optional(4, inputs.other_scale);
-  given.set_optional(5, inputs.other_zero_point);
-  given.set_optional(7, inputs.output_scale);
-  given.set_optional(8, inputs.output_zero_point);
-  given.set_attribute(0, attributes.alpha);
-  given.set_attribute(1, attributes.output_dtype);
-  given.set_attribute(2, attributes.quant_min);
-  given.set_attribute(3, attributes.quant_max);
-  given.set_output(6, inputs.output);
-  return checked(given, infer_fused_add);
+  InferArguments arguments(fused_binary::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_optional(1, inputs.input_scale);
+  arguments.set_optional(2, inputs.input_zero_point);
+  arguments.set_tensor(3, inputs.other);
+  arguments.set_optional(4, inputs.other_scale);
+  arguments.set_optional(5, inputs.other_zero_point);
+  arguments.set_optional(7, inputs.output_scale);
+  arguments.set_optional(8, inputs.output_zero_point);
+  arguments.set_attribute(0, attributes.alpha);
+  arguments.set_attribute(1, attributes.output_dtype);
+  arguments.set_attribute(2, attributes.quant_min);
+  arguments.set_attribute(3, attributes.quant_max);
+  arguments.set_output(6, inputs.output);
+  return checked(arguments, infer_fused_add);
 }
 Expected<DeviceTensor> fused_add(Context& context,
                                  const FusedAddInputs<OnDevice>& inputs,
@@ -1253,20 +1298,20 @@ Expected<DeviceTensor> fused_add(Context& context,
 
 Expected<Call> fused_bmm_call(const FusedBmmInputs<Described>& inputs,
                               const FusedBmmAttributes& attributes) {
-  Given given(fused_bmm::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_optional(1, inputs.input_scale);
-  given.set_optional(2, inputs.input_zero_point);
-  given.set_tensor(3, inputs.other);
-  given.set_optional(4, inputs.other_scale);
-  given.set_optional(5, inputs.other_zero_point);
-  given.set_optional(7, inputs.output_scale);
-  given.set_optional(8, inputs.output_zero_point);
-  given.set_attribute(0, attributes.output_dtype);
-  given.set_attribute(1, attributes.quant_min);
-  given.set_attribute(2, attributes.quant_max);
-  given.set_output(6, inputs.output);
-  return checked(given, infer_fused_bmm);
+  InferArguments arguments(fused_bmm::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_optional(1, inputs.input_scale);
+  arguments.set_optional(2, inputs.input_zero_point);
+  arguments.set_tensor(3, inputs.other);
+  arguments.set_optional(4, inputs.other_scale);
+  arguments.set_optional(5, inputs.other_zero_point);
+  arguments.set_optional(7, inputs.output_scale);
+  arguments.set_optional(8, inputs.output_zero_point);
+  arguments.set_attribute(0, attributes.output_dtype);
+  arguments.set_attribute(1, attributes.quant_min);
+  arguments.set_attribute(2, attributes.quant_max);
+  arguments.set_output(6, inputs.output);
+  return checked(arguments, infer_fused_bmm);
 }
 Expected<DeviceTensor> fused_bmm(Context& context,
                                  const FusedBmmInputs<OnDevice>& inputs,
@@ -1296,19 +1341,19 @@ Expected<DeviceTensor> fused_bmm(Context& context,
 
 Expected<Call> fused_clip_call(const FusedClipInputs<Described>& inputs,
                                const FusedClipAttributes& attributes) {
-  Given given(fused_unary::signatures[4]);
-  given.set_tensor(0, inputs.input);
-  given.set_optional(1, inputs.input_scale);
-  given.set_optional(2, inputs.input_zero_point);
-  given.set_optional(4, inputs.output_scale);
-  given.set_optional(5, inputs.output_zero_point);
-  given.set_attribute(0, attributes.low);
-  given.set_attribute(1, attributes.high);
-  given.set_attribute(2, attributes.output_dtype);
-  given.set_attribute(3, attributes.quant_min);
-  given.set_attribute(4, attributes.quant_max);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_fused_clip);
+  InferArguments arguments(fused_unary::signatures[4]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_optional(1, inputs.input_scale);
+  arguments.set_optional(2, inputs.input_zero_point);
+  arguments.set_optional(4, inputs.output_scale);
+  arguments.set_optional(5, inputs.output_zero_point);
+  arguments.set_attribute(0, attributes.low);
+  arguments.set_attribute(1, attributes.high);
+  arguments.set_attribute(2, attributes.output_dtype);
+  arguments.set_attribute(3, attributes.quant_min);
+  arguments.set_attribute(4, attributes.quant_max);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_fused_clip);
 }
 Expected<DeviceTensor> fused_clip(Context& context,
                                   const FusedClipInputs<OnDevice>& inputs,
@@ -1335,17 +1380,17 @@ Expected<DeviceTensor> fused_clip(Context& context,
 
 Expected<Call> fused_hardswish_call(const FusedHardswishInputs<Described>& inputs,
                                     const FusedHardswishAttributes& attributes) {
-  Given given(fused_unary::signatures[2]);
-  given.set_tensor(0, inputs.input);
-  given.set_optional(1, inputs.input_scale);
-  given.set_optional(2, inputs.input_zero_point);
-  given.set_optional(4, inputs.output_scale);
-  given.set_optional(5, inputs.output_zero_point);
-  given.set_attribute(0, attributes.output_dtype);
-  given.set_attribute(1, attributes.quant_min);
-  given.set_attribute(2, attributes.quant_max);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_fused_hardswish);
+  InferArguments arguments(fused_unary::signatures[2]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_optional(1, inputs.input_scale);
+  arguments.set_optional(2, inputs.input_zero_point);
+  arguments.set_optional(4, inputs.output_scale);
+  arguments.set_optional(5, inputs.output_zero_point);
+  arguments.set_attribute(0, attributes.output_dtype);
+  arguments.set_attribute(1, attributes.quant_min);
+  arguments.set_attribute(2, attributes.quant_max);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_fused_hardswish);
 }
 Expected<DeviceTensor> fused_hardswish(Context& context,
                                        const FusedHardswishInputs<OnDevice>& inputs,
@@ -1371,20 +1416,20 @@ Expected<DeviceTensor> fused_hardswish(Context& context,
 
 Expected<Call> fused_mul_call(const FusedMulInputs<Described>& inputs,
                               const FusedMulAttributes& attributes) {
-  Given given(fused_binary::signatures[1]);
-  given.set_tensor(0, inputs.input);
-  given.set_optional(1, inputs.input_scale);
-  given.set_optional(2, inputs.input_zero_point);
-  given.set_tensor(3, inputs.other);
-  given.set_optional(4, inputs.other_scale);
-  given.set_optional(5, inputs.other_zero_point);
-  given.set_optional(7, inputs.output_scale);
-  given.set_optional(8, inputs.output_zero_point);
-  given.set_attribute(0, attributes.output_dtype);
-  given.set_attribute(1, attributes.quant_min);
-  given.set_attribute(2, attributes.quant_max);
-  given.set_output(6, inputs.output);
-  return checked(given, infer_fused_mul);
+  InferArguments arguments(fused_binary::signatures[1]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_optional(1, inputs.input_scale);
+  arguments.set_optional(2, inputs.input_zero_point);
+  arguments.set_tensor(3, inputs.other);
+  arguments.set_optional(4, inputs.other_scale);
+  arguments.set_optional(5, inputs.other_zero_point);
+  arguments.set_optional(7, inputs.output_scale);
+  arguments.set_optional(8, inputs.output_zero_point);
+  arguments.set_attribute(0, attributes.output_dtype);
+  arguments.set_attribute(1, attributes.quant_min);
+  arguments.set_attribute(2, attributes.quant_max);
+  arguments.set_output(6, inputs.output);
+  return checked(arguments, infer_fused_mul);
 }
 Expected<DeviceTensor> fused_mul(Context& context,
                                  const FusedMulInputs<OnDevice>& inputs,
@@ -1414,17 +1459,17 @@ Expected<DeviceTensor> fused_mul(Context& context,
 
 Expected<Call> fused_relu_call(const FusedReluInputs<Described>& inputs,
                                const FusedReluAttributes& attributes) {
-  Given given(fused_unary::signatures[1]);
-  given.set_tensor(0, inputs.input);
-  given.set_optional(1, inputs.input_scale);
-  given.set_optional(2, inputs.input_zero_point);
-  given.set_optional(4, inputs.output_scale);
-  given.set_optional(5, inputs.output_zero_point);
-  given.set_attribute(0, attributes.output_dtype);
-  given.set_attribute(1, attributes.quant_min);
-  given.set_attribute(2, attributes.quant_max);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_fused_relu);
+  InferArguments arguments(fused_unary::signatures[1]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_optional(1, inputs.input_scale);
+  arguments.set_optional(2, inputs.input_zero_point);
+  arguments.set_optional(4, inputs.output_scale);
+  arguments.set_optional(5, inputs.output_zero_point);
+  arguments.set_attribute(0, attributes.output_dtype);
+  arguments.set_attribute(1, attributes.quant_min);
+  arguments.set_attribute(2, attributes.quant_max);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_fused_relu);
 }
 Expected<DeviceTensor> fused_relu(Context& context,
                                   const FusedReluInputs<OnDevice>& inputs,
@@ -1450,17 +1495,17 @@ Expected<DeviceTensor> fused_relu(Context& context,
 
 Expected<Call> fused_sigmoid_call(const FusedSigmoidInputs<Described>& inputs,
                                   const FusedSigmoidAttributes& attributes) {
-  Given given(fused_unary::signatures[3]);
-  given.set_tensor(0, inputs.input);
-  given.set_optional(1, inputs.input_scale);
-  given.set_optional(2, inputs.input_zero_point);
-  given.set_optional(4, inputs.output_scale);
-  given.set_optional(5, inputs.output_zero_point);
-  given.set_attribute(0, attributes.output_dtype);
-  given.set_attribute(1, attributes.quant_min);
-  given.set_attribute(2, attributes.quant_max);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_fused_sigmoid);
+  InferArguments arguments(fused_unary::signatures[3]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_optional(1, inputs.input_scale);
+  arguments.set_optional(2, inputs.input_zero_point);
+  arguments.set_optional(4, inputs.output_scale);
+  arguments.set_optional(5, inputs.output_zero_point);
+  arguments.set_attribute(0, attributes.output_dtype);
+  arguments.set_attribute(1, attributes.quant_min);
+  arguments.set_attribute(2, attributes.quant_max);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_fused_sigmoid);
 }
 Expected<DeviceTensor> fused_sigmoid(Context& context,
                                      const FusedSigmoidInputs<OnDevice>& inputs,
@@ -1486,12 +1531,12 @@ Expected<DeviceTensor> fused_sigmoid(Context& context,
 
 Expected<Call> gather_call(const GatherInputs<Described>& inputs,
                            const GatherAttributes& attributes) {
-  Given given(gather::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.indices);
-  given.set_attribute(0, attributes.axis);
-  given.set_output(2, inputs.output);
-  return checked(given, infer_gather);
+  InferArguments arguments(gather::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.indices);
+  arguments.set_attribute(0, attributes.axis);
+  arguments.set_output(2, inputs.output);
+  return checked(arguments, infer_gather);
 }
 Expected<DeviceTensor> gather(Context& context,
                               const GatherInputs<OnDevice>& inputs,
@@ -1509,12 +1554,12 @@ Expected<DeviceTensor> gather(Context& context,
 
 Expected<Call> gather_elements_call(const GatherElementsInputs<Described>& inputs,
                                     const GatherElementsAttributes& attributes) {
-  Given given(gather::signatures[1]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.indices);
-  given.set_attribute(0, attributes.axis);
-  given.set_output(2, inputs.output);
-  return checked(given, infer_gather_elements);
+  InferArguments arguments(gather::signatures[1]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.indices);
+  arguments.set_attribute(0, attributes.axis);
+  arguments.set_output(2, inputs.output);
+  return checked(arguments, infer_gather_elements);
 }
 Expected<DeviceTensor> gather_elements(Context& context,
                                        const GatherElementsInputs<OnDevice>& inputs,
@@ -1532,13 +1577,13 @@ Expected<DeviceTensor> gather_elements(Context& context,
 
 Expected<Call> layer_norm_call(const LayerNormInputs<Described>& inputs,
                                const LayerNormAttributes& attributes) {
-  Given given(layer_norm::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_optional(1, inputs.weight);
-  given.set_optional(2, inputs.bias);
-  given.set_attribute(0, attributes.epsilon);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_layer_norm);
+  InferArguments arguments(layer_norm::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_optional(1, inputs.weight);
+  arguments.set_optional(2, inputs.bias);
+  arguments.set_attribute(0, attributes.epsilon);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_layer_norm);
 }
 Expected<DeviceTensor> layer_norm(Context& context,
                                   const LayerNormInputs<OnDevice>& inputs,
@@ -1561,18 +1606,18 @@ Expected<DeviceTensor> layer_norm(Context& context,
 
 Expected<Call> linear_dq8ca_q4gsw_call(const LinearDq8caQ4gswInputs<Described>& inputs,
                                        const LinearDq8caQ4gswAttributes& attributes) {
-  Given given(linear_dq8ca_q4gsw::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(2, inputs.weight_scales);
-  given.set_optional(4, inputs.bias);
-  given.set_attribute(0, attributes.activation_mapping);
-  given.set_attribute(1, attributes.quant_min);
-  given.set_attribute(2, attributes.quant_max);
-  given.set_attribute(3, attributes.activation);
-  given.set_attribute(4, attributes.group_size);
-  given.set_output(5, inputs.output);
-  return checked(given, infer_linear_dq8ca_q4gsw);
+  InferArguments arguments(linear_dq8ca_q4gsw::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(2, inputs.weight_scales);
+  arguments.set_optional(4, inputs.bias);
+  arguments.set_attribute(0, attributes.activation_mapping);
+  arguments.set_attribute(1, attributes.quant_min);
+  arguments.set_attribute(2, attributes.quant_max);
+  arguments.set_attribute(3, attributes.activation);
+  arguments.set_attribute(4, attributes.group_size);
+  arguments.set_output(5, inputs.output);
+  return checked(arguments, infer_linear_dq8ca_q4gsw);
 }
 Expected<DeviceTensor> linear_dq8ca_q4gsw(Context& context,
                                           const LinearDq8caQ4gswInputs<OnDevice>& inputs,
@@ -1598,17 +1643,17 @@ Expected<DeviceTensor> linear_dq8ca_q4gsw(Context& context,
 
 Expected<Call> linear_dq8ca_q8csw_call(const LinearDq8caQ8cswInputs<Described>& inputs,
                                        const LinearDq8caQ8cswAttributes& attributes) {
-  Given given(linear_dq8ca_q8csw::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(2, inputs.weight_scales);
-  given.set_optional(4, inputs.bias);
-  given.set_attribute(0, attributes.activation_mapping);
-  given.set_attribute(1, attributes.quant_min);
-  given.set_attribute(2, attributes.quant_max);
-  given.set_attribute(3, attributes.activation);
-  given.set_output(5, inputs.output);
-  return checked(given, infer_linear_dq8ca_q8csw);
+  InferArguments arguments(linear_dq8ca_q8csw::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(2, inputs.weight_scales);
+  arguments.set_optional(4, inputs.bias);
+  arguments.set_attribute(0, attributes.activation_mapping);
+  arguments.set_attribute(1, attributes.quant_min);
+  arguments.set_attribute(2, attributes.quant_max);
+  arguments.set_attribute(3, attributes.activation);
+  arguments.set_output(5, inputs.output);
+  return checked(arguments, infer_linear_dq8ca_q8csw);
 }
 Expected<DeviceTensor> linear_dq8ca_q8csw(Context& context,
                                           const LinearDq8caQ8cswInputs<OnDevice>& inputs,
@@ -1633,15 +1678,15 @@ Expected<DeviceTensor> linear_dq8ca_q8csw(Context& context,
 
 Expected<Call> linear_q4gsw_call(const LinearQ4gswInputs<Described>& inputs,
                                  const LinearQ4gswAttributes& attributes) {
-  Given given(linear_q4gsw::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(2, inputs.weight_scales);
-  given.set_optional(3, inputs.bias);
-  given.set_attribute(0, attributes.activation);
-  given.set_attribute(1, attributes.group_size);
-  given.set_output(4, inputs.output);
-  return checked(given, infer_linear_q4gsw);
+  InferArguments arguments(linear_q4gsw::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(2, inputs.weight_scales);
+  arguments.set_optional(3, inputs.bias);
+  arguments.set_attribute(0, attributes.activation);
+  arguments.set_attribute(1, attributes.group_size);
+  arguments.set_output(4, inputs.output);
+  return checked(arguments, infer_linear_q4gsw);
 }
 Expected<DeviceTensor> linear_q4gsw(Context& context,
                                     const LinearQ4gswInputs<OnDevice>& inputs,
@@ -1666,13 +1711,13 @@ Expected<DeviceTensor> linear_q4gsw(Context& context,
 
 Expected<Call> linear_q4gsw_backward_call(const LinearQ4gswBackwardInputs<Described>& inputs,
                                           const LinearQ4gswBackwardAttributes& attributes) {
-  Given given(linear_q4gsw_backward::signatures[0]);
-  given.set_tensor(0, inputs.d_output);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(2, inputs.weight_scales);
-  given.set_attribute(0, attributes.group_size);
-  given.set_output(3, inputs.d_input);
-  return checked(given, infer_linear_q4gsw_backward);
+  InferArguments arguments(linear_q4gsw_backward::signatures[0]);
+  arguments.set_tensor(0, inputs.d_output);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(2, inputs.weight_scales);
+  arguments.set_attribute(0, attributes.group_size);
+  arguments.set_output(3, inputs.d_input);
+  return checked(arguments, infer_linear_q4gsw_backward);
 }
 Expected<DeviceTensor> linear_q4gsw_backward(Context& context,
                                              const LinearQ4gswBackwardInputs<OnDevice>& inputs,
@@ -1697,14 +1742,14 @@ Expected<DeviceTensor> linear_q4gsw_backward(Context& context,
 
 Expected<Call> linear_q8csw_call(const LinearQ8cswInputs<Described>& inputs,
                                  const LinearQ8cswAttributes& attributes) {
-  Given given(linear_q8csw::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(2, inputs.weight_scales);
-  given.set_optional(3, inputs.bias);
-  given.set_attribute(0, attributes.activation);
-  given.set_output(4, inputs.output);
-  return checked(given, infer_linear_q8csw);
+  InferArguments arguments(linear_q8csw::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(2, inputs.weight_scales);
+  arguments.set_optional(3, inputs.bias);
+  arguments.set_attribute(0, attributes.activation);
+  arguments.set_output(4, inputs.output);
+  return checked(arguments, infer_linear_q8csw);
 }
 Expected<DeviceTensor> linear_q8csw(Context& context,
                                     const LinearQ8cswInputs<OnDevice>& inputs,
@@ -1729,16 +1774,16 @@ Expected<DeviceTensor> linear_q8csw(Context& context,
 
 Expected<Call> linear_q8ta_q8csw_call(const LinearQ8taQ8cswInputs<Described>& inputs,
                                       const LinearQ8taQ8cswAttributes& attributes) {
-  Given given(linear_q8ta_q8csw::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(3, inputs.weight_scales);
-  given.set_optional(4, inputs.bias);
-  given.set_attribute(0, attributes.input_scale);
-  given.set_attribute(1, attributes.input_zero_point);
-  given.set_attribute(2, attributes.activation);
-  given.set_output(5, inputs.output);
-  return checked(given, infer_linear_q8ta_q8csw);
+  InferArguments arguments(linear_q8ta_q8csw::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(3, inputs.weight_scales);
+  arguments.set_optional(4, inputs.bias);
+  arguments.set_attribute(0, attributes.input_scale);
+  arguments.set_attribute(1, attributes.input_zero_point);
+  arguments.set_attribute(2, attributes.activation);
+  arguments.set_output(5, inputs.output);
+  return checked(arguments, infer_linear_q8ta_q8csw);
 }
 Expected<DeviceTensor> linear_q8ta_q8csw(Context& context,
                                          const LinearQ8taQ8cswInputs<OnDevice>& inputs,
@@ -1763,14 +1808,14 @@ Expected<DeviceTensor> linear_q8ta_q8csw(Context& context,
 
 Expected<Call> matmul_call(const MatmulInputs<Described>& inputs,
                            const MatmulAttributes& attributes) {
-  Given given(matmul::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.other);
-  given.set_optional(2, inputs.bias);
-  given.set_attribute(0, attributes.transpose_other);
-  given.set_attribute(1, attributes.activation);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_matmul);
+  InferArguments arguments(matmul::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.other);
+  arguments.set_optional(2, inputs.bias);
+  arguments.set_attribute(0, attributes.transpose_other);
+  arguments.set_attribute(1, attributes.activation);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_matmul);
 }
 Expected<DeviceTensor> matmul(Context& context,
                               const MatmulInputs<OnDevice>& inputs,
@@ -1794,15 +1839,15 @@ Expected<DeviceTensor> matmul(Context& context,
 
 Expected<Call> max_pool2d_call(const MaxPool2dInputs<Described>& inputs,
                                const MaxPool2dAttributes& attributes) {
-  Given given(pool2d::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.kernel_size);
-  given.set_attribute(1, attributes.stride);
-  given.set_attribute(2, attributes.padding);
-  given.set_attribute(3, attributes.dilation);
-  given.set_attribute(4, attributes.ceil_mode);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_max_pool2d);
+  InferArguments arguments(pool2d::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.kernel_size);
+  arguments.set_attribute(1, attributes.stride);
+  arguments.set_attribute(2, attributes.padding);
+  arguments.set_attribute(3, attributes.dilation);
+  arguments.set_attribute(4, attributes.ceil_mode);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_max_pool2d);
 }
 Expected<DeviceTensor> max_pool2d(Context& context,
                                   const MaxPool2dInputs<OnDevice>& inputs,
@@ -1821,11 +1866,11 @@ Expected<DeviceTensor> max_pool2d(Context& context,
 
 Expected<Call> pack_weight_call(const PackWeightInputs<Described>& inputs,
                                 const PackWeightAttributes& attributes) {
-  Given given(pack_weight::signatures[0]);
-  given.set_tensor(0, inputs.source);
-  given.set_attribute(0, attributes.form);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_pack_weight);
+  InferArguments arguments(pack_weight::signatures[0]);
+  arguments.set_tensor(0, inputs.source);
+  arguments.set_attribute(0, attributes.form);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_pack_weight);
 }
 Expected<DeviceTensor> pack_weight(Context& context,
                                    const PackWeightInputs<OnDevice>& inputs,
@@ -1841,14 +1886,14 @@ Expected<DeviceTensor> pack_weight(Context& context,
 
 Expected<Call> pad_call(const PadInputs<Described>& inputs,
                         const PadAttributes& attributes) {
-  Given given(strided_copy::signatures[3]);
-  given.set_view(0, inputs.input);
-  given.set_attribute(0, attributes.before);
-  given.set_attribute(1, attributes.after);
-  given.set_attribute(2, attributes.mode);
-  given.set_attribute(3, attributes.value);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_pad);
+  InferArguments arguments(strided_copy::signatures[3]);
+  arguments.set_view(0, inputs.input);
+  arguments.set_attribute(0, attributes.before);
+  arguments.set_attribute(1, attributes.after);
+  arguments.set_attribute(2, attributes.mode);
+  arguments.set_attribute(3, attributes.value);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_pad);
 }
 Expected<DeviceTensor> pad(Context& context,
                            const PadInputs<OnDevice>& inputs,
@@ -1867,11 +1912,11 @@ Expected<DeviceTensor> pad(Context& context,
 
 Expected<Call> permute_call(const PermuteInputs<Described>& inputs,
                             const PermuteAttributes& attributes) {
-  Given given(strided_copy::signatures[0]);
-  given.set_view(0, inputs.input);
-  given.set_attribute(0, attributes.permutation);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_permute);
+  InferArguments arguments(strided_copy::signatures[0]);
+  arguments.set_view(0, inputs.input);
+  arguments.set_attribute(0, attributes.permutation);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_permute);
 }
 Expected<DeviceTensor> permute(Context& context,
                                const PermuteInputs<OnDevice>& inputs,
@@ -1887,19 +1932,19 @@ Expected<DeviceTensor> permute(Context& context,
 
 Expected<Call> pointwise_call(const PointwiseInputs<Described>& inputs,
                               const PointwiseAttributes& attributes) {
-  Given given(pointwise::signatures[0]);
-  given.set_tensor(0, inputs.input_1);
-  given.set_optional(1, inputs.input_2);
-  given.set_optional(2, inputs.input_3);
-  given.set_optional(3, inputs.input_4);
-  given.set_optional(4, inputs.input_5);
-  given.set_optional(5, inputs.input_6);
-  given.set_optional(6, inputs.mask);
-  given.set_attribute(0, attributes.steps);
-  given.set_attribute(1, attributes.constants);
-  given.set_attribute(2, attributes.output_dtype);
-  given.set_output(7, inputs.output);
-  return checked(given, infer_pointwise);
+  InferArguments arguments(pointwise::signatures[0]);
+  arguments.set_tensor(0, inputs.input_1);
+  arguments.set_optional(1, inputs.input_2);
+  arguments.set_optional(2, inputs.input_3);
+  arguments.set_optional(3, inputs.input_4);
+  arguments.set_optional(4, inputs.input_5);
+  arguments.set_optional(5, inputs.input_6);
+  arguments.set_optional(6, inputs.mask);
+  arguments.set_attribute(0, attributes.steps);
+  arguments.set_attribute(1, attributes.constants);
+  arguments.set_attribute(2, attributes.output_dtype);
+  arguments.set_output(7, inputs.output);
+  return checked(arguments, infer_pointwise);
 }
 Expected<DeviceTensor> pointwise(Context& context,
                                  const PointwiseInputs<OnDevice>& inputs,
@@ -1925,36 +1970,36 @@ Expected<DeviceTensor> pointwise(Context& context,
 
 Expected<Call> q8ta_add_call(const Q8taAddInputs<Described>& inputs,
                              const Q8taAddAttributes& attributes,
-                             const Q8taAddPlaces& places) {
-  Given given(q8ta_binary::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.other);
-  given.set_attribute(0, attributes.input_scale);
-  given.set_attribute(1, attributes.input_zero_point);
-  given.set_attribute(2, attributes.other_scale);
-  given.set_attribute(3, attributes.other_zero_point);
-  given.set_attribute(4, attributes.output_scale);
-  given.set_attribute(5, attributes.output_zero_point);
-  given.set_attribute(6, attributes.activation);
-  given.set_attribute(7, attributes.alpha);
-  given.set_place(2, places.output);
-  given.set_output(2, inputs.output);
-  return checked(given, infer_q8ta_add);
+                             const Q8taAddRepresentations& representations) {
+  InferArguments arguments(q8ta_binary::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.other);
+  arguments.set_attribute(0, attributes.input_scale);
+  arguments.set_attribute(1, attributes.input_zero_point);
+  arguments.set_attribute(2, attributes.other_scale);
+  arguments.set_attribute(3, attributes.other_zero_point);
+  arguments.set_attribute(4, attributes.output_scale);
+  arguments.set_attribute(5, attributes.output_zero_point);
+  arguments.set_attribute(6, attributes.activation);
+  arguments.set_attribute(7, attributes.alpha);
+  arguments.set_representation(2, representations.output);
+  arguments.set_output(2, inputs.output);
+  return checked(arguments, infer_q8ta_add);
 }
 Expected<DeviceTensor> q8ta_add(Context& context,
                                 const Q8taAddInputs<OnDevice>& inputs,
                                 const Q8taAddAttributes& attributes,
-                                const Q8taAddPlaces& places) {
+                                const Q8taAddRepresentations& representations) {
   const ArgumentKey key{
     q8ta_binary::signatures[0], inputs.input, inputs.other, inputs.output, attributes.input_scale,
     attributes.input_zero_point, attributes.other_scale, attributes.other_zero_point, attributes.output_scale,
-    attributes.output_zero_point, attributes.activation, attributes.alpha, places.output,
+    attributes.output_zero_point, attributes.activation, attributes.alpha, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taAddInputs<Described> described{
       .input = desc_of(inputs.input), .other = desc_of(inputs.other), .output = desc_of(inputs.output),
     };
-    return q8ta_add_call(described, attributes, places);
+    return q8ta_add_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.output)});
   return run_for_one(context, q8ta_binary::signatures[0], call, std::move(arguments));
@@ -1962,56 +2007,56 @@ Expected<DeviceTensor> q8ta_add(Context& context,
 
 Expected<Call> q8ta_avg_pool2d_call(const Q8taAvgPool2dInputs<Described>& inputs,
                                     const Q8taAvgPool2dAttributes& attributes,
-                                    const Q8taAvgPool2dPlaces& places) {
-  Given given(q8ta_pool2d::signatures[1]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.kernel_size);
-  given.set_attribute(1, attributes.stride);
-  given.set_attribute(2, attributes.padding);
-  given.set_attribute(3, attributes.ceil_mode);
-  given.set_attribute(4, attributes.count_include_pad);
-  given.set_attribute(5, attributes.divisor_override);
-  given.set_attribute(6, attributes.input_scale);
-  given.set_attribute(7, attributes.input_zero_point);
-  given.set_attribute(8, attributes.output_scale);
-  given.set_attribute(9, attributes.output_zero_point);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_avg_pool2d);
+                                    const Q8taAvgPool2dRepresentations& representations) {
+  InferArguments arguments(q8ta_pool2d::signatures[1]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.kernel_size);
+  arguments.set_attribute(1, attributes.stride);
+  arguments.set_attribute(2, attributes.padding);
+  arguments.set_attribute(3, attributes.ceil_mode);
+  arguments.set_attribute(4, attributes.count_include_pad);
+  arguments.set_attribute(5, attributes.divisor_override);
+  arguments.set_attribute(6, attributes.input_scale);
+  arguments.set_attribute(7, attributes.input_zero_point);
+  arguments.set_attribute(8, attributes.output_scale);
+  arguments.set_attribute(9, attributes.output_zero_point);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_avg_pool2d);
 }
 Expected<DeviceTensor> q8ta_avg_pool2d(Context& context,
                                        const Q8taAvgPool2dInputs<OnDevice>& inputs,
                                        const Q8taAvgPool2dAttributes& attributes,
-                                       const Q8taAvgPool2dPlaces& places) {
+                                       const Q8taAvgPool2dRepresentations& representations) {
   const ArgumentKey key{
     q8ta_pool2d::signatures[1], inputs.input, inputs.output, attributes.kernel_size, attributes.stride,
     attributes.padding, attributes.ceil_mode, attributes.count_include_pad, attributes.divisor_override,
     attributes.input_scale, attributes.input_zero_point, attributes.output_scale, attributes.output_zero_point,
-    places.output,
+    representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taAvgPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-    return q8ta_avg_pool2d_call(described, attributes, places);
+    return q8ta_avg_pool2d_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_pool2d::signatures[1], call, std::move(arguments));
 }
 
 Expected<Call> q8ta_clone_call(const Q8taCloneInputs<Described>& inputs,
-                               const Q8taClonePlaces& places) {
-  Given given(q8ta_clone::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_clone);
+                               const Q8taCloneRepresentations& representations) {
+  InferArguments arguments(q8ta_clone::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_clone);
 }
 Expected<DeviceTensor> q8ta_clone(Context& context,
                                   const Q8taCloneInputs<OnDevice>& inputs,
-                                  const Q8taClonePlaces& places) {
-  const ArgumentKey key{q8ta_clone::signatures[0], inputs.input, inputs.output, places.output};
+                                  const Q8taCloneRepresentations& representations) {
+  const ArgumentKey key{q8ta_clone::signatures[0], inputs.input, inputs.output, representations.output};
   const auto call = call_of(context, key, [&] {
     const Q8taCloneInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-    return q8ta_clone_call(described, places);
+    return q8ta_clone_call(described, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_clone::signatures[0], call, std::move(arguments));
@@ -2019,43 +2064,43 @@ Expected<DeviceTensor> q8ta_clone(Context& context,
 
 Expected<Call> q8ta_concat_call(const Q8taConcatInputs<Described>& inputs,
                                 const Q8taConcatAttributes& attributes,
-                                const Q8taConcatPlaces& places) {
-  Given given(q8ta_concat::signatures[0]);
-  given.set_tensor(0, inputs.input_1);
-  given.set_tensor(1, inputs.input_2);
-  given.set_optional(2, inputs.input_3);
-  given.set_optional(3, inputs.input_4);
-  given.set_attribute(0, attributes.axis);
-  given.set_attribute(1, attributes.input_1_scale);
-  given.set_attribute(2, attributes.input_1_zero_point);
-  given.set_attribute(3, attributes.input_2_scale);
-  given.set_attribute(4, attributes.input_2_zero_point);
-  given.set_attribute(5, attributes.input_3_scale);
-  given.set_attribute(6, attributes.input_3_zero_point);
-  given.set_attribute(7, attributes.input_4_scale);
-  given.set_attribute(8, attributes.input_4_zero_point);
-  given.set_attribute(9, attributes.output_scale);
-  given.set_attribute(10, attributes.output_zero_point);
-  given.set_place(4, places.output);
-  given.set_output(4, inputs.output);
-  return checked(given, infer_q8ta_concat);
+                                const Q8taConcatRepresentations& representations) {
+  InferArguments arguments(q8ta_concat::signatures[0]);
+  arguments.set_tensor(0, inputs.input_1);
+  arguments.set_tensor(1, inputs.input_2);
+  arguments.set_optional(2, inputs.input_3);
+  arguments.set_optional(3, inputs.input_4);
+  arguments.set_attribute(0, attributes.axis);
+  arguments.set_attribute(1, attributes.input_1_scale);
+  arguments.set_attribute(2, attributes.input_1_zero_point);
+  arguments.set_attribute(3, attributes.input_2_scale);
+  arguments.set_attribute(4, attributes.input_2_zero_point);
+  arguments.set_attribute(5, attributes.input_3_scale);
+  arguments.set_attribute(6, attributes.input_3_zero_point);
+  arguments.set_attribute(7, attributes.input_4_scale);
+  arguments.set_attribute(8, attributes.input_4_zero_point);
+  arguments.set_attribute(9, attributes.output_scale);
+  arguments.set_attribute(10, attributes.output_zero_point);
+  arguments.set_representation(4, representations.output);
+  arguments.set_output(4, inputs.output);
+  return checked(arguments, infer_q8ta_concat);
 }
 Expected<DeviceTensor> q8ta_concat(Context& context,
                                    const Q8taConcatInputs<OnDevice>& inputs,
                                    const Q8taConcatAttributes& attributes,
-                                   const Q8taConcatPlaces& places) {
+                                   const Q8taConcatRepresentations& representations) {
   const ArgumentKey key{
     q8ta_concat::signatures[0], inputs.input_1, inputs.input_2, inputs.input_3, inputs.input_4, inputs.output,
     attributes.axis, attributes.input_1_scale, attributes.input_1_zero_point, attributes.input_2_scale,
     attributes.input_2_zero_point, attributes.input_3_scale, attributes.input_3_zero_point, attributes.input_4_scale,
-    attributes.input_4_zero_point, attributes.output_scale, attributes.output_zero_point, places.output,
+    attributes.input_4_zero_point, attributes.output_scale, attributes.output_zero_point, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taConcatInputs<Described> described{
       .input_1 = desc_of(inputs.input_1), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
       .input_4 = desc_of(inputs.input_4), .output = desc_of(inputs.output),
     };
-    return q8ta_concat_call(described, attributes, places);
+    return q8ta_concat_call(described, attributes, representations);
   });
   ArgumentList arguments({
     argument_of(inputs.input_1), argument_of(inputs.input_2), argument_of(inputs.input_3), argument_of(inputs.input_4),
@@ -2066,43 +2111,43 @@ Expected<DeviceTensor> q8ta_concat(Context& context,
 
 Expected<Call> q8ta_conv2d_call(const Q8taConv2dInputs<Described>& inputs,
                                 const Q8taConv2dAttributes& attributes,
-                                const Q8taConv2dPlaces& places) {
-  Given given(q8ta_conv2d::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(3, inputs.weight_scales);
-  given.set_optional(4, inputs.bias);
-  given.set_optional(6, inputs.table);
-  given.set_optional(7, inputs.residual);
-  given.set_attribute(0, attributes.stride);
-  given.set_attribute(1, attributes.padding);
-  given.set_attribute(2, attributes.dilation);
-  given.set_attribute(3, attributes.groups);
-  given.set_attribute(4, attributes.input_scale);
-  given.set_attribute(5, attributes.input_zero_point);
-  given.set_attribute(6, attributes.output_scale);
-  given.set_attribute(7, attributes.output_zero_point);
-  given.set_attribute(8, attributes.activation);
-  given.set_attribute(9, attributes.table_input_scale);
-  given.set_attribute(10, attributes.table_input_zero_point);
-  given.set_attribute(11, attributes.result_scale);
-  given.set_attribute(12, attributes.result_zero_point);
-  given.set_attribute(13, attributes.residual_scale);
-  given.set_attribute(14, attributes.residual_zero_point);
-  given.set_place(5, places.output);
-  given.set_output(5, inputs.output);
-  return checked(given, infer_q8ta_conv2d);
+                                const Q8taConv2dRepresentations& representations) {
+  InferArguments arguments(q8ta_conv2d::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(3, inputs.weight_scales);
+  arguments.set_optional(4, inputs.bias);
+  arguments.set_optional(6, inputs.table);
+  arguments.set_optional(7, inputs.residual);
+  arguments.set_attribute(0, attributes.stride);
+  arguments.set_attribute(1, attributes.padding);
+  arguments.set_attribute(2, attributes.dilation);
+  arguments.set_attribute(3, attributes.groups);
+  arguments.set_attribute(4, attributes.input_scale);
+  arguments.set_attribute(5, attributes.input_zero_point);
+  arguments.set_attribute(6, attributes.output_scale);
+  arguments.set_attribute(7, attributes.output_zero_point);
+  arguments.set_attribute(8, attributes.activation);
+  arguments.set_attribute(9, attributes.table_input_scale);
+  arguments.set_attribute(10, attributes.table_input_zero_point);
+  arguments.set_attribute(11, attributes.result_scale);
+  arguments.set_attribute(12, attributes.result_zero_point);
+  arguments.set_attribute(13, attributes.residual_scale);
+  arguments.set_attribute(14, attributes.residual_zero_point);
+  arguments.set_representation(5, representations.output);
+  arguments.set_output(5, inputs.output);
+  return checked(arguments, infer_q8ta_conv2d);
 }
 Expected<DeviceTensor> q8ta_conv2d(Context& context,
                                    const Q8taConv2dInputs<OnDevice>& inputs,
                                    const Q8taConv2dAttributes& attributes,
-                                   const Q8taConv2dPlaces& places) {
+                                   const Q8taConv2dRepresentations& representations) {
   const ArgumentKey key{
     q8ta_conv2d::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias, inputs.output,
     inputs.table, inputs.residual, attributes.stride, attributes.padding, attributes.dilation, attributes.groups,
     attributes.input_scale, attributes.input_zero_point, attributes.output_scale, attributes.output_zero_point,
     attributes.activation, attributes.table_input_scale, attributes.table_input_zero_point, attributes.result_scale,
-    attributes.result_zero_point, attributes.residual_scale, attributes.residual_zero_point, places.output,
+    attributes.result_zero_point, attributes.residual_scale, attributes.residual_zero_point, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taConv2dInputs<Described> described{
@@ -2110,7 +2155,7 @@ Expected<DeviceTensor> q8ta_conv2d(Context& context,
       .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
       .output = desc_of(inputs.output),
     };
-    return q8ta_conv2d_call(described, attributes, places);
+    return q8ta_conv2d_call(described, attributes, representations);
   });
   ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
@@ -2121,21 +2166,21 @@ Expected<DeviceTensor> q8ta_conv2d(Context& context,
 
 Expected<Call> q8ta_conv2d_dequantize_call(const Q8taConv2dDequantizeInputs<Described>& inputs,
                                            const Q8taConv2dDequantizeAttributes& attributes) {
-  Given given(q8ta_conv2d_dequantize::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(3, inputs.weight_scales);
-  given.set_optional(4, inputs.bias);
-  given.set_attribute(0, attributes.stride);
-  given.set_attribute(1, attributes.padding);
-  given.set_attribute(2, attributes.dilation);
-  given.set_attribute(3, attributes.groups);
-  given.set_attribute(4, attributes.input_scale);
-  given.set_attribute(5, attributes.input_zero_point);
-  given.set_attribute(6, attributes.output_dtype);
-  given.set_attribute(7, attributes.activation);
-  given.set_output(5, inputs.output);
-  return checked(given, infer_q8ta_conv2d_dequantize);
+  InferArguments arguments(q8ta_conv2d_dequantize::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(3, inputs.weight_scales);
+  arguments.set_optional(4, inputs.bias);
+  arguments.set_attribute(0, attributes.stride);
+  arguments.set_attribute(1, attributes.padding);
+  arguments.set_attribute(2, attributes.dilation);
+  arguments.set_attribute(3, attributes.groups);
+  arguments.set_attribute(4, attributes.input_scale);
+  arguments.set_attribute(5, attributes.input_zero_point);
+  arguments.set_attribute(6, attributes.output_dtype);
+  arguments.set_attribute(7, attributes.activation);
+  arguments.set_output(5, inputs.output);
+  return checked(arguments, infer_q8ta_conv2d_dequantize);
 }
 Expected<DeviceTensor> q8ta_conv2d_dequantize(Context& context,
                                               const Q8taConv2dDequantizeInputs<OnDevice>& inputs,
@@ -2161,45 +2206,45 @@ Expected<DeviceTensor> q8ta_conv2d_dequantize(Context& context,
 
 Expected<Call> q8ta_conv2d_transposed_call(const Q8taConv2dTransposedInputs<Described>& inputs,
                                            const Q8taConv2dTransposedAttributes& attributes,
-                                           const Q8taConv2dTransposedPlaces& places) {
-  Given given(q8ta_conv2d_transposed::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(3, inputs.weight_scales);
-  given.set_optional(4, inputs.bias);
-  given.set_optional(6, inputs.table);
-  given.set_optional(7, inputs.residual);
-  given.set_attribute(0, attributes.stride);
-  given.set_attribute(1, attributes.padding);
-  given.set_attribute(2, attributes.dilation);
-  given.set_attribute(3, attributes.groups);
-  given.set_attribute(4, attributes.input_scale);
-  given.set_attribute(5, attributes.input_zero_point);
-  given.set_attribute(6, attributes.output_scale);
-  given.set_attribute(7, attributes.output_zero_point);
-  given.set_attribute(8, attributes.activation);
-  given.set_attribute(9, attributes.table_input_scale);
-  given.set_attribute(10, attributes.table_input_zero_point);
-  given.set_attribute(11, attributes.result_scale);
-  given.set_attribute(12, attributes.result_zero_point);
-  given.set_attribute(13, attributes.residual_scale);
-  given.set_attribute(14, attributes.residual_zero_point);
-  given.set_attribute(15, attributes.output_padding);
-  given.set_place(5, places.output);
-  given.set_output(5, inputs.output);
-  return checked(given, infer_q8ta_conv2d_transposed);
+                                           const Q8taConv2dTransposedRepresentations& representations) {
+  InferArguments arguments(q8ta_conv2d_transposed::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(3, inputs.weight_scales);
+  arguments.set_optional(4, inputs.bias);
+  arguments.set_optional(6, inputs.table);
+  arguments.set_optional(7, inputs.residual);
+  arguments.set_attribute(0, attributes.stride);
+  arguments.set_attribute(1, attributes.padding);
+  arguments.set_attribute(2, attributes.dilation);
+  arguments.set_attribute(3, attributes.groups);
+  arguments.set_attribute(4, attributes.input_scale);
+  arguments.set_attribute(5, attributes.input_zero_point);
+  arguments.set_attribute(6, attributes.output_scale);
+  arguments.set_attribute(7, attributes.output_zero_point);
+  arguments.set_attribute(8, attributes.activation);
+  arguments.set_attribute(9, attributes.table_input_scale);
+  arguments.set_attribute(10, attributes.table_input_zero_point);
+  arguments.set_attribute(11, attributes.result_scale);
+  arguments.set_attribute(12, attributes.result_zero_point);
+  arguments.set_attribute(13, attributes.residual_scale);
+  arguments.set_attribute(14, attributes.residual_zero_point);
+  arguments.set_attribute(15, attributes.output_padding);
+  arguments.set_representation(5, representations.output);
+  arguments.set_output(5, inputs.output);
+  return checked(arguments, infer_q8ta_conv2d_transposed);
 }
 Expected<DeviceTensor> q8ta_conv2d_transposed(Context& context,
                                               const Q8taConv2dTransposedInputs<OnDevice>& inputs,
                                               const Q8taConv2dTransposedAttributes& attributes,
-                                              const Q8taConv2dTransposedPlaces& places) {
+                                              const Q8taConv2dTransposedRepresentations& representations) {
   const ArgumentKey key{
     q8ta_conv2d_transposed::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias,
     inputs.output, inputs.table, inputs.residual, attributes.stride, attributes.padding, attributes.dilation,
     attributes.groups, attributes.input_scale, attributes.input_zero_point, attributes.output_scale,
     attributes.output_zero_point, attributes.activation, attributes.table_input_scale,
     attributes.table_input_zero_point, attributes.result_scale, attributes.result_zero_point, attributes.residual_scale,
-    attributes.residual_zero_point, attributes.output_padding, places.output,
+    attributes.residual_zero_point, attributes.output_padding, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taConv2dTransposedInputs<Described> described{
@@ -2207,7 +2252,7 @@ Expected<DeviceTensor> q8ta_conv2d_transposed(Context& context,
       .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
       .output = desc_of(inputs.output),
     };
-    return q8ta_conv2d_transposed_call(described, attributes, places);
+    return q8ta_conv2d_transposed_call(described, attributes, representations);
   });
   ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
@@ -2218,27 +2263,27 @@ Expected<DeviceTensor> q8ta_conv2d_transposed(Context& context,
 
 Expected<Call> q8ta_dequantize_call(const Q8taDequantizeInputs<Described>& inputs,
                                     const Q8taDequantizeAttributes& attributes,
-                                    const Q8taDequantizePlaces& places) {
-  Given given(q8ta_dequantize::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.input_scale);
-  given.set_attribute(1, attributes.input_zero_point);
-  given.set_attribute(2, attributes.output_dtype);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_dequantize);
+                                    const Q8taDequantizeRepresentations& representations) {
+  InferArguments arguments(q8ta_dequantize::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.input_scale);
+  arguments.set_attribute(1, attributes.input_zero_point);
+  arguments.set_attribute(2, attributes.output_dtype);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_dequantize);
 }
 Expected<DeviceTensor> q8ta_dequantize(Context& context,
                                        const Q8taDequantizeInputs<OnDevice>& inputs,
                                        const Q8taDequantizeAttributes& attributes,
-                                       const Q8taDequantizePlaces& places) {
+                                       const Q8taDequantizeRepresentations& representations) {
   const ArgumentKey key{
     q8ta_dequantize::signatures[0], inputs.input, inputs.output, attributes.input_scale, attributes.input_zero_point,
-    attributes.output_dtype, places.output,
+    attributes.output_dtype, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taDequantizeInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-    return q8ta_dequantize_call(described, attributes, places);
+    return q8ta_dequantize_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_dequantize::signatures[0], call, std::move(arguments));
@@ -2246,28 +2291,28 @@ Expected<DeviceTensor> q8ta_dequantize(Context& context,
 
 Expected<Call> q8ta_hardswish_call(const Q8taHardswishInputs<Described>& inputs,
                                    const Q8taHardswishAttributes& attributes,
-                                   const Q8taHardswishPlaces& places) {
-  Given given(q8ta_unary::signatures[1]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.input_scale);
-  given.set_attribute(1, attributes.input_zero_point);
-  given.set_attribute(2, attributes.output_scale);
-  given.set_attribute(3, attributes.output_zero_point);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_hardswish);
+                                   const Q8taHardswishRepresentations& representations) {
+  InferArguments arguments(q8ta_unary::signatures[1]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.input_scale);
+  arguments.set_attribute(1, attributes.input_zero_point);
+  arguments.set_attribute(2, attributes.output_scale);
+  arguments.set_attribute(3, attributes.output_zero_point);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_hardswish);
 }
 Expected<DeviceTensor> q8ta_hardswish(Context& context,
                                       const Q8taHardswishInputs<OnDevice>& inputs,
                                       const Q8taHardswishAttributes& attributes,
-                                      const Q8taHardswishPlaces& places) {
+                                      const Q8taHardswishRepresentations& representations) {
   const ArgumentKey key{
     q8ta_unary::signatures[1], inputs.input, inputs.output, attributes.input_scale, attributes.input_zero_point,
-    attributes.output_scale, attributes.output_zero_point, places.output,
+    attributes.output_scale, attributes.output_zero_point, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taHardswishInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-    return q8ta_hardswish_call(described, attributes, places);
+    return q8ta_hardswish_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_unary::signatures[1], call, std::move(arguments));
@@ -2275,29 +2320,29 @@ Expected<DeviceTensor> q8ta_hardswish(Context& context,
 
 Expected<Call> q8ta_leaky_relu_call(const Q8taLeakyReluInputs<Described>& inputs,
                                     const Q8taLeakyReluAttributes& attributes,
-                                    const Q8taLeakyReluPlaces& places) {
-  Given given(q8ta_unary::signatures[2]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.input_scale);
-  given.set_attribute(1, attributes.input_zero_point);
-  given.set_attribute(2, attributes.output_scale);
-  given.set_attribute(3, attributes.output_zero_point);
-  given.set_attribute(4, attributes.slope);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_leaky_relu);
+                                    const Q8taLeakyReluRepresentations& representations) {
+  InferArguments arguments(q8ta_unary::signatures[2]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.input_scale);
+  arguments.set_attribute(1, attributes.input_zero_point);
+  arguments.set_attribute(2, attributes.output_scale);
+  arguments.set_attribute(3, attributes.output_zero_point);
+  arguments.set_attribute(4, attributes.slope);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_leaky_relu);
 }
 Expected<DeviceTensor> q8ta_leaky_relu(Context& context,
                                        const Q8taLeakyReluInputs<OnDevice>& inputs,
                                        const Q8taLeakyReluAttributes& attributes,
-                                       const Q8taLeakyReluPlaces& places) {
+                                       const Q8taLeakyReluRepresentations& representations) {
   const ArgumentKey key{
     q8ta_unary::signatures[2], inputs.input, inputs.output, attributes.input_scale, attributes.input_zero_point,
-    attributes.output_scale, attributes.output_zero_point, attributes.slope, places.output,
+    attributes.output_scale, attributes.output_zero_point, attributes.slope, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taLeakyReluInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-    return q8ta_leaky_relu_call(described, attributes, places);
+    return q8ta_leaky_relu_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_unary::signatures[2], call, std::move(arguments));
@@ -2305,39 +2350,39 @@ Expected<DeviceTensor> q8ta_leaky_relu(Context& context,
 
 Expected<Call> q8ta_linear_call(const Q8taLinearInputs<Described>& inputs,
                                 const Q8taLinearAttributes& attributes,
-                                const Q8taLinearPlaces& places) {
-  Given given(q8ta_linear::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(3, inputs.weight_scales);
-  given.set_optional(4, inputs.bias);
-  given.set_optional(6, inputs.table);
-  given.set_optional(7, inputs.residual);
-  given.set_attribute(0, attributes.input_scale);
-  given.set_attribute(1, attributes.input_zero_point);
-  given.set_attribute(2, attributes.output_scale);
-  given.set_attribute(3, attributes.output_zero_point);
-  given.set_attribute(4, attributes.activation);
-  given.set_attribute(5, attributes.table_input_scale);
-  given.set_attribute(6, attributes.table_input_zero_point);
-  given.set_attribute(7, attributes.result_scale);
-  given.set_attribute(8, attributes.result_zero_point);
-  given.set_attribute(9, attributes.residual_scale);
-  given.set_attribute(10, attributes.residual_zero_point);
-  given.set_place(5, places.output);
-  given.set_output(5, inputs.output);
-  return checked(given, infer_q8ta_linear);
+                                const Q8taLinearRepresentations& representations) {
+  InferArguments arguments(q8ta_linear::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(3, inputs.weight_scales);
+  arguments.set_optional(4, inputs.bias);
+  arguments.set_optional(6, inputs.table);
+  arguments.set_optional(7, inputs.residual);
+  arguments.set_attribute(0, attributes.input_scale);
+  arguments.set_attribute(1, attributes.input_zero_point);
+  arguments.set_attribute(2, attributes.output_scale);
+  arguments.set_attribute(3, attributes.output_zero_point);
+  arguments.set_attribute(4, attributes.activation);
+  arguments.set_attribute(5, attributes.table_input_scale);
+  arguments.set_attribute(6, attributes.table_input_zero_point);
+  arguments.set_attribute(7, attributes.result_scale);
+  arguments.set_attribute(8, attributes.result_zero_point);
+  arguments.set_attribute(9, attributes.residual_scale);
+  arguments.set_attribute(10, attributes.residual_zero_point);
+  arguments.set_representation(5, representations.output);
+  arguments.set_output(5, inputs.output);
+  return checked(arguments, infer_q8ta_linear);
 }
 Expected<DeviceTensor> q8ta_linear(Context& context,
                                    const Q8taLinearInputs<OnDevice>& inputs,
                                    const Q8taLinearAttributes& attributes,
-                                   const Q8taLinearPlaces& places) {
+                                   const Q8taLinearRepresentations& representations) {
   const ArgumentKey key{
     q8ta_linear::signatures[0], inputs.input, inputs.weight, inputs.weight_scales, inputs.bias, inputs.output,
     inputs.table, inputs.residual, attributes.input_scale, attributes.input_zero_point, attributes.output_scale,
     attributes.output_zero_point, attributes.activation, attributes.table_input_scale,
     attributes.table_input_zero_point, attributes.result_scale, attributes.result_zero_point, attributes.residual_scale,
-    attributes.residual_zero_point, places.output,
+    attributes.residual_zero_point, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taLinearInputs<Described> described{
@@ -2345,7 +2390,7 @@ Expected<DeviceTensor> q8ta_linear(Context& context,
       .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
       .output = desc_of(inputs.output),
     };
-    return q8ta_linear_call(described, attributes, places);
+    return q8ta_linear_call(described, attributes, representations);
   });
   ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
@@ -2356,17 +2401,17 @@ Expected<DeviceTensor> q8ta_linear(Context& context,
 
 Expected<Call> q8ta_linear_dequantize_call(const Q8taLinearDequantizeInputs<Described>& inputs,
                                            const Q8taLinearDequantizeAttributes& attributes) {
-  Given given(q8ta_linear_dequantize::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight);
-  given.set_tensor(3, inputs.weight_scales);
-  given.set_optional(4, inputs.bias);
-  given.set_attribute(0, attributes.input_scale);
-  given.set_attribute(1, attributes.input_zero_point);
-  given.set_attribute(2, attributes.output_dtype);
-  given.set_attribute(3, attributes.activation);
-  given.set_output(5, inputs.output);
-  return checked(given, infer_q8ta_linear_dequantize);
+  InferArguments arguments(q8ta_linear_dequantize::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight);
+  arguments.set_tensor(3, inputs.weight_scales);
+  arguments.set_optional(4, inputs.bias);
+  arguments.set_attribute(0, attributes.input_scale);
+  arguments.set_attribute(1, attributes.input_zero_point);
+  arguments.set_attribute(2, attributes.output_dtype);
+  arguments.set_attribute(3, attributes.activation);
+  arguments.set_output(5, inputs.output);
+  return checked(arguments, infer_q8ta_linear_dequantize);
 }
 Expected<DeviceTensor> q8ta_linear_dequantize(Context& context,
                                               const Q8taLinearDequantizeInputs<OnDevice>& inputs,
@@ -2391,29 +2436,29 @@ Expected<DeviceTensor> q8ta_linear_dequantize(Context& context,
 
 Expected<Call> q8ta_max_pool2d_call(const Q8taMaxPool2dInputs<Described>& inputs,
                                     const Q8taMaxPool2dAttributes& attributes,
-                                    const Q8taMaxPool2dPlaces& places) {
-  Given given(q8ta_pool2d::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.kernel_size);
-  given.set_attribute(1, attributes.stride);
-  given.set_attribute(2, attributes.padding);
-  given.set_attribute(3, attributes.dilation);
-  given.set_attribute(4, attributes.ceil_mode);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_max_pool2d);
+                                    const Q8taMaxPool2dRepresentations& representations) {
+  InferArguments arguments(q8ta_pool2d::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.kernel_size);
+  arguments.set_attribute(1, attributes.stride);
+  arguments.set_attribute(2, attributes.padding);
+  arguments.set_attribute(3, attributes.dilation);
+  arguments.set_attribute(4, attributes.ceil_mode);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_max_pool2d);
 }
 Expected<DeviceTensor> q8ta_max_pool2d(Context& context,
                                        const Q8taMaxPool2dInputs<OnDevice>& inputs,
                                        const Q8taMaxPool2dAttributes& attributes,
-                                       const Q8taMaxPool2dPlaces& places) {
+                                       const Q8taMaxPool2dRepresentations& representations) {
   const ArgumentKey key{
     q8ta_pool2d::signatures[0], inputs.input, inputs.output, attributes.kernel_size, attributes.stride,
-    attributes.padding, attributes.dilation, attributes.ceil_mode, places.output,
+    attributes.padding, attributes.dilation, attributes.ceil_mode, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taMaxPool2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-    return q8ta_max_pool2d_call(described, attributes, places);
+    return q8ta_max_pool2d_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_pool2d::signatures[0], call, std::move(arguments));
@@ -2421,35 +2466,35 @@ Expected<DeviceTensor> q8ta_max_pool2d(Context& context,
 
 Expected<Call> q8ta_mul_call(const Q8taMulInputs<Described>& inputs,
                              const Q8taMulAttributes& attributes,
-                             const Q8taMulPlaces& places) {
-  Given given(q8ta_binary::signatures[2]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.other);
-  given.set_attribute(0, attributes.input_scale);
-  given.set_attribute(1, attributes.input_zero_point);
-  given.set_attribute(2, attributes.other_scale);
-  given.set_attribute(3, attributes.other_zero_point);
-  given.set_attribute(4, attributes.output_scale);
-  given.set_attribute(5, attributes.output_zero_point);
-  given.set_attribute(6, attributes.activation);
-  given.set_place(2, places.output);
-  given.set_output(2, inputs.output);
-  return checked(given, infer_q8ta_mul);
+                             const Q8taMulRepresentations& representations) {
+  InferArguments arguments(q8ta_binary::signatures[2]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.other);
+  arguments.set_attribute(0, attributes.input_scale);
+  arguments.set_attribute(1, attributes.input_zero_point);
+  arguments.set_attribute(2, attributes.other_scale);
+  arguments.set_attribute(3, attributes.other_zero_point);
+  arguments.set_attribute(4, attributes.output_scale);
+  arguments.set_attribute(5, attributes.output_zero_point);
+  arguments.set_attribute(6, attributes.activation);
+  arguments.set_representation(2, representations.output);
+  arguments.set_output(2, inputs.output);
+  return checked(arguments, infer_q8ta_mul);
 }
 Expected<DeviceTensor> q8ta_mul(Context& context,
                                 const Q8taMulInputs<OnDevice>& inputs,
                                 const Q8taMulAttributes& attributes,
-                                const Q8taMulPlaces& places) {
+                                const Q8taMulRepresentations& representations) {
   const ArgumentKey key{
     q8ta_binary::signatures[2], inputs.input, inputs.other, inputs.output, attributes.input_scale,
     attributes.input_zero_point, attributes.other_scale, attributes.other_zero_point, attributes.output_scale,
-    attributes.output_zero_point, attributes.activation, places.output,
+    attributes.output_zero_point, attributes.activation, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taMulInputs<Described> described{
       .input = desc_of(inputs.input), .other = desc_of(inputs.other), .output = desc_of(inputs.output),
     };
-    return q8ta_mul_call(described, attributes, places);
+    return q8ta_mul_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.output)});
   return run_for_one(context, q8ta_binary::signatures[2], call, std::move(arguments));
@@ -2457,29 +2502,29 @@ Expected<DeviceTensor> q8ta_mul(Context& context,
 
 Expected<Call> q8ta_pixel_shuffle_call(const Q8taPixelShuffleInputs<Described>& inputs,
                                        const Q8taPixelShuffleAttributes& attributes,
-                                       const Q8taPixelShufflePlaces& places) {
-  Given given(q8ta_pixel_shuffle::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.input_scale);
-  given.set_attribute(1, attributes.input_zero_point);
-  given.set_attribute(2, attributes.output_scale);
-  given.set_attribute(3, attributes.output_zero_point);
-  given.set_attribute(4, attributes.upscale_factor);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_pixel_shuffle);
+                                       const Q8taPixelShuffleRepresentations& representations) {
+  InferArguments arguments(q8ta_pixel_shuffle::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.input_scale);
+  arguments.set_attribute(1, attributes.input_zero_point);
+  arguments.set_attribute(2, attributes.output_scale);
+  arguments.set_attribute(3, attributes.output_zero_point);
+  arguments.set_attribute(4, attributes.upscale_factor);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_pixel_shuffle);
 }
 Expected<DeviceTensor> q8ta_pixel_shuffle(Context& context,
                                           const Q8taPixelShuffleInputs<OnDevice>& inputs,
                                           const Q8taPixelShuffleAttributes& attributes,
-                                          const Q8taPixelShufflePlaces& places) {
+                                          const Q8taPixelShuffleRepresentations& representations) {
   const ArgumentKey key{
     q8ta_pixel_shuffle::signatures[0], inputs.input, inputs.output, attributes.input_scale, attributes.input_zero_point,
-    attributes.output_scale, attributes.output_zero_point, attributes.upscale_factor, places.output,
+    attributes.output_scale, attributes.output_zero_point, attributes.upscale_factor, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taPixelShuffleInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-    return q8ta_pixel_shuffle_call(described, attributes, places);
+    return q8ta_pixel_shuffle_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_pixel_shuffle::signatures[0], call, std::move(arguments));
@@ -2487,26 +2532,26 @@ Expected<DeviceTensor> q8ta_pixel_shuffle(Context& context,
 
 Expected<Call> q8ta_quantize_call(const Q8taQuantizeInputs<Described>& inputs,
                                   const Q8taQuantizeAttributes& attributes,
-                                  const Q8taQuantizePlaces& places) {
-  Given given(q8ta_quantize::signatures[0]);
-  given.set_view(0, inputs.input);
-  given.set_attribute(0, attributes.output_scale);
-  given.set_attribute(1, attributes.output_zero_point);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_quantize);
+                                  const Q8taQuantizeRepresentations& representations) {
+  InferArguments arguments(q8ta_quantize::signatures[0]);
+  arguments.set_view(0, inputs.input);
+  arguments.set_attribute(0, attributes.output_scale);
+  arguments.set_attribute(1, attributes.output_zero_point);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_quantize);
 }
 Expected<DeviceTensor> q8ta_quantize(Context& context,
                                      const Q8taQuantizeInputs<OnDevice>& inputs,
                                      const Q8taQuantizeAttributes& attributes,
-                                     const Q8taQuantizePlaces& places) {
+                                     const Q8taQuantizeRepresentations& representations) {
   const ArgumentKey key{
     q8ta_quantize::signatures[0], inputs.input, inputs.output, attributes.output_scale, attributes.output_zero_point,
-    places.output,
+    representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taQuantizeInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-    return q8ta_quantize_call(described, attributes, places);
+    return q8ta_quantize_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_quantize::signatures[0], call, std::move(arguments));
@@ -2514,28 +2559,28 @@ Expected<DeviceTensor> q8ta_quantize(Context& context,
 
 Expected<Call> q8ta_quantize_linear_call(const Q8taQuantizeLinearInputs<Described>& inputs,
                                          const Q8taQuantizeLinearAttributes& attributes,
-                                         const Q8taQuantizeLinearPlaces& places) {
-  Given given(q8ta_quantize_linear::signatures[0]);
-  given.set_view(0, inputs.input);
-  given.set_attribute(0, attributes.output_scale);
-  given.set_attribute(1, attributes.output_zero_point);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_quantize_linear);
+                                         const Q8taQuantizeLinearRepresentations& representations) {
+  InferArguments arguments(q8ta_quantize_linear::signatures[0]);
+  arguments.set_view(0, inputs.input);
+  arguments.set_attribute(0, attributes.output_scale);
+  arguments.set_attribute(1, attributes.output_zero_point);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_quantize_linear);
 }
 Expected<DeviceTensor> q8ta_quantize_linear(Context& context,
                                             const Q8taQuantizeLinearInputs<OnDevice>& inputs,
                                             const Q8taQuantizeLinearAttributes& attributes,
-                                            const Q8taQuantizeLinearPlaces& places) {
+                                            const Q8taQuantizeLinearRepresentations& representations) {
   const ArgumentKey key{
     q8ta_quantize_linear::signatures[0], inputs.input, inputs.output, attributes.output_scale,
-    attributes.output_zero_point, places.output,
+    attributes.output_zero_point, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taQuantizeLinearInputs<Described> described{
       .input = desc_of(inputs.input), .output = desc_of(inputs.output),
     };
-    return q8ta_quantize_linear_call(described, attributes, places);
+    return q8ta_quantize_linear_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_quantize_linear::signatures[0], call, std::move(arguments));
@@ -2543,28 +2588,28 @@ Expected<DeviceTensor> q8ta_quantize_linear(Context& context,
 
 Expected<Call> q8ta_relu_call(const Q8taReluInputs<Described>& inputs,
                               const Q8taReluAttributes& attributes,
-                              const Q8taReluPlaces& places) {
-  Given given(q8ta_unary::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.input_scale);
-  given.set_attribute(1, attributes.input_zero_point);
-  given.set_attribute(2, attributes.output_scale);
-  given.set_attribute(3, attributes.output_zero_point);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_relu);
+                              const Q8taReluRepresentations& representations) {
+  InferArguments arguments(q8ta_unary::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.input_scale);
+  arguments.set_attribute(1, attributes.input_zero_point);
+  arguments.set_attribute(2, attributes.output_scale);
+  arguments.set_attribute(3, attributes.output_zero_point);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_relu);
 }
 Expected<DeviceTensor> q8ta_relu(Context& context,
                                  const Q8taReluInputs<OnDevice>& inputs,
                                  const Q8taReluAttributes& attributes,
-                                 const Q8taReluPlaces& places) {
+                                 const Q8taReluRepresentations& representations) {
   const ArgumentKey key{
     q8ta_unary::signatures[0], inputs.input, inputs.output, attributes.input_scale, attributes.input_zero_point,
-    attributes.output_scale, attributes.output_zero_point, places.output,
+    attributes.output_scale, attributes.output_zero_point, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taReluInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-    return q8ta_relu_call(described, attributes, places);
+    return q8ta_relu_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_unary::signatures[0], call, std::move(arguments));
@@ -2572,27 +2617,27 @@ Expected<DeviceTensor> q8ta_relu(Context& context,
 
 Expected<Call> q8ta_resize2d_call(const Q8taResize2dInputs<Described>& inputs,
                                   const Q8taResize2dAttributes& attributes,
-                                  const Q8taResize2dPlaces& places) {
-  Given given(q8ta_resize2d::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.sizes);
-  given.set_attribute(1, attributes.coordinate_mode);
-  given.set_attribute(2, attributes.nearest_mode);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_resize2d);
+                                  const Q8taResize2dRepresentations& representations) {
+  InferArguments arguments(q8ta_resize2d::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.sizes);
+  arguments.set_attribute(1, attributes.coordinate_mode);
+  arguments.set_attribute(2, attributes.nearest_mode);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_resize2d);
 }
 Expected<DeviceTensor> q8ta_resize2d(Context& context,
                                      const Q8taResize2dInputs<OnDevice>& inputs,
                                      const Q8taResize2dAttributes& attributes,
-                                     const Q8taResize2dPlaces& places) {
+                                     const Q8taResize2dRepresentations& representations) {
   const ArgumentKey key{
     q8ta_resize2d::signatures[0], inputs.input, inputs.output, attributes.sizes, attributes.coordinate_mode,
-    attributes.nearest_mode, places.output,
+    attributes.nearest_mode, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taResize2dInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-    return q8ta_resize2d_call(described, attributes, places);
+    return q8ta_resize2d_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_resize2d::signatures[0], call, std::move(arguments));
@@ -2600,28 +2645,28 @@ Expected<DeviceTensor> q8ta_resize2d(Context& context,
 
 Expected<Call> q8ta_sigmoid_call(const Q8taSigmoidInputs<Described>& inputs,
                                  const Q8taSigmoidAttributes& attributes,
-                                 const Q8taSigmoidPlaces& places) {
-  Given given(q8ta_unary::signatures[3]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.input_scale);
-  given.set_attribute(1, attributes.input_zero_point);
-  given.set_attribute(2, attributes.output_scale);
-  given.set_attribute(3, attributes.output_zero_point);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_sigmoid);
+                                 const Q8taSigmoidRepresentations& representations) {
+  InferArguments arguments(q8ta_unary::signatures[3]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.input_scale);
+  arguments.set_attribute(1, attributes.input_zero_point);
+  arguments.set_attribute(2, attributes.output_scale);
+  arguments.set_attribute(3, attributes.output_zero_point);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_sigmoid);
 }
 Expected<DeviceTensor> q8ta_sigmoid(Context& context,
                                     const Q8taSigmoidInputs<OnDevice>& inputs,
                                     const Q8taSigmoidAttributes& attributes,
-                                    const Q8taSigmoidPlaces& places) {
+                                    const Q8taSigmoidRepresentations& representations) {
   const ArgumentKey key{
     q8ta_unary::signatures[3], inputs.input, inputs.output, attributes.input_scale, attributes.input_zero_point,
-    attributes.output_scale, attributes.output_zero_point, places.output,
+    attributes.output_scale, attributes.output_zero_point, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taSigmoidInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-    return q8ta_sigmoid_call(described, attributes, places);
+    return q8ta_sigmoid_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_unary::signatures[3], call, std::move(arguments));
@@ -2629,36 +2674,36 @@ Expected<DeviceTensor> q8ta_sigmoid(Context& context,
 
 Expected<Call> q8ta_sub_call(const Q8taSubInputs<Described>& inputs,
                              const Q8taSubAttributes& attributes,
-                             const Q8taSubPlaces& places) {
-  Given given(q8ta_binary::signatures[1]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.other);
-  given.set_attribute(0, attributes.input_scale);
-  given.set_attribute(1, attributes.input_zero_point);
-  given.set_attribute(2, attributes.other_scale);
-  given.set_attribute(3, attributes.other_zero_point);
-  given.set_attribute(4, attributes.output_scale);
-  given.set_attribute(5, attributes.output_zero_point);
-  given.set_attribute(6, attributes.activation);
-  given.set_attribute(7, attributes.alpha);
-  given.set_place(2, places.output);
-  given.set_output(2, inputs.output);
-  return checked(given, infer_q8ta_sub);
+                             const Q8taSubRepresentations& representations) {
+  InferArguments arguments(q8ta_binary::signatures[1]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.other);
+  arguments.set_attribute(0, attributes.input_scale);
+  arguments.set_attribute(1, attributes.input_zero_point);
+  arguments.set_attribute(2, attributes.other_scale);
+  arguments.set_attribute(3, attributes.other_zero_point);
+  arguments.set_attribute(4, attributes.output_scale);
+  arguments.set_attribute(5, attributes.output_zero_point);
+  arguments.set_attribute(6, attributes.activation);
+  arguments.set_attribute(7, attributes.alpha);
+  arguments.set_representation(2, representations.output);
+  arguments.set_output(2, inputs.output);
+  return checked(arguments, infer_q8ta_sub);
 }
 Expected<DeviceTensor> q8ta_sub(Context& context,
                                 const Q8taSubInputs<OnDevice>& inputs,
                                 const Q8taSubAttributes& attributes,
-                                const Q8taSubPlaces& places) {
+                                const Q8taSubRepresentations& representations) {
   const ArgumentKey key{
     q8ta_binary::signatures[1], inputs.input, inputs.other, inputs.output, attributes.input_scale,
     attributes.input_zero_point, attributes.other_scale, attributes.other_zero_point, attributes.output_scale,
-    attributes.output_zero_point, attributes.activation, attributes.alpha, places.output,
+    attributes.output_zero_point, attributes.activation, attributes.alpha, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taSubInputs<Described> described{
       .input = desc_of(inputs.input), .other = desc_of(inputs.other), .output = desc_of(inputs.output),
     };
-    return q8ta_sub_call(described, attributes, places);
+    return q8ta_sub_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.output)});
   return run_for_one(context, q8ta_binary::signatures[1], call, std::move(arguments));
@@ -2666,26 +2711,26 @@ Expected<DeviceTensor> q8ta_sub(Context& context,
 
 Expected<Call> q8ta_table_call(const Q8taTableInputs<Described>& inputs,
                                const Q8taTableAttributes& attributes,
-                               const Q8taTablePlaces& places) {
-  Given given(q8ta_unary::signatures[4]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.output_zero_point);
-  given.set_attribute(1, attributes.table);
-  given.set_place(1, places.output);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_q8ta_table);
+                               const Q8taTableRepresentations& representations) {
+  InferArguments arguments(q8ta_unary::signatures[4]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.output_zero_point);
+  arguments.set_attribute(1, attributes.table);
+  arguments.set_representation(1, representations.output);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_q8ta_table);
 }
 Expected<DeviceTensor> q8ta_table(Context& context,
                                   const Q8taTableInputs<OnDevice>& inputs,
                                   const Q8taTableAttributes& attributes,
-                                  const Q8taTablePlaces& places) {
+                                  const Q8taTableRepresentations& representations) {
   const ArgumentKey key{
     q8ta_unary::signatures[4], inputs.input, inputs.output, attributes.output_zero_point, attributes.table,
-    places.output,
+    representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const Q8taTableInputs<Described> described{.input = desc_of(inputs.input), .output = desc_of(inputs.output)};
-    return q8ta_table_call(described, attributes, places);
+    return q8ta_table_call(described, attributes, representations);
   });
   ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.output)});
   return run_for_one(context, q8ta_unary::signatures[4], call, std::move(arguments));
@@ -2693,33 +2738,33 @@ Expected<DeviceTensor> q8ta_table(Context& context,
 
 Expected<Call> quantize_affine_call(const QuantizeAffineInputs<Described>& inputs,
                                     const QuantizeAffineAttributes& attributes,
-                                    const QuantizeAffinePlaces& places) {
-  Given given(quantize_affine::signatures[0]);
-  given.set_view(0, inputs.input);
-  given.set_tensor(1, inputs.scale);
-  given.set_optional(2, inputs.zero_point);
-  given.set_attribute(0, attributes.block_size);
-  given.set_attribute(1, attributes.output_dtype);
-  given.set_attribute(2, attributes.quant_min);
-  given.set_attribute(3, attributes.quant_max);
-  given.set_place(3, places.output);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_quantize_affine);
+                                    const QuantizeAffineRepresentations& representations) {
+  InferArguments arguments(quantize_affine::signatures[0]);
+  arguments.set_view(0, inputs.input);
+  arguments.set_tensor(1, inputs.scale);
+  arguments.set_optional(2, inputs.zero_point);
+  arguments.set_attribute(0, attributes.block_size);
+  arguments.set_attribute(1, attributes.output_dtype);
+  arguments.set_attribute(2, attributes.quant_min);
+  arguments.set_attribute(3, attributes.quant_max);
+  arguments.set_representation(3, representations.output);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_quantize_affine);
 }
 Expected<DeviceTensor> quantize_affine(Context& context,
                                        const QuantizeAffineInputs<OnDevice>& inputs,
                                        const QuantizeAffineAttributes& attributes,
-                                       const QuantizeAffinePlaces& places) {
+                                       const QuantizeAffineRepresentations& representations) {
   const ArgumentKey key{
     quantize_affine::signatures[0], inputs.input, inputs.scale, inputs.zero_point, inputs.output, attributes.block_size,
-    attributes.output_dtype, attributes.quant_min, attributes.quant_max, places.output,
+    attributes.output_dtype, attributes.quant_min, attributes.quant_max, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const QuantizeAffineInputs<Described> described{
       .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
       .output = desc_of(inputs.output),
     };
-    return quantize_affine_call(described, attributes, places);
+    return quantize_affine_call(described, attributes, representations);
   });
   ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), argument_of(inputs.output),
@@ -2729,33 +2774,33 @@ Expected<DeviceTensor> quantize_affine(Context& context,
 
 Expected<Call> quantize_linear_call(const QuantizeLinearInputs<Described>& inputs,
                                     const QuantizeLinearAttributes& attributes,
-                                    const QuantizeLinearPlaces& places) {
-  Given given(quantize_linear::signatures[0]);
-  given.set_view(0, inputs.input);
-  given.set_tensor(1, inputs.scale);
-  given.set_optional(2, inputs.zero_point);
-  given.set_attribute(0, attributes.block_size);
-  given.set_attribute(1, attributes.output_dtype);
-  given.set_attribute(2, attributes.quant_min);
-  given.set_attribute(3, attributes.quant_max);
-  given.set_place(3, places.output);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_quantize_linear);
+                                    const QuantizeLinearRepresentations& representations) {
+  InferArguments arguments(quantize_linear::signatures[0]);
+  arguments.set_view(0, inputs.input);
+  arguments.set_tensor(1, inputs.scale);
+  arguments.set_optional(2, inputs.zero_point);
+  arguments.set_attribute(0, attributes.block_size);
+  arguments.set_attribute(1, attributes.output_dtype);
+  arguments.set_attribute(2, attributes.quant_min);
+  arguments.set_attribute(3, attributes.quant_max);
+  arguments.set_representation(3, representations.output);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_quantize_linear);
 }
 Expected<DeviceTensor> quantize_linear(Context& context,
                                        const QuantizeLinearInputs<OnDevice>& inputs,
                                        const QuantizeLinearAttributes& attributes,
-                                       const QuantizeLinearPlaces& places) {
+                                       const QuantizeLinearRepresentations& representations) {
   const ArgumentKey key{
     quantize_linear::signatures[0], inputs.input, inputs.scale, inputs.zero_point, inputs.output, attributes.block_size,
-    attributes.output_dtype, attributes.quant_min, attributes.quant_max, places.output,
+    attributes.output_dtype, attributes.quant_min, attributes.quant_max, representations.output,
   };
   const auto call = call_of(context, key, [&] {
     const QuantizeLinearInputs<Described> described{
       .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
       .output = desc_of(inputs.output),
     };
-    return quantize_linear_call(described, attributes, places);
+    return quantize_linear_call(described, attributes, representations);
   });
   ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), argument_of(inputs.output),
@@ -2765,14 +2810,14 @@ Expected<DeviceTensor> quantize_linear(Context& context,
 
 Expected<Call> quantize_q4gsw_call(const QuantizeQ4gswInputs<Described>& inputs,
                                    const QuantizeQ4gswAttributes& attributes) {
-  Given given(quantize_q4gsw::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.weight_scales);
-  given.set_attribute(0, attributes.form);
-  given.set_attribute(1, attributes.quant_min);
-  given.set_attribute(2, attributes.quant_max);
-  given.set_output(2, inputs.output);
-  return checked(given, infer_quantize_q4gsw);
+  InferArguments arguments(quantize_q4gsw::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.weight_scales);
+  arguments.set_attribute(0, attributes.form);
+  arguments.set_attribute(1, attributes.quant_min);
+  arguments.set_attribute(2, attributes.quant_max);
+  arguments.set_output(2, inputs.output);
+  return checked(arguments, infer_quantize_q4gsw);
 }
 Expected<DeviceTensor> quantize_q4gsw(Context& context,
                                       const QuantizeQ4gswInputs<OnDevice>& inputs,
@@ -2793,14 +2838,14 @@ Expected<DeviceTensor> quantize_q4gsw(Context& context,
 
 Expected<Call> reduce_call(const ReduceInputs<Described>& inputs,
                            const ReduceAttributes& attributes) {
-  Given given(reduce::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.operation);
-  given.set_attribute(1, attributes.axes);
-  given.set_attribute(2, attributes.keepdims);
-  given.set_attribute(3, attributes.takes_last);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_reduce);
+  InferArguments arguments(reduce::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.operation);
+  arguments.set_attribute(1, attributes.axes);
+  arguments.set_attribute(2, attributes.keepdims);
+  arguments.set_attribute(3, attributes.takes_last);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_reduce);
 }
 Expected<DeviceTensor> reduce(Context& context,
                               const ReduceInputs<OnDevice>& inputs,
@@ -2819,17 +2864,17 @@ Expected<DeviceTensor> reduce(Context& context,
 
 Expected<Call> requantize_call(const RequantizeInputs<Described>& inputs,
                                const RequantizeAttributes& attributes) {
-  Given given(fused_unary::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.input_scale);
-  given.set_optional(2, inputs.input_zero_point);
-  given.set_tensor(4, inputs.output_scale);
-  given.set_optional(5, inputs.output_zero_point);
-  given.set_attribute(0, attributes.output_dtype);
-  given.set_attribute(1, attributes.quant_min);
-  given.set_attribute(2, attributes.quant_max);
-  given.set_output(3, inputs.output);
-  return checked(given, infer_requantize);
+  InferArguments arguments(fused_unary::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.input_scale);
+  arguments.set_optional(2, inputs.input_zero_point);
+  arguments.set_tensor(4, inputs.output_scale);
+  arguments.set_optional(5, inputs.output_zero_point);
+  arguments.set_attribute(0, attributes.output_dtype);
+  arguments.set_attribute(1, attributes.quant_min);
+  arguments.set_attribute(2, attributes.quant_max);
+  arguments.set_output(3, inputs.output);
+  return checked(arguments, infer_requantize);
 }
 Expected<DeviceTensor> requantize(Context& context,
                                   const RequantizeInputs<OnDevice>& inputs,
@@ -2855,14 +2900,14 @@ Expected<DeviceTensor> requantize(Context& context,
 
 Expected<Call> resize2d_call(const Resize2dInputs<Described>& inputs,
                              const Resize2dAttributes& attributes) {
-  Given given(resize2d::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_attribute(0, attributes.sizes);
-  given.set_attribute(1, attributes.coordinate_mode);
-  given.set_attribute(2, attributes.nearest_mode);
-  given.set_attribute(3, attributes.mode);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_resize2d);
+  InferArguments arguments(resize2d::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_attribute(0, attributes.sizes);
+  arguments.set_attribute(1, attributes.coordinate_mode);
+  arguments.set_attribute(2, attributes.nearest_mode);
+  arguments.set_attribute(3, attributes.mode);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_resize2d);
 }
 Expected<DeviceTensor> resize2d(Context& context,
                                 const Resize2dInputs<OnDevice>& inputs,
@@ -2881,12 +2926,12 @@ Expected<DeviceTensor> resize2d(Context& context,
 
 Expected<Call> rms_norm_call(const RmsNormInputs<Described>& inputs,
                              const RmsNormAttributes& attributes) {
-  Given given(rms_norm::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_optional(1, inputs.weight);
-  given.set_attribute(0, attributes.epsilon);
-  given.set_output(2, inputs.output);
-  return checked(given, infer_rms_norm);
+  InferArguments arguments(rms_norm::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_optional(1, inputs.weight);
+  arguments.set_attribute(0, attributes.epsilon);
+  arguments.set_output(2, inputs.output);
+  return checked(arguments, infer_rms_norm);
 }
 Expected<DeviceTensor> rms_norm(Context& context,
                                 const RmsNormInputs<OnDevice>& inputs,
@@ -2904,16 +2949,16 @@ Expected<DeviceTensor> rms_norm(Context& context,
 
 Expected<Call> rotary_embedding_call(const RotaryEmbeddingInputs<Described>& inputs,
                                      const RotaryEmbeddingAttributes& attributes) {
-  Given given(rotary_embedding::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.cos);
-  given.set_tensor(2, inputs.sin);
-  given.set_optional(3, inputs.positions);
-  given.set_attribute(0, attributes.interleaved);
-  given.set_attribute(1, attributes.heads_first);
-  given.set_attribute(2, attributes.from_last);
-  given.set_output(4, inputs.output);
-  return checked(given, infer_rotary_embedding);
+  InferArguments arguments(rotary_embedding::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.cos);
+  arguments.set_tensor(2, inputs.sin);
+  arguments.set_optional(3, inputs.positions);
+  arguments.set_attribute(0, attributes.interleaved);
+  arguments.set_attribute(1, attributes.heads_first);
+  arguments.set_attribute(2, attributes.from_last);
+  arguments.set_output(4, inputs.output);
+  return checked(arguments, infer_rotary_embedding);
 }
 Expected<DeviceTensor> rotary_embedding(Context& context,
                                         const RotaryEmbeddingInputs<OnDevice>& inputs,
@@ -2938,16 +2983,16 @@ Expected<DeviceTensor> rotary_embedding(Context& context,
 
 Expected<Call> skip_layer_norm_call(const SkipLayerNormInputs<Described>& inputs,
                                     const SkipLayerNormAttributes& attributes) {
-  Given given(skip_norm::signatures[1]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.skip);
-  given.set_optional(2, inputs.sum_bias);
-  given.set_optional(3, inputs.weight);
-  given.set_optional(4, inputs.bias);
-  given.set_attribute(0, attributes.epsilon);
-  given.set_output(5, inputs.output);
-  given.set_output(6, inputs.sum);
-  return checked(given, infer_skip_layer_norm);
+  InferArguments arguments(skip_norm::signatures[1]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.skip);
+  arguments.set_optional(2, inputs.sum_bias);
+  arguments.set_optional(3, inputs.weight);
+  arguments.set_optional(4, inputs.bias);
+  arguments.set_attribute(0, attributes.epsilon);
+  arguments.set_output(5, inputs.output);
+  arguments.set_output(6, inputs.sum);
+  return checked(arguments, infer_skip_layer_norm);
 }
 Expected<SkipLayerNormOutputs> skip_layer_norm(Context& context,
                                                const SkipLayerNormInputs<OnDevice>& inputs,
@@ -2975,16 +3020,16 @@ Expected<SkipLayerNormOutputs> skip_layer_norm(Context& context,
 
 Expected<Call> skip_rms_norm_call(const SkipRmsNormInputs<Described>& inputs,
                                   const SkipRmsNormAttributes& attributes) {
-  Given given(skip_norm::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.skip);
-  given.set_optional(2, inputs.sum_bias);
-  given.set_optional(3, inputs.weight);
-  given.set_optional(4, inputs.bias);
-  given.set_attribute(0, attributes.epsilon);
-  given.set_output(5, inputs.output);
-  given.set_output(6, inputs.sum);
-  return checked(given, infer_skip_rms_norm);
+  InferArguments arguments(skip_norm::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.skip);
+  arguments.set_optional(2, inputs.sum_bias);
+  arguments.set_optional(3, inputs.weight);
+  arguments.set_optional(4, inputs.bias);
+  arguments.set_attribute(0, attributes.epsilon);
+  arguments.set_output(5, inputs.output);
+  arguments.set_output(6, inputs.sum);
+  return checked(arguments, infer_skip_rms_norm);
 }
 Expected<SkipRmsNormOutputs> skip_rms_norm(Context& context,
                                            const SkipRmsNormInputs<OnDevice>& inputs,
@@ -3012,13 +3057,13 @@ Expected<SkipRmsNormOutputs> skip_rms_norm(Context& context,
 
 Expected<Call> slice_call(const SliceInputs<Described>& inputs,
                           const SliceAttributes& attributes) {
-  Given given(strided_copy::signatures[1]);
-  given.set_view(0, inputs.input);
-  given.set_attribute(0, attributes.starts);
-  given.set_attribute(1, attributes.ends);
-  given.set_attribute(2, attributes.steps);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_slice);
+  InferArguments arguments(strided_copy::signatures[1]);
+  arguments.set_view(0, inputs.input);
+  arguments.set_attribute(0, attributes.starts);
+  arguments.set_attribute(1, attributes.ends);
+  arguments.set_attribute(2, attributes.steps);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_slice);
 }
 Expected<DeviceTensor> slice(Context& context,
                              const SliceInputs<OnDevice>& inputs,
@@ -3035,10 +3080,10 @@ Expected<DeviceTensor> slice(Context& context,
 }
 
 Expected<Call> softmax_call(const SoftmaxInputs<Described>& inputs) {
-  Given given(softmax::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_softmax);
+  InferArguments arguments(softmax::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_softmax);
 }
 Expected<DeviceTensor> softmax(Context& context,
                                const SoftmaxInputs<OnDevice>& inputs) {

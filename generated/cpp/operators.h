@@ -274,19 +274,19 @@ struct DequantizeAffineAttributes {
   std::optional<int64_t> quant_min = std::nullopt;  // the least integer of the input; without: the dtype's
   std::optional<int64_t> quant_max = std::nullopt;  // the largest integer of the input; without: the dtype's
 };
-struct DequantizeAffinePlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct DequantizeAffineRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const DequantizeAffineInputs<Described>& inputs,
                      const DequantizeAffineAttributes& attributes,
-                     const DequantizeAffinePlaces& places);
+                     const DequantizeAffineRepresentations& representations);
 Expected<Call> dequantize_affine_call(const DequantizeAffineInputs<Described>& inputs,
                                       const DequantizeAffineAttributes& attributes = {},
-                                      const DequantizeAffinePlaces& places = {});
+                                      const DequantizeAffineRepresentations& representations = {});
 Expected<DeviceTensor> dequantize_affine(Context& context,
                                          const DequantizeAffineInputs<OnDevice>& inputs,
                                          const DequantizeAffineAttributes& attributes = {},
-                                         const DequantizeAffinePlaces& places = {});
+                                         const DequantizeAffineRepresentations& representations = {});
 
 // embedding_q4gsw: dequantized rows of an int4 weight with a scale per group
 template <typename As>
@@ -865,19 +865,19 @@ struct Q8taAddAttributes {
   words::Activation activation = words::Activation::none;  // applied to the floating-point result
   double alpha = 1;  // the factor of other
 };
-struct Q8taAddPlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taAddRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taAddInputs<Described>& inputs,
                      const Q8taAddAttributes& attributes,
-                     const Q8taAddPlaces& places);
+                     const Q8taAddRepresentations& representations);
 Expected<Call> q8ta_add_call(const Q8taAddInputs<Described>& inputs,
                              const Q8taAddAttributes& attributes,
-                             const Q8taAddPlaces& places = {});
+                             const Q8taAddRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_add(Context& context,
                                 const Q8taAddInputs<OnDevice>& inputs,
                                 const Q8taAddAttributes& attributes,
-                                const Q8taAddPlaces& places = {});
+                                const Q8taAddRepresentations& representations = {});
 
 // q8ta_avg_pool2d: average pooling
 template <typename As>
@@ -901,19 +901,19 @@ struct Q8taAvgPool2dAttributes {
   Required<double> output_scale;  // of the output; 2^-125 to 2^119
   int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
-struct Q8taAvgPool2dPlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taAvgPool2dRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taAvgPool2dInputs<Described>& inputs,
                      const Q8taAvgPool2dAttributes& attributes,
-                     const Q8taAvgPool2dPlaces& places);
+                     const Q8taAvgPool2dRepresentations& representations);
 Expected<Call> q8ta_avg_pool2d_call(const Q8taAvgPool2dInputs<Described>& inputs,
                                     const Q8taAvgPool2dAttributes& attributes,
-                                    const Q8taAvgPool2dPlaces& places = {});
+                                    const Q8taAvgPool2dRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_avg_pool2d(Context& context,
                                        const Q8taAvgPool2dInputs<OnDevice>& inputs,
                                        const Q8taAvgPool2dAttributes& attributes,
-                                       const Q8taAvgPool2dPlaces& places = {});
+                                       const Q8taAvgPool2dRepresentations& representations = {});
 
 // q8ta_clone: copies an i8 or u8 tensor from one layout to another
 template <typename As>
@@ -921,16 +921,16 @@ struct Q8taCloneInputs {
   typename As::Tensor input;  // i8, u8 [...]
   typename As::Output output = {};  // written to; without: the call makes it
 };
-struct Q8taClonePlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taCloneRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taCloneInputs<Described>& inputs,
-                     const Q8taClonePlaces& places);
+                     const Q8taCloneRepresentations& representations);
 Expected<Call> q8ta_clone_call(const Q8taCloneInputs<Described>& inputs,
-                               const Q8taClonePlaces& places = {});
+                               const Q8taCloneRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_clone(Context& context,
                                   const Q8taCloneInputs<OnDevice>& inputs,
-                                  const Q8taClonePlaces& places = {});
+                                  const Q8taCloneRepresentations& representations = {});
 
 // q8ta_concat: concatenates i8 tensors along an axis
 template <typename As>
@@ -954,19 +954,19 @@ struct Q8taConcatAttributes {
   Required<double> output_scale;  // of the output; 2^-125 to 2^119
   int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
-struct Q8taConcatPlaces {
-  std::optional<Place> output = std::nullopt;  // without: as input_1 lies
+struct Q8taConcatRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: that of input_1
 };
 Expected<Call> infer(const Q8taConcatInputs<Described>& inputs,
                      const Q8taConcatAttributes& attributes,
-                     const Q8taConcatPlaces& places);
+                     const Q8taConcatRepresentations& representations);
 Expected<Call> q8ta_concat_call(const Q8taConcatInputs<Described>& inputs,
                                 const Q8taConcatAttributes& attributes,
-                                const Q8taConcatPlaces& places = {});
+                                const Q8taConcatRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_concat(Context& context,
                                    const Q8taConcatInputs<OnDevice>& inputs,
                                    const Q8taConcatAttributes& attributes,
-                                   const Q8taConcatPlaces& places = {});
+                                   const Q8taConcatRepresentations& representations = {});
 
 // q8ta_conv2d: int8 x int8 per-channel convolution, int8 output
 template <typename As>
@@ -1002,19 +1002,19 @@ struct Q8taConv2dAttributes {
   std::optional<double> residual_scale = std::nullopt;
   int64_t residual_zero_point = 0;  // of the residual; -128 to 127
 };
-struct Q8taConv2dPlaces {
-  std::optional<Place> output = std::nullopt;  // without: as input lies
+struct Q8taConv2dRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: that of input
 };
 Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs,
                      const Q8taConv2dAttributes& attributes,
-                     const Q8taConv2dPlaces& places);
+                     const Q8taConv2dRepresentations& representations);
 Expected<Call> q8ta_conv2d_call(const Q8taConv2dInputs<Described>& inputs,
                                 const Q8taConv2dAttributes& attributes,
-                                const Q8taConv2dPlaces& places = {});
+                                const Q8taConv2dRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_conv2d(Context& context,
                                    const Q8taConv2dInputs<OnDevice>& inputs,
                                    const Q8taConv2dAttributes& attributes,
-                                   const Q8taConv2dPlaces& places = {});
+                                   const Q8taConv2dRepresentations& representations = {});
 
 // q8ta_conv2d_dequantize: int8 x int8 per-channel convolution, floating-point output
 template <typename As>
@@ -1082,19 +1082,19 @@ struct Q8taConv2dTransposedAttributes {
   // additional pixels at the bottom and on the right; elements; without: 0
   std::optional<std::vector<int64_t>> output_padding = std::nullopt;
 };
-struct Q8taConv2dTransposedPlaces {
-  std::optional<Place> output = std::nullopt;  // without: as input lies
+struct Q8taConv2dTransposedRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: that of input
 };
 Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
                      const Q8taConv2dTransposedAttributes& attributes,
-                     const Q8taConv2dTransposedPlaces& places);
+                     const Q8taConv2dTransposedRepresentations& representations);
 Expected<Call> q8ta_conv2d_transposed_call(const Q8taConv2dTransposedInputs<Described>& inputs,
                                            const Q8taConv2dTransposedAttributes& attributes,
-                                           const Q8taConv2dTransposedPlaces& places = {});
+                                           const Q8taConv2dTransposedRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_conv2d_transposed(Context& context,
                                               const Q8taConv2dTransposedInputs<OnDevice>& inputs,
                                               const Q8taConv2dTransposedAttributes& attributes,
-                                              const Q8taConv2dTransposedPlaces& places = {});
+                                              const Q8taConv2dTransposedRepresentations& representations = {});
 
 // q8ta_dequantize: dequantizes i8 in any layout, with one scale and zero point
 template <typename As>
@@ -1107,19 +1107,19 @@ struct Q8taDequantizeAttributes {
   int64_t input_zero_point = 0;  // of the input; -128 to 127
   DType output_dtype = DType::f32;
 };
-struct Q8taDequantizePlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taDequantizeRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taDequantizeInputs<Described>& inputs,
                      const Q8taDequantizeAttributes& attributes,
-                     const Q8taDequantizePlaces& places);
+                     const Q8taDequantizeRepresentations& representations);
 Expected<Call> q8ta_dequantize_call(const Q8taDequantizeInputs<Described>& inputs,
                                     const Q8taDequantizeAttributes& attributes,
-                                    const Q8taDequantizePlaces& places = {});
+                                    const Q8taDequantizeRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_dequantize(Context& context,
                                        const Q8taDequantizeInputs<OnDevice>& inputs,
                                        const Q8taDequantizeAttributes& attributes,
-                                       const Q8taDequantizePlaces& places = {});
+                                       const Q8taDequantizeRepresentations& representations = {});
 
 // q8ta_hardswish: x * min(max(x + 3, 0), 6) / 6
 template <typename As>
@@ -1133,19 +1133,19 @@ struct Q8taHardswishAttributes {
   Required<double> output_scale;  // of the output; 2^-125 to 2^119
   int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
-struct Q8taHardswishPlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taHardswishRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taHardswishInputs<Described>& inputs,
                      const Q8taHardswishAttributes& attributes,
-                     const Q8taHardswishPlaces& places);
+                     const Q8taHardswishRepresentations& representations);
 Expected<Call> q8ta_hardswish_call(const Q8taHardswishInputs<Described>& inputs,
                                    const Q8taHardswishAttributes& attributes,
-                                   const Q8taHardswishPlaces& places = {});
+                                   const Q8taHardswishRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_hardswish(Context& context,
                                       const Q8taHardswishInputs<OnDevice>& inputs,
                                       const Q8taHardswishAttributes& attributes,
-                                      const Q8taHardswishPlaces& places = {});
+                                      const Q8taHardswishRepresentations& representations = {});
 
 // q8ta_leaky_relu: x where x > 0, else slope * x
 template <typename As>
@@ -1160,19 +1160,19 @@ struct Q8taLeakyReluAttributes {
   int64_t output_zero_point = 0;  // of the output; -128 to 127
   double slope = 0.01;  // the factor of negative values
 };
-struct Q8taLeakyReluPlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taLeakyReluRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taLeakyReluInputs<Described>& inputs,
                      const Q8taLeakyReluAttributes& attributes,
-                     const Q8taLeakyReluPlaces& places);
+                     const Q8taLeakyReluRepresentations& representations);
 Expected<Call> q8ta_leaky_relu_call(const Q8taLeakyReluInputs<Described>& inputs,
                                     const Q8taLeakyReluAttributes& attributes,
-                                    const Q8taLeakyReluPlaces& places = {});
+                                    const Q8taLeakyReluRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_leaky_relu(Context& context,
                                        const Q8taLeakyReluInputs<OnDevice>& inputs,
                                        const Q8taLeakyReluAttributes& attributes,
-                                       const Q8taLeakyReluPlaces& places = {});
+                                       const Q8taLeakyReluRepresentations& representations = {});
 
 // q8ta_linear: int8 x int8 per-channel linear layer, int8 output
 template <typename As>
@@ -1201,19 +1201,19 @@ struct Q8taLinearAttributes {
   std::optional<double> residual_scale = std::nullopt;
   int64_t residual_zero_point = 0;  // of the residual; -128 to 127
 };
-struct Q8taLinearPlaces {
-  std::optional<Place> output = std::nullopt;  // without: as input lies
+struct Q8taLinearRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: that of input
 };
 Expected<Call> infer(const Q8taLinearInputs<Described>& inputs,
                      const Q8taLinearAttributes& attributes,
-                     const Q8taLinearPlaces& places);
+                     const Q8taLinearRepresentations& representations);
 Expected<Call> q8ta_linear_call(const Q8taLinearInputs<Described>& inputs,
                                 const Q8taLinearAttributes& attributes,
-                                const Q8taLinearPlaces& places = {});
+                                const Q8taLinearRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_linear(Context& context,
                                    const Q8taLinearInputs<OnDevice>& inputs,
                                    const Q8taLinearAttributes& attributes,
-                                   const Q8taLinearPlaces& places = {});
+                                   const Q8taLinearRepresentations& representations = {});
 
 // q8ta_linear_dequantize: int8 x int8 per-channel linear layer, floating-point output
 template <typename As>
@@ -1255,19 +1255,19 @@ struct Q8taMaxPool2dAttributes {
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
   bool ceil_mode = false;  // the last window may reach past the padding
 };
-struct Q8taMaxPool2dPlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taMaxPool2dRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taMaxPool2dInputs<Described>& inputs,
                      const Q8taMaxPool2dAttributes& attributes,
-                     const Q8taMaxPool2dPlaces& places);
+                     const Q8taMaxPool2dRepresentations& representations);
 Expected<Call> q8ta_max_pool2d_call(const Q8taMaxPool2dInputs<Described>& inputs,
                                     const Q8taMaxPool2dAttributes& attributes = {},
-                                    const Q8taMaxPool2dPlaces& places = {});
+                                    const Q8taMaxPool2dRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_max_pool2d(Context& context,
                                        const Q8taMaxPool2dInputs<OnDevice>& inputs,
                                        const Q8taMaxPool2dAttributes& attributes = {},
-                                       const Q8taMaxPool2dPlaces& places = {});
+                                       const Q8taMaxPool2dRepresentations& representations = {});
 
 // q8ta_mul: input * other
 template <typename As>
@@ -1285,19 +1285,19 @@ struct Q8taMulAttributes {
   int64_t output_zero_point = 0;  // of the output; -128 to 127
   words::Activation activation = words::Activation::none;  // applied to the floating-point result
 };
-struct Q8taMulPlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taMulRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taMulInputs<Described>& inputs,
                      const Q8taMulAttributes& attributes,
-                     const Q8taMulPlaces& places);
+                     const Q8taMulRepresentations& representations);
 Expected<Call> q8ta_mul_call(const Q8taMulInputs<Described>& inputs,
                              const Q8taMulAttributes& attributes,
-                             const Q8taMulPlaces& places = {});
+                             const Q8taMulRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_mul(Context& context,
                                 const Q8taMulInputs<OnDevice>& inputs,
                                 const Q8taMulAttributes& attributes,
-                                const Q8taMulPlaces& places = {});
+                                const Q8taMulRepresentations& representations = {});
 
 // q8ta_pixel_shuffle: rearranges r * r channels of an i8 tensor into r x r pixels
 template <typename As>
@@ -1312,19 +1312,19 @@ struct Q8taPixelShuffleAttributes {
   int64_t output_zero_point = 0;  // of the output; -128 to 127
   int64_t upscale_factor = 2;  // r; 1 to 32768
 };
-struct Q8taPixelShufflePlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taPixelShuffleRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taPixelShuffleInputs<Described>& inputs,
                      const Q8taPixelShuffleAttributes& attributes,
-                     const Q8taPixelShufflePlaces& places);
+                     const Q8taPixelShuffleRepresentations& representations);
 Expected<Call> q8ta_pixel_shuffle_call(const Q8taPixelShuffleInputs<Described>& inputs,
                                        const Q8taPixelShuffleAttributes& attributes,
-                                       const Q8taPixelShufflePlaces& places = {});
+                                       const Q8taPixelShuffleRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_pixel_shuffle(Context& context,
                                           const Q8taPixelShuffleInputs<OnDevice>& inputs,
                                           const Q8taPixelShuffleAttributes& attributes,
-                                          const Q8taPixelShufflePlaces& places = {});
+                                          const Q8taPixelShuffleRepresentations& representations = {});
 
 // q8ta_quantize: quantizes to i8 in any layout, with one scale and zero point
 template <typename As>
@@ -1336,19 +1336,19 @@ struct Q8taQuantizeAttributes {
   Required<double> output_scale;  // of the output; 2^-125 to 2^119
   int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
-struct Q8taQuantizePlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taQuantizeRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taQuantizeInputs<Described>& inputs,
                      const Q8taQuantizeAttributes& attributes,
-                     const Q8taQuantizePlaces& places);
+                     const Q8taQuantizeRepresentations& representations);
 Expected<Call> q8ta_quantize_call(const Q8taQuantizeInputs<Described>& inputs,
                                   const Q8taQuantizeAttributes& attributes,
-                                  const Q8taQuantizePlaces& places = {});
+                                  const Q8taQuantizeRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_quantize(Context& context,
                                      const Q8taQuantizeInputs<OnDevice>& inputs,
                                      const Q8taQuantizeAttributes& attributes,
-                                     const Q8taQuantizePlaces& places = {});
+                                     const Q8taQuantizeRepresentations& representations = {});
 
 // q8ta_quantize_linear: quantizes to i8 in any layout as ONNX does, with one scale and zero point
 template <typename As>
@@ -1360,19 +1360,19 @@ struct Q8taQuantizeLinearAttributes {
   Required<double> output_scale;  // of the output; 2^-125 to 2^119
   int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
-struct Q8taQuantizeLinearPlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taQuantizeLinearRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taQuantizeLinearInputs<Described>& inputs,
                      const Q8taQuantizeLinearAttributes& attributes,
-                     const Q8taQuantizeLinearPlaces& places);
+                     const Q8taQuantizeLinearRepresentations& representations);
 Expected<Call> q8ta_quantize_linear_call(const Q8taQuantizeLinearInputs<Described>& inputs,
                                          const Q8taQuantizeLinearAttributes& attributes,
-                                         const Q8taQuantizeLinearPlaces& places = {});
+                                         const Q8taQuantizeLinearRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_quantize_linear(Context& context,
                                             const Q8taQuantizeLinearInputs<OnDevice>& inputs,
                                             const Q8taQuantizeLinearAttributes& attributes,
-                                            const Q8taQuantizeLinearPlaces& places = {});
+                                            const Q8taQuantizeLinearRepresentations& representations = {});
 
 // q8ta_relu: max(x, 0)
 template <typename As>
@@ -1386,19 +1386,19 @@ struct Q8taReluAttributes {
   Required<double> output_scale;  // of the output; 2^-125 to 2^119
   int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
-struct Q8taReluPlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taReluRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taReluInputs<Described>& inputs,
                      const Q8taReluAttributes& attributes,
-                     const Q8taReluPlaces& places);
+                     const Q8taReluRepresentations& representations);
 Expected<Call> q8ta_relu_call(const Q8taReluInputs<Described>& inputs,
                               const Q8taReluAttributes& attributes,
-                              const Q8taReluPlaces& places = {});
+                              const Q8taReluRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_relu(Context& context,
                                  const Q8taReluInputs<OnDevice>& inputs,
                                  const Q8taReluAttributes& attributes,
-                                 const Q8taReluPlaces& places = {});
+                                 const Q8taReluRepresentations& representations = {});
 
 // q8ta_resize2d: resizes i8 images by nearest pixels
 template <typename As>
@@ -1412,19 +1412,19 @@ struct Q8taResize2dAttributes {
   words::CoordinateMode coordinate_mode = words::CoordinateMode::half_pixel;
   words::NearestMode nearest_mode = words::NearestMode::round_prefer_floor;  // how a coordinate is rounded to a pixel
 };
-struct Q8taResize2dPlaces {
-  std::optional<Place> output = std::nullopt;  // without: as input lies
+struct Q8taResize2dRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: that of input
 };
 Expected<Call> infer(const Q8taResize2dInputs<Described>& inputs,
                      const Q8taResize2dAttributes& attributes,
-                     const Q8taResize2dPlaces& places);
+                     const Q8taResize2dRepresentations& representations);
 Expected<Call> q8ta_resize2d_call(const Q8taResize2dInputs<Described>& inputs,
                                   const Q8taResize2dAttributes& attributes,
-                                  const Q8taResize2dPlaces& places = {});
+                                  const Q8taResize2dRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_resize2d(Context& context,
                                      const Q8taResize2dInputs<OnDevice>& inputs,
                                      const Q8taResize2dAttributes& attributes,
-                                     const Q8taResize2dPlaces& places = {});
+                                     const Q8taResize2dRepresentations& representations = {});
 
 // q8ta_sigmoid: 1 / (1 + exp(-x))
 template <typename As>
@@ -1438,19 +1438,19 @@ struct Q8taSigmoidAttributes {
   Required<double> output_scale;  // of the output; 2^-125 to 2^119
   int64_t output_zero_point = 0;  // of the output; -128 to 127
 };
-struct Q8taSigmoidPlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taSigmoidRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taSigmoidInputs<Described>& inputs,
                      const Q8taSigmoidAttributes& attributes,
-                     const Q8taSigmoidPlaces& places);
+                     const Q8taSigmoidRepresentations& representations);
 Expected<Call> q8ta_sigmoid_call(const Q8taSigmoidInputs<Described>& inputs,
                                  const Q8taSigmoidAttributes& attributes,
-                                 const Q8taSigmoidPlaces& places = {});
+                                 const Q8taSigmoidRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_sigmoid(Context& context,
                                     const Q8taSigmoidInputs<OnDevice>& inputs,
                                     const Q8taSigmoidAttributes& attributes,
-                                    const Q8taSigmoidPlaces& places = {});
+                                    const Q8taSigmoidRepresentations& representations = {});
 
 // q8ta_sub: input - alpha * other
 template <typename As>
@@ -1469,19 +1469,19 @@ struct Q8taSubAttributes {
   words::Activation activation = words::Activation::none;  // applied to the floating-point result
   double alpha = 1;  // the factor of other
 };
-struct Q8taSubPlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taSubRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taSubInputs<Described>& inputs,
                      const Q8taSubAttributes& attributes,
-                     const Q8taSubPlaces& places);
+                     const Q8taSubRepresentations& representations);
 Expected<Call> q8ta_sub_call(const Q8taSubInputs<Described>& inputs,
                              const Q8taSubAttributes& attributes,
-                             const Q8taSubPlaces& places = {});
+                             const Q8taSubRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_sub(Context& context,
                                 const Q8taSubInputs<OnDevice>& inputs,
                                 const Q8taSubAttributes& attributes,
-                                const Q8taSubPlaces& places = {});
+                                const Q8taSubRepresentations& representations = {});
 
 // q8ta_table: any function of an i8 element, by a lookup table of its 256 results
 template <typename As>
@@ -1493,19 +1493,19 @@ struct Q8taTableAttributes {
   int64_t output_zero_point = 0;  // of the output; -128 to 127
   Required<std::vector<int64_t>> table;  // 256 results, from the one of -128 to the one of 127
 };
-struct Q8taTablePlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct Q8taTableRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const Q8taTableInputs<Described>& inputs,
                      const Q8taTableAttributes& attributes,
-                     const Q8taTablePlaces& places);
+                     const Q8taTableRepresentations& representations);
 Expected<Call> q8ta_table_call(const Q8taTableInputs<Described>& inputs,
                                const Q8taTableAttributes& attributes,
-                               const Q8taTablePlaces& places = {});
+                               const Q8taTableRepresentations& representations = {});
 Expected<DeviceTensor> q8ta_table(Context& context,
                                   const Q8taTableInputs<OnDevice>& inputs,
                                   const Q8taTableAttributes& attributes,
-                                  const Q8taTablePlaces& places = {});
+                                  const Q8taTableRepresentations& representations = {});
 
 // quantize_affine: quantizes, with one scale and zero point per block
 template <typename As>
@@ -1522,19 +1522,19 @@ struct QuantizeAffineAttributes {
   std::optional<int64_t> quant_min = std::nullopt;  // the least integer; without: the dtype's
   std::optional<int64_t> quant_max = std::nullopt;  // the largest integer; without: the dtype's
 };
-struct QuantizeAffinePlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct QuantizeAffineRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const QuantizeAffineInputs<Described>& inputs,
                      const QuantizeAffineAttributes& attributes,
-                     const QuantizeAffinePlaces& places);
+                     const QuantizeAffineRepresentations& representations);
 Expected<Call> quantize_affine_call(const QuantizeAffineInputs<Described>& inputs,
                                     const QuantizeAffineAttributes& attributes = {},
-                                    const QuantizeAffinePlaces& places = {});
+                                    const QuantizeAffineRepresentations& representations = {});
 Expected<DeviceTensor> quantize_affine(Context& context,
                                        const QuantizeAffineInputs<OnDevice>& inputs,
                                        const QuantizeAffineAttributes& attributes = {},
-                                       const QuantizeAffinePlaces& places = {});
+                                       const QuantizeAffineRepresentations& representations = {});
 
 // quantize_linear: quantizes as ONNX does, with one scale and zero point per block
 template <typename As>
@@ -1551,19 +1551,19 @@ struct QuantizeLinearAttributes {
   std::optional<int64_t> quant_min = std::nullopt;  // the least integer; without: the dtype's
   std::optional<int64_t> quant_max = std::nullopt;  // the largest integer; without: the dtype's
 };
-struct QuantizeLinearPlaces {
-  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+struct QuantizeLinearRepresentations {
+  std::optional<Representation> output = std::nullopt;  // without: a plain buffer
 };
 Expected<Call> infer(const QuantizeLinearInputs<Described>& inputs,
                      const QuantizeLinearAttributes& attributes,
-                     const QuantizeLinearPlaces& places);
+                     const QuantizeLinearRepresentations& representations);
 Expected<Call> quantize_linear_call(const QuantizeLinearInputs<Described>& inputs,
                                     const QuantizeLinearAttributes& attributes = {},
-                                    const QuantizeLinearPlaces& places = {});
+                                    const QuantizeLinearRepresentations& representations = {});
 Expected<DeviceTensor> quantize_linear(Context& context,
                                        const QuantizeLinearInputs<OnDevice>& inputs,
                                        const QuantizeLinearAttributes& attributes = {},
-                                       const QuantizeLinearPlaces& places = {});
+                                       const QuantizeLinearRepresentations& representations = {});
 
 // quantize_q4gsw: a floating-point weight quantized to int4, with a scale per group along k, and packed
 template <typename As>

@@ -413,19 +413,22 @@ constexpr ShapeInfo kInputShapes[] = {
 
 constexpr TensorInfo kQ8taAddTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_representation = true,
+    .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
         | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,
   },
   {
-    .name = "other", .operand = 1, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
+    .name = "other", .operand = 1, .role = TensorInfo::Role::input, .has_representation = true,
+    .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
         | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes, .help = "dimensions are the input's, or 1",
   },
   {
-    .name = "output", .operand = 2, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
+    .name = "output", .operand = 2, .role = TensorInfo::Role::output, .has_representation = true,
+    .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
         | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,

@@ -383,14 +383,14 @@ constexpr ShapeInfo kInputShapes[] = {
 
 constexpr TensorInfo kQ8taCloneTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true,
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_representation = true,
     .dtypes = bit(DType::i8) | bit(DType::u8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
         | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,
   },
   {
-    .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true,
+    .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_representation = true,
     .dtypes = bit(DType::i8) | bit(DType::u8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
         | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),

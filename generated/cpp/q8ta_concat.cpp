@@ -225,33 +225,36 @@ constexpr ShapeInfo kInput1Shapes[] = {
 
 constexpr TensorInfo kQ8taConcatTensors[] = {
   {
-    .name = "input_1", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
-        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
-    .shapes = kInput1Shapes,
-  },
-  {
-    .name = "input_2", .operand = 1, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
-        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
-    .shapes = kInput1Shapes, .help = "the shape of input_1, except along axis",
-  },
-  {
-    .name = "input_3", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true, .has_place = true,
+    .name = "input_1", .operand = 0, .role = TensorInfo::Role::input, .has_representation = true,
     .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
         | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInput1Shapes,
   },
   {
-    .name = "input_4", .operand = 3, .role = TensorInfo::Role::input, .is_optional = true, .has_place = true,
+    .name = "input_2", .operand = 1, .role = TensorInfo::Role::input, .has_representation = true,
+    .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kInput1Shapes, .help = "the shape of input_1, except along axis",
+  },
+  {
+    .name = "input_3", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true, .has_representation = true,
+    .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
+        | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kInput1Shapes,
+  },
+  {
+    .name = "input_4", .operand = 3, .role = TensorInfo::Role::input, .is_optional = true, .has_representation = true,
     .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
         | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInput1Shapes, .help = "needs input_3",
   },
   {
-    .name = "output", .operand = 4, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
+    .name = "output", .operand = 4, .role = TensorInfo::Role::output, .has_representation = true,
+    .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
         | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInput1Shapes, .source = 0,

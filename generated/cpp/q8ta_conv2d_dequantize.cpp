@@ -640,8 +640,8 @@ constexpr std::string_view kOutputDtypeChoices[] = {"f32", "f16"};
 
 constexpr TensorInfo kQ8taConv2dDequantizeTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4c), .shapes = kInputShapes,
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_representation = true,
+    .dtypes = bit(DType::i8), .layouts = bit(Layout::strided) | bit(Layout::packed_4c), .shapes = kInputShapes,
   },
   {
     .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),

@@ -617,7 +617,8 @@ constexpr ShapeInfo kTableShapes[] = {
 
 constexpr TensorInfo kQ8taConv2dTransposedTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_representation = true,
+    .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,
   },
@@ -636,7 +637,8 @@ constexpr TensorInfo kQ8taConv2dTransposedTensors[] = {
     .shapes = kWeightScalesShapes, .help = "if omitted: 0",
   },
   {
-    .name = "output", .operand = 5, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
+    .name = "output", .operand = 5, .role = TensorInfo::Role::output, .has_representation = true,
+    .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4c1w),
     .shapes = kOutputShapes, .help = "[N, S, H, W] or [N, S, W]; S is O * groups", .source = 0,
   },
@@ -645,7 +647,7 @@ constexpr TensorInfo kQ8taConv2dTransposedTensors[] = {
     .shapes = kTableShapes, .help = "T is 256: the new values of the results -128, -127, ... 127",
   },
   {
-    .name = "residual", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true, .has_place = true,
+    .name = "residual", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true, .has_representation = true,
     .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4c1w),
     .shapes = kOutputShapes, .help = "of the output's shape and layout; added last, as q8ta_add adds it",

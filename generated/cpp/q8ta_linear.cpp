@@ -455,8 +455,9 @@ constexpr ShapeInfo kResidualShapes[] = {
 
 constexpr TensorInfo kQ8taLinearTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4h4w), .shapes = kInputShapes,
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_representation = true,
+    .dtypes = bit(DType::i8), .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4h4w),
+    .shapes = kInputShapes,
   },
   {
     .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
@@ -472,16 +473,16 @@ constexpr TensorInfo kQ8taLinearTensors[] = {
     .shapes = kWeightScalesShapes, .help = "if omitted: 0",
   },
   {
-    .name = "output", .operand = 5, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4h4w), .shapes = kOutputShapes,
-    .source = 0,
+    .name = "output", .operand = 5, .role = TensorInfo::Role::output, .has_representation = true,
+    .dtypes = bit(DType::i8), .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4h4w),
+    .shapes = kOutputShapes, .source = 0,
   },
   {
     .name = "table", .operand = 6, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::i8),
     .shapes = kTableShapes, .help = "T is 256: the new values of the results -128, -127, ... 127",
   },
   {
-    .name = "residual", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true, .has_place = true,
+    .name = "residual", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true, .has_representation = true,
     .dtypes = bit(DType::i8), .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4h4w),
     .shapes = kResidualShapes, .help = "of the output's shape and layout; added last, as q8ta_add adds it",
   },

@@ -427,8 +427,9 @@ constexpr std::string_view kOutputDtypeChoices[] = {"f32", "f16"};
 
 constexpr TensorInfo kQ8taLinearDequantizeTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4h4w), .shapes = kInputShapes,
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_representation = true,
+    .dtypes = bit(DType::i8), .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4h4w),
+    .shapes = kInputShapes,
   },
   {
     .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),

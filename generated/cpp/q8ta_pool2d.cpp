@@ -431,13 +431,15 @@ constexpr ShapeInfo kOutputShapes[] = {
 
 constexpr TensorInfo kQ8taMaxPool2dTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_representation = true,
+    .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
         | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes, .help = "[N, C, W] in a plain buffer only",
   },
   {
-    .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
+    .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_representation = true,
+    .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
         | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kOutputShapes, .help = "of the input's rank, one element per output position",

@@ -365,14 +365,15 @@ constexpr ShapeInfo kInputShapes[] = {
 
 constexpr TensorInfo kQ8taQuantizeLinearTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true, .has_place = true,
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true, .has_representation = true,
     .dtypes = bit(DType::f32) | bit(DType::f16), .storages = bit(Storage::buffer) | bit(Storage::texture3d),
     .layouts = bit(Layout::strided) | bit(Layout::width_packed) | bit(Layout::height_packed)
         | bit(Layout::channels_packed),
     .shapes = kInputShapes,
   },
   {
-    .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
+    .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_representation = true,
+    .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c)
         | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
     .shapes = kInputShapes,

@@ -6,6 +6,6 @@
 // Example: examples/reduction/infer.cpp
 #pragma once
 
-#include "runtime/engine/calls/given.h"
+#include "runtime/engine/calls/infer_arguments.h"
 #include "runtime/engine/calls/tensor_view.h"
 #include "runtime/engine/calls/typed_call.h"

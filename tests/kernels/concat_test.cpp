@@ -21,15 +21,15 @@ using testing::Random;
 Request concat_request(const std::vector<Shape>& shapes, int64_t axis, Layout layout) {
   constexpr double kScales[] = {0.04, 0.03, 0.011, 0.2};
   constexpr int64_t kZeroPoints[] = {-3, 5, -128, 127};
-  const Place place{Storage::buffer, layout};
+  const Representation representation{Storage::buffer, layout};
   Request request{.attributes = {{"axis", axis}, {"output_scale", 0.03}, {"output_zero_point", int64_t{5}}},
-                  .places = {{"output", place}}};
+                  .representations = {{"output", representation}}};
   for (size_t i = 0; i < shapes.size(); ++i) {
     const std::string name = fmt::format("input_{}", i + 1);
     request.inputs[name] = Random(static_cast<uint32_t>(i + 1)).integers(DType::i8, shapes[i], -128, 127);
     request.attributes[name + "_scale"] = kScales[i];
     request.attributes[name + "_zero_point"] = kZeroPoints[i];
-    request.places[name] = place;
+    request.representations[name] = representation;
   }
   return request;
 }
@@ -65,10 +65,11 @@ TEST_F(ConcatTest, AlongEveryAxisInEveryLayout) {
   for (const Sides& c : kCases) {
     for (size_t axis = 0; axis < c.shape.size(); ++axis) {
       const std::vector<Shape> shapes = shapes_along(c, axis);
-      for (const Place& place : measure::places_of(generated::q8ta_concat::op, 0)) {
-        SCOPED_TRACE(fmt::format("{} along {} in {}", to_text(c.shape), axis, name(place.layout)));
+      for (const Representation& representation : measure::representations_of(generated::q8ta_concat::op, 0)) {
+        SCOPED_TRACE(fmt::format("{} along {} in {}", to_text(c.shape), axis, name(representation.layout)));
         const auto from_the_end = static_cast<int64_t>(axis) - static_cast<int64_t>(c.shape.size());
-        expect_reference("q8ta_concat", concat_request(shapes, from_the_end, place.layout), kEverythingAsAsked);
+        expect_reference("q8ta_concat", concat_request(shapes, from_the_end, representation.layout),
+                         kEverythingAsAsked);
       }
     }
   }

@@ -337,8 +337,8 @@ std::vector<Side> forward_sides() {
   std::vector<Side> sides;
   for (int64_t i = 0; i < 4 * 3 * 3 * 3 * 3 * 2; ++i) {
     const Side side{i / 162 + 1, i / 54 % 3 + 1, i / 18 % 3 + 1, i / 6 % 3, i / 2 % 3, i % 2 + 1};
-    const bool has_place = side.dilation * (side.taps - 1) < side.pixels + side.before + side.after;
-    if (has_place && (side.taps > 1 || side.dilation == 1)) sides.push_back(side);
+    const bool has_representation = side.dilation * (side.taps - 1) < side.pixels + side.before + side.after;
+    if (has_representation && (side.taps > 1 || side.dilation == 1)) sides.push_back(side);
   }
   return sides;
 }
@@ -376,7 +376,7 @@ ConvCase case_of(const Side& y, const Side& x, const Channels& channels, bool is
 }
 
 // The index-th pair of layouts for input and output.
-std::map<std::string, Place, std::less<>> places_of(size_t index) {
+std::map<std::string, Representation, std::less<>> representations_of(size_t index) {
   constexpr Layout kLayouts[] = {Layout::strided, Layout::packed_4c, Layout::packed_4w4c, Layout::packed_4c1w};
   return {{"input", {Storage::buffer, kLayouts[index % 4]}}, {"output", {Storage::buffer, kLayouts[index / 4 % 4]}}};
 }
@@ -386,7 +386,7 @@ Request asked(std::string_view op, const ConvCase& c, size_t index) {
   if (op == "conv2d_q8csw") return of_real_sums(c);
   if (op == "conv2d_transposed") return with_real_weight(transposed(c), index % 2 == 0 ? DType::f32 : DType::f16);
   Request request = op == "q8ta_conv2d_transposed" ? transposed(c) : forward(c);
-  request.places = places_of(index);
+  request.representations = representations_of(index);
   return request;
 }
 
@@ -488,8 +488,8 @@ Request random_layer(std::string_view op, const ConvCase& c, Random& random) {
     request.attributes[name] = random.integer(-128, 127);
   if (random.integer(0, 2) == 0)
     testing::add_residual(request, reference::find(op)(*complete(*find_operator(op), request)).at("output").shape);
-  request.places = places_of(static_cast<size_t>(random.integer(0, 15)));
-  request.places["residual"] = request.places["output"];
+  request.representations = representations_of(static_cast<size_t>(random.integer(0, 15)));
+  request.representations["residual"] = request.representations["output"];
   return request;
 }
 
@@ -527,7 +527,7 @@ TEST_F(RandomConvTest, OfReals) {
   expect_right("q8ta_conv2d_dequantize", 20, [](const ConvCase& c, Random& r) {
     Request request = left_real(forward(c));
     request.attributes["output_dtype"] = std::string(r.integer(0, 1) == 0 ? "f32" : "f16");
-    request.places["input"] = {Storage::buffer, r.integer(0, 1) == 0 ? Layout::strided : Layout::packed_4c};
+    request.representations["input"] = {Storage::buffer, r.integer(0, 1) == 0 ? Layout::strided : Layout::packed_4c};
     return request;
   });
   expect_right("conv2d", 20,
@@ -710,16 +710,16 @@ std::string refusal_of(std::string_view op, Request request) {
   const OperatorEntry* entry = find_operator(entries(), op);
   const auto complete_request = complete(*entry, std::move(request));
   if (!complete_request) return complete_request.error().message;
-  Given given(*entry);
+  InferArguments arguments(*entry);
   for (const TensorInfo& info : entry->tensors) {
     const HostTensor* input = find_input(*complete_request, info.name);
-    if (input) given.set_tensor(info.operand, {input->dtype, input->shape});
+    if (input) arguments.set_tensor(info.operand, {input->dtype, input->shape});
   }
   for (size_t i = 0; i < entry->attributes.size(); ++i) {
     const auto value = complete_request->attributes.find(entry->attributes[i].name);
-    if (value != complete_request->attributes.end()) given.attributes[i] = value->second;
+    if (value != complete_request->attributes.end()) arguments.attributes[i] = value->second;
   }
-  const auto call = checked(given, entry->infer);
+  const auto call = checked(arguments, entry->infer);
   return call ? "taken" : call.error().message;
 }
 

@@ -74,7 +74,7 @@ Request binary_request(HostTensor input, HostTensor other, const Params& a = {0.
   return request;
 }
 
-Place in(Layout layout) { return {Storage::buffer, layout}; }
+Representation in(Layout layout) { return {Storage::buffer, layout}; }
 
 class ElementwiseTest : public testing::KernelTest {};
 
@@ -141,13 +141,13 @@ TEST_F(ElementwiseTest, BinaryOfEveryShape) {
 TEST_F(ElementwiseTest, BinaryBetweenAllLayoutsOfOnePackedDimension) {
   const Shape shape = {2, 6, 5, 7};
   size_t triples = 0;
-  for (const Place& a : measure::places_of(generated::q8ta_binary::op, 0)) {
-    for (const Place& b : measure::places_of(generated::q8ta_binary::op, 1)) {
-      for (const Place& to : measure::places_of(generated::q8ta_binary::op, 2)) {
+  for (const Representation& a : measure::representations_of(generated::q8ta_binary::op, 0)) {
+    for (const Representation& b : measure::representations_of(generated::q8ta_binary::op, 1)) {
+      for (const Representation& to : measure::representations_of(generated::q8ta_binary::op, 2)) {
         if (packed(a.layout) != packed(to.layout) || packed(b.layout) != packed(to.layout)) continue;
         SCOPED_TRACE(fmt::format("{}, {} -> {}", name(a.layout), name(b.layout), name(to.layout)));
         Request request = binary_request(bytes_of(shape, 2), bytes_of({6, 1, 7}, 3));
-        request.places = {{"input", a}, {"other", b}, {"output", to}};
+        request.representations = {{"input", a}, {"other", b}, {"output", to}};
         expect_reference("q8ta_mul", request, kEverythingAsAsked);
         ++triples;
       }
@@ -188,7 +188,7 @@ TEST_F(ElementwiseTest, BinaryBroadcasts) {
     for (const Layout layout : kLayouts) {
       SCOPED_TRACE(fmt::format("{} and {} in {}", to_text(c.a), to_text(c.b), name(layout)));
       Request request = binary_request(bytes_of(c.a, 4), bytes_of(c.b, 5));
-      request.places = {{"input", in(layout)}, {"other", in(layout)}, {"output", in(layout)}};
+      request.representations = {{"input", in(layout)}, {"other", in(layout)}, {"output", in(layout)}};
       expect_reference("q8ta_add", request, kEveryVariantAsAsked);
     }
   }
@@ -361,9 +361,10 @@ TEST(ElementwiseCalls, SayWhatTheyCannotDo) {
               "input is u8, and can be i8");
   EXPECT_TEXT(refusal(q8ta_relu_call({.input = four}, {.input_scale = 1, .output_scale = -1})),
               "output_scale is -1, and can be 2^-125 to 2^119");
-  const auto sum = [&](const TensorDesc& input, const TensorDesc& other, const Q8taAddPlaces& places = {}) {
+  const auto sum = [&](const TensorDesc& input, const TensorDesc& other,
+                       const Q8taAddRepresentations& representations = {}) {
     return refusal(q8ta_add_call({.input = input, .other = other},
-                                 {.input_scale = 1, .other_scale = 1, .output_scale = 1}, places));
+                                 {.input_scale = 1, .other_scale = 1, .output_scale = 1}, representations));
   };
   EXPECT_TEXT(sum(four, {DType::i8, {4, 4, 5}}),
               "shapes [2, 3, 4, 5] and [4, 4, 5] cannot be broadcast: a dimension is 3 in one and 4 in the other\n"

@@ -292,9 +292,9 @@ TEST_F(LinearTest, Refusals) {
   const TensorDesc weight{DType::i8, {4, 12}, Storage::buffer, Layout::weight_q8_rows};
   const Q8taLinearAttributes ones{.input_scale = 1, .output_scale = 1};
   const auto said = [&](const TensorDesc& input, const TensorDesc& s, const std::optional<TensorDesc>& bias,
-                        const Q8taLinearAttributes& attributes, const Q8taLinearPlaces& places = {}) {
-    const auto call =
-        q8ta_linear_call({.input = input, .weight = weight, .weight_scales = s, .bias = bias}, attributes, places);
+                        const Q8taLinearAttributes& attributes, const Q8taLinearRepresentations& representations = {}) {
+    const auto call = q8ta_linear_call({.input = input, .weight = weight, .weight_scales = s, .bias = bias}, attributes,
+                                       representations);
     return call ? "accepted" : to_text(call.error());
   };
   struct Row {
@@ -317,7 +317,7 @@ TEST_F(LinearTest, Refusals) {
        "input_zero_point is 128, and can be -128 to 127"},
       {said(x, scales, {}, {.input_scale = 1, .output_scale = 1, .output_zero_point = -129}),
        "output_zero_point is -129, and can be -128 to 127"},
-      {said(x, scales, {}, ones, {.output = Place{Storage::buffer, Layout::packed_4h4w}}),
+      {said(x, scales, {}, ones, {.output = Representation{Storage::buffer, Layout::packed_4h4w}}),
        "output is packed_4h4w and input is strided: a linear layer does not change the layout\n"
        "  hint: q8ta_clone converts a tensor to another layout"},
   };
@@ -344,7 +344,7 @@ TEST_F(LinearTest, WritesEveryByteOfItsLayout) {
   Request request = *complete(entry, q8ta_request({3, 5, 20}, 6));
   const HostTensor expected = reference::find("q8ta_linear")(request).at("output");
   for (const Layout layout : {Layout::packed_4w, Layout::packed_4h4w}) {
-    request.places["input"] = request.places["output"] = {Storage::buffer, layout};
+    request.representations["input"] = request.representations["output"] = {Storage::buffer, layout};
     const auto bytes = testing::packed_with(expected, info(layout).dims, std::byte{5});
     const auto prepared = prepare(on_device, entry, request);
     ASSERT_TRUE(prepared) << to_text(prepared.error());

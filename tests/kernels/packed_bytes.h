@@ -30,7 +30,7 @@ inline std::vector<std::byte> packed_with(const HostTensor& tensor, const Packed
 // Those that some kernel takes at an operand.
 inline std::vector<LayoutInfo> packed_layouts_of(const OperatorInfo& op, size_t operand) {
   std::vector<LayoutInfo> layouts;
-  for (const Place& place : measure::places_of(op, operand)) {
+  for (const Representation& place : measure::representations_of(op, operand)) {
     if (info(place.layout).is_packed_bytes()) layouts.push_back(info(place.layout));
   }
   return layouts;

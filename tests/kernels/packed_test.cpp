@@ -48,7 +48,7 @@ const Shape kFewShapes[] = {
 };
 // clang-format on
 
-Place in(Layout layout) { return {Storage::buffer, layout}; }
+Representation in(Layout layout) { return {Storage::buffer, layout}; }
 
 class PackedTest : public testing::KernelTest {
  protected:
@@ -234,7 +234,7 @@ TEST_F(PackedTest, QuantizeReadsViews) {
     const auto input = on_device.executor.upload(reals, Storage::buffer);
     const Request request = quantize_request(gathered(reals, c.view), 0.05, -7);
     const Tensors expected = reference::find("q8ta_quantize")(*complete(*find_operator("q8ta_quantize"), request));
-    for (const Place& place : measure::places_of(generated::q8ta_quantize::op, 1)) {
+    for (const Representation& place : measure::representations_of(generated::q8ta_quantize::op, 1)) {
       SCOPED_TRACE(std::string(c.name) + " into " + std::string(name(place.layout)));
       const auto call = q8ta_quantize_call({.input = ViewedDesc(desc_of(*input), c.view)},
                                            {.output_scale = 0.05, .output_zero_point = -7}, {.output = place});
@@ -266,7 +266,7 @@ TEST(PackedCalls, SayWhatTheyCannotDo) {
   const auto refusal = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
   const TensorDesc bytes{DType::i8, {2, 3, 4, 5}};
   const TensorDesc reals{DType::f32, {2, 3, 4, 5}};
-  const auto cloned = [&](const TensorDesc& input, const Place& output) {
+  const auto cloned = [&](const TensorDesc& input, const Representation& output) {
     return refusal(q8ta_clone_call({.input = input}, {.output = output}));
   };
   EXPECT_TEXT(cloned(reals, in(Layout::packed_4c)), "input is f32, and can be i8, u8");
@@ -296,7 +296,7 @@ TEST(PackedCalls, SayWhatTheyCannotDo) {
   EXPECT_TEXT(refusal(q8ta_dequantize_call({.input = bytes}, {.input_scale = 1, .output_dtype = DType::i32})),
               "output_dtype is 'i32', and must be one of f32, f16");
   EXPECT_TEXT(refusal(q8ta_dequantize_call({.input = TensorDesc{DType::i8, {1, 2, 3, 4, 5}}}, {.input_scale = 1},
-                                           {.output = Place{Storage::texture3d, Layout::channels_packed}})),
+                                           {.output = Representation{Storage::texture3d, Layout::channels_packed}})),
               "output of shape [1, 2, 3, 4, 5] has rank 5, and a texture holds rank 4\n  hint: put it into a buffer");
 }
 

@@ -62,7 +62,7 @@ Request mean_of(Request request, const Params& params = {}) {
   return request;
 }
 
-Place in(Layout layout) { return {Storage::buffer, layout}; }
+Representation in(Layout layout) { return {Storage::buffer, layout}; }
 
 class PoolTest : public testing::KernelTest {
  protected:
@@ -139,7 +139,7 @@ TEST_F(PoolTest, EverySmallWindow) {
                   .ceil_mode = ceil_mode};
       if (dilation > 1) lists.dilation = {dilation};
       Request request = request_of(bytes_of({1, 5, height.side, width.side}), lists);
-      request.places = {{"input", in(kLayouts[turn % 6])}, {"output", in(kLayouts[turn / 6 % 6])}};
+      request.representations = {{"input", in(kLayouts[turn % 6])}, {"output", in(kLayouts[turn / 6 % 6])}};
       expect_pools(request, kEveryVariantAsAsked);
     }
   }
@@ -216,7 +216,7 @@ TEST_F(PoolTest, OnEverySpecialization) {
     for (const Layout layout : kLayouts) {
       SCOPED_TRACE(fmt::format("{} in {}", to_text(c.shape), name(layout)));
       Request request = request_of(bytes_of(c.shape), c.lists);
-      request.places = {{"input", in(layout)}, {"output", in(layout)}};
+      request.representations = {{"input", in(layout)}, {"output", in(layout)}};
       expect_pools(request, kEverythingAsAsked);
     }
   }
@@ -243,9 +243,9 @@ TEST_F(PoolTest, OfAWholeLargeImage) {
   input.data[5] = std::byte{0x7f};
   for (const Layout layout : {Layout::strided, Layout::packed_4w4c}) {
     Request request = request_of(input, {});
-    request.places = {{"input", in(layout)}, {"output", in(layout)}};
+    request.representations = {{"input", in(layout)}, {"output", in(layout)}};
     expect_reference("q8ta_max_pool2d", request, kEverythingAsAsked);
-    request.places["output"] = in(Layout::strided);
+    request.representations["output"] = in(Layout::strided);
     expect_reference("q8ta_avg_pool2d", mean_of(request, {0.5, -128, 0.5, -128}), kEverythingAsAsked);
   }
 }

@@ -50,10 +50,10 @@ TEST_F(ResizeTest, OfEveryMode) {
         expect_reference("resize2d", linear, kEverythingAsAsked);
       }
       const HostTensor bytes = Random(2).integers(DType::i8, c.shape, -128, 127);
-      for (const Place& place : measure::places_of(generated::q8ta_resize2d::op, 0)) {
+      for (const Representation& place : measure::representations_of(generated::q8ta_resize2d::op, 0)) {
         for (const std::string_view nearest : kNearestModes) {
           Request request = request_of(bytes, c.sizes, coordinates, nearest);
-          request.places = {{"input", place}, {"output", place}};
+          request.representations = {{"input", place}, {"output", place}};
           expect_reference("q8ta_resize2d", request, kEverythingAsAsked);
         }
       }

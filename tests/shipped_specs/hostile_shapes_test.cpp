@@ -56,10 +56,10 @@ class Imagined {
     }
     const auto attributes = complete_attributes(entry, std::move(some));
     if (!attributes) return attributes.error();
-    Given given(entry);
-    set_attributes(given, *attributes);
-    for (const TensorInfo& info : entry.tensors) describe(info, given);
-    return checked(given, entry.infer);
+    InferArguments arguments(entry);
+    set_attributes(arguments, *attributes);
+    for (const TensorInfo& info : entry.tensors) describe(info, arguments);
+    return checked(arguments, entry.infer);
   }
 
  private:
@@ -107,16 +107,19 @@ class Imagined {
     return one_of(all);
   }
 
-  void describe(const TensorInfo& info, Given& given) {
-    const Place place{Storage::buffer, info.layouts != 0 ? bit_of<Layout>(info.layouts) : Layout::strided};
-    if (info.role == TensorInfo::Role::output && info.has_place && below(2) == 0) given.set_place(info.operand, place);
+  void describe(const TensorInfo& info, InferArguments& arguments) {
+    const Representation representation{Storage::buffer,
+                                        info.layouts != 0 ? bit_of<Layout>(info.layouts) : Layout::strided};
+    if (info.role == TensorInfo::Role::output && info.has_representation && below(2) == 0)
+      arguments.set_representation(info.operand, representation);
     if (info.role == TensorInfo::Role::output || info.role == TensorInfo::Role::derived) return;
     if (info.is_optional && below(given_in) > 0) return;
     const ShapeInfo shape = one_of(info.shapes);
-    TensorDesc desc{bit_of<DType>(info.dtypes), shape.has_leading ? leading : Shape(), place.storage, place.layout};
+    TensorDesc desc{bit_of<DType>(info.dtypes), shape.has_leading ? leading : Shape(), representation.storage,
+                    representation.layout};
     if (shape.has_leading && shape.rank == 0 && below(4) == 0) std::ranges::fill(desc.shape, 1);  // one of all, a scale
     for (size_t i = 0; i < shape.rank; ++i) desc.shape.push_back(side_named(shape.sides[i]));
-    given.set_tensor(info.operand, desc);
+    arguments.set_tensor(info.operand, desc);
   }
 
   const OperatorEntry& entry;

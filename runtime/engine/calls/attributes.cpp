@@ -153,9 +153,9 @@ const HostTensor* find_input(const Request& request, std::string_view name) {
   return found == request.inputs.end() ? nullptr : &found->second;
 }
 
-Place place_of(const Request& request, std::string_view name) {
-  const auto found = request.places.find(name);
-  return found == request.places.end() ? Place{} : found->second;
+Representation representation_of(const Request& request, std::string_view name) {
+  const auto found = request.representations.find(name);
+  return found == request.representations.end() ? Representation{} : found->second;
 }
 
 }  // namespace qgen

@@ -31,7 +31,7 @@ std::optional<DType> dtype_named(std::string_view word);  // "int8", "i8"; nullo
 
 // For a complete request: null or nullopt means left out, without a default.
 const HostTensor* find_input(const Request& request, std::string_view name);
-Place place_of(const Request& request, std::string_view name);  // without: a plain buffer
+Representation representation_of(const Request& request, std::string_view name);  // without: a plain buffer
 template <typename T>
 std::optional<T> find_attribute(const Request& request, std::string_view name) {
   const auto found = request.attributes.find(name);

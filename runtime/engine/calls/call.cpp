@@ -265,7 +265,7 @@ Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, cons
   Selection selection = select(call.problem, context.profile, context.library,
                                {.force = context.force_kernel, .best_only = !is_watched, .times = times.get()});
   const bool is_told = is_watched || selection.ranked.empty();
-  if (is_told && call.given) selection.question = question_of(call, context.profile);
+  if (is_told && call.arguments) selection.question = question_of(call, context.profile);
   if (is_watched) context.on_selection(selection);
   if (selection.ranked.empty()) return no_kernel(selection);
   return run_or_record_once(context, call, selection.ranked.front(), arguments);

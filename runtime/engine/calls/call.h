@@ -27,8 +27,8 @@
 
 namespace qgen {
 
-struct Given;        // given.h
-class OnlineTuning;  // online_tuning.h
+struct InferArguments;  // infer_arguments.h
+class OnlineTuning;     // online_tuning.h
 
 // A tensor without its memory.
 struct TensorDesc {
@@ -44,10 +44,10 @@ TensorDesc desc_of(const Weight& weight);
 std::optional<TensorDesc> desc_of(const DeviceTensor* tensor);  // null: an optional operand that is left out
 
 // The representation of an operator's output; each function documents its default.
-struct Place {
+struct Representation {
   Storage storage = Storage::buffer;
   Layout layout = Layout::strided;
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const Representation&, const Representation&) = default;
 };
 
 OperandDesc operand_of(const TensorDesc& tensor);
@@ -61,7 +61,8 @@ struct Call {
   // For a weight: kernels read it turned, as Weight::turned() with this many groups; the operand has that shape. 0: not
   // turned.
   int64_t turned_groups = 0;
-  std::shared_ptr<const Given> given = nullptr;  // the arguments from which it was inferred; null: it was made by hand
+  std::shared_ptr<const InferArguments> arguments =
+      nullptr;  // the arguments from which it was inferred; null: it was made by hand
 };
 
 // A Call of the operator whose generated Problem is `fields`.

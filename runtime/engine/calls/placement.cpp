@@ -55,7 +55,7 @@ Done check_size(std::string_view operand, const TensorDesc& tensor) {
                  "split the tensor");
 }
 
-Done check_place(const TensorInfo& operand, const TensorDesc& tensor) {
+Done check_representation(const TensorInfo& operand, const TensorDesc& tensor) {
   if (!can_lie(operand, tensor.storage, tensor.layout)) {
     std::vector<std::string_view> possible;
     for (const LayoutInfo& row : kLayouts) {

@@ -19,6 +19,6 @@ Done check_size(std::string_view operand, const TensorDesc& tensor);
 // Whether the operand's row has the storage and the layout.
 bool can_lie(const TensorInfo& operand, Storage storage, Layout layout);
 // Both.
-Done check_place(const TensorInfo& info, const TensorDesc& tensor);
+Done check_representation(const TensorInfo& info, const TensorDesc& tensor);
 
 }  // namespace qgen

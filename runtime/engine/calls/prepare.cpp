@@ -64,39 +64,40 @@ Expected<Weights> make_weights(const OperatorEntry& entry, const Request& reques
   return weights;
 }
 
-std::optional<Place> place_said(const Request& request, std::string_view name) {
-  const auto place = request.places.find(name);
-  return place == request.places.end() ? std::nullopt : std::optional(place->second);
+std::optional<Representation> given_representation(const Request& request, std::string_view name) {
+  const auto representation = request.representations.find(name);
+  return representation == request.representations.end() ? std::nullopt : std::optional(representation->second);
 }
 
-Given given_of(const OperatorEntry& entry, const Request& request, const Weights& weights) {
-  Given given(entry);
+InferArguments infer_arguments_of(const OperatorEntry& entry, const Request& request, const Weights& weights) {
+  InferArguments arguments(entry);
   for (const TensorInfo& info : entry.tensors) {
     const HostTensor* input = find_input(request, info.name);
     const auto weight = weights.find(info.operand);
-    given.set_place(info.operand, place_said(request, info.name));
+    arguments.set_representation(info.operand, given_representation(request, info.name));
     if (weight != weights.end()) {
-      given.set_tensor(info.operand, desc_of(*weight->second));
+      arguments.set_tensor(info.operand, desc_of(*weight->second));
     } else if (input && info.role == TensorInfo::Role::weight) {
-      given.set_tensor(info.operand, described_weight(*input));
+      arguments.set_tensor(info.operand, described_weight(*input));
     } else if (input) {
-      const Place lies = place_of(request, info.name);
-      given.set_tensor(info.operand,
-                       TensorDesc{uploaded_dtype(info, input->dtype), input->shape, lies.storage, lies.layout});
+      const Representation lies = representation_of(request, info.name);
+      arguments.set_tensor(info.operand,
+                           TensorDesc{uploaded_dtype(info, input->dtype), input->shape, lies.storage, lies.layout});
     }
   }
-  set_attributes(given, request.attributes);
-  return given;
+  set_attributes(arguments, request.attributes);
+  return arguments;
 }
 
 Expected<Call> infer_call(const OperatorEntry& entry, const Request& request, const Weights& weights) {
-  return checked(given_of(entry, request, weights), entry.infer);
+  return checked(infer_arguments_of(entry, request, weights), entry.infer);
 }
 
 // ---- on the device --------------------------------------------------------------------------------------------------
 
-Expected<Argument> upload(Context& context, const HostTensor& tensor, Place place, PreparedCall& prepared) {
-  auto uploaded = context.executor.upload(tensor, place.storage, place.layout);
+Expected<Argument> upload(Context& context, const HostTensor& tensor, Representation representation,
+                          PreparedCall& prepared) {
+  auto uploaded = context.executor.upload(tensor, representation.storage, representation.layout);
   if (!uploaded) return uploaded.error();
   prepared.tensors.push_back(std::make_unique<DeviceTensor>(*std::move(uploaded)));
   return Argument(prepared.tensors.back().get());
@@ -107,8 +108,8 @@ Expected<Argument> upload_input(Context& context, const TensorInfo& info, const 
   const HostTensor* input = find_input(request, info.name);
   if (!input) return Argument();
   const DType dtype = uploaded_dtype(info, input->dtype);
-  const Place place = place_of(request, info.name);
-  return upload(context, dtype == input->dtype ? *input : widened(*input, dtype), place, prepared);
+  const Representation representation = representation_of(request, info.name);
+  return upload(context, dtype == input->dtype ? *input : widened(*input, dtype), representation, prepared);
 }
 
 Expected<Argument> argument_for(Context& context, const TensorInfo& info, const Request& request,
@@ -161,16 +162,16 @@ Done complete(const OperatorEntry& entry, MixedArguments& arguments) {
   return std::monostate{};
 }
 
-Given given_of(const OperatorEntry& entry, const MixedArguments& arguments, const Weights& made) {
-  Given given = given_of(entry, arguments.request, made);
-  for (const auto& [name, tensor] : arguments.tensors) {
+InferArguments infer_arguments_of(const OperatorEntry& entry, const MixedArguments& mixed, const Weights& made) {
+  InferArguments arguments = infer_arguments_of(entry, mixed.request, made);
+  for (const auto& [name, tensor] : mixed.tensors) {
     const TensorInfo& info = *find_tensor(entry, name);
-    if (info.role == TensorInfo::Role::output) given.set_output(info.operand, desc_of(*tensor));
-    else given.set_tensor(info.operand, desc_of(*tensor));
+    if (info.role == TensorInfo::Role::output) arguments.set_output(info.operand, desc_of(*tensor));
+    else arguments.set_tensor(info.operand, desc_of(*tensor));
   }
-  for (const auto& [name, weight] : arguments.weights)
-    given.set_tensor(find_tensor(entry, name)->operand, desc_of(*weight));
-  return given;
+  for (const auto& [name, weight] : mixed.weights)
+    arguments.set_tensor(find_tensor(entry, name)->operand, desc_of(*weight));
+  return arguments;
 }
 
 Expected<Argument> argument_for(Context& context, const TensorInfo& info, const MixedArguments& arguments,
@@ -189,7 +190,7 @@ Expected<Call> infer_call(const OperatorEntry& entry, MixedArguments arguments) 
   if (Done completed = complete(entry, arguments); !completed) return completed.error();
   const auto weights = make_weights(entry, arguments.request);
   if (!weights) return weights.error();
-  return checked(given_of(entry, arguments, *weights), entry.infer);
+  return checked(infer_arguments_of(entry, arguments, *weights), entry.infer);
 }
 
 Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, MixedArguments arguments) {
@@ -197,7 +198,7 @@ Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, Mix
   if (Done completed = complete(entry, arguments); !completed) return completed.error();
   auto weights = make_weights(entry, arguments.request);
   if (!weights) return weights.error();
-  auto call = checked(given_of(entry, arguments, *weights), entry.infer);
+  auto call = checked(infer_arguments_of(entry, arguments, *weights), entry.infer);
   if (!call) return call.error();
   PreparedCall prepared;
   prepared.call = *std::move(call);

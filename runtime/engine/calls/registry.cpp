@@ -66,10 +66,10 @@ Done check_inputs(const OperatorEntry& entry, const Request& request, Data data)
   return std::monostate{};
 }
 
-Done check_places(const OperatorEntry& entry, const Request& request) {
+Done check_representations(const OperatorEntry& entry, const Request& request) {
   auto tensors = names_of(inputs_of(entry));
   for (const TensorInfo& info : outputs_of(entry)) tensors.push_back(info.name);
-  return check_names(entry.name, "tensor", request.places, tensors);
+  return check_names(entry.name, "tensor", request.representations, tensors);
 }
 
 // What `given` says, or the default; nullopt: neither, and the operator will see to it.
@@ -140,7 +140,7 @@ Error unknown_operator(OperatorEntries operators, std::string_view name) {
 
 Expected<Request> complete(const OperatorEntry& entry, Request request, Data data) {
   if (Done known = check_inputs(entry, request, data); !known) return known.error();
-  if (Done known = check_places(entry, request); !known) return known.error();
+  if (Done known = check_representations(entry, request); !known) return known.error();
   auto attributes = complete_attributes(entry, std::move(request.attributes));
   if (!attributes) return attributes.error();
   request.attributes = *std::move(attributes);
@@ -159,10 +159,10 @@ Expected<Attributes> complete_attributes(const SignatureInfo& signature, Attribu
   return attributes;
 }
 
-void set_attributes(Given& given, const Attributes& attributes) {
-  for (size_t i = 0; i < given.attributes.size(); ++i) {
-    const auto value = attributes.find(given.signature->attributes[i].name);
-    if (value != attributes.end()) given.attributes[i] = value->second;
+void set_attributes(InferArguments& arguments, const Attributes& attributes) {
+  for (size_t i = 0; i < arguments.attributes.size(); ++i) {
+    const auto value = attributes.find(arguments.signature->attributes[i].name);
+    if (value != attributes.end()) arguments.attributes[i] = value->second;
   }
 }
 

@@ -21,7 +21,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/engine/calls/given.h"
+#include "runtime/engine/calls/infer_arguments.h"
 
 namespace qgen {
 
@@ -32,7 +32,8 @@ using Attributes = std::map<std::string, AttributeValue, std::less<>>;
 struct Request {
   Tensors inputs;
   Attributes attributes;
-  std::map<std::string, Place, std::less<>> places;  // of inputs and outputs; without: the operator's default
+  std::map<std::string, Representation, std::less<>>
+      representations;  // of inputs and outputs; without: the operator's default
 };
 
 // A call with its inputs on the device.
@@ -74,7 +75,7 @@ enum class Data : uint8_t { whole, described };
 Expected<Request> complete(const OperatorEntry& entry, Request request, Data data = Data::whole);
 Expected<Attributes> complete_attributes(const SignatureInfo& signature, Attributes attributes);
 // Of attributes that are complete.
-void set_attributes(Given& given, const Attributes& attributes);
+void set_attributes(InferArguments& arguments, const Attributes& attributes);
 
 // The Call of a complete request; no device is needed. Inputs may lack their data. Only the forms of a weight depend on
 // them: it then counts as having all.

@@ -24,9 +24,9 @@ void ArgumentKey::add(const std::vector<int64_t>& list) {
   put_bytes(std::as_bytes(std::span(list)));
 }
 
-void ArgumentKey::add(const Place& place) {
-  put(place.storage);
-  put(place.layout);
+void ArgumentKey::add(const Representation& representation) {
+  put(representation.storage);
+  put(representation.layout);
 }
 
 void ArgumentKey::add(const DeviceTensor& tensor) {

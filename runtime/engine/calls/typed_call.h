@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "runtime/engine/calls/given.h"
+#include "runtime/engine/calls/infer_arguments.h"
 #include "runtime/engine/selector/decision_cache.h"
 
 namespace qgen {
@@ -49,7 +49,7 @@ class ArgumentKey {
     if (value) add(*value);
   }
   void add(const std::vector<int64_t>& list);  // a shape too
-  void add(const Place& place);
+  void add(const Representation& representation);
   void add(const DeviceTensor& tensor);
   void add(const DeviceTensor* tensor);
   void add(const ViewedTensor& viewed);

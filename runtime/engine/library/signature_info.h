@@ -58,7 +58,7 @@ struct TensorInfo {
   } role;
   bool is_optional = false;
   bool has_view = false;                     // strides of the caller's own are possible
-  bool has_place = false;                    // it can lie in several places, and the caller says in which
+  bool has_representation = false;           // the caller may choose its storage and layout
   uint32_t dtypes = 0;                       // bit(DType) of each that is possible
   uint32_t storages = bit(Storage::buffer);  // bit(Storage) likewise
   uint32_t layouts = 0;  // bit(Layout) of each that some kernel names; 0: `strided` in a buffer, any in a texture

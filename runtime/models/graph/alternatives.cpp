@@ -86,7 +86,7 @@ double Alternative::total_us() const {
 Expected<std::vector<Alternative>> alternatives_of(const Graph& graph, const Schedule& schedule, const Step& step,
                                                    const Chooser& chooser) {
   Candidates candidates(chooser);
-  auto offer = candidates.slots_of(graph, graph.nodes[step.node], *step.entry, *step.call.given);
+  auto offer = candidates.slots_of(graph, graph.nodes[step.node], *step.entry, *step.call.arguments);
   if (offer) offer = candidates.with_ways(*std::move(offer));
   if (!offer) return offer.error();
   const Surroundings around(schedule, step);

@@ -17,15 +17,15 @@ namespace {
 constexpr std::string_view kClone = "q8ta_clone";
 
 std::vector<Layout> layouts_for(const TensorInfo& info, DType dtype) {
-  if (!info.has_place || info.layouts == 0) return {Layout::strided};
+  if (!info.has_representation || info.layouts == 0) return {Layout::strided};
   std::vector<Layout> layouts = layouts_of_bytes(dtype);
   std::erase_if(layouts, [&](Layout layout) { return !has_layout(info.layouts, Storage::buffer, layout); });
   return layouts;
 }
 
-void put(Given& given, const Slot& slot, Layout layout) {
-  if (slot.is_output) given.set_place(slot.operand, Place{Storage::buffer, layout});
-  else given.tensors[slot.operand]->tensor.layout = layout;
+void put(InferArguments& arguments, const Slot& slot, Layout layout) {
+  if (slot.is_output) arguments.set_representation(slot.operand, Representation{Storage::buffer, layout});
+  else arguments.tensors[slot.operand]->tensor.layout = layout;
 }
 
 // To the next combination; false: that was the last.
@@ -40,7 +40,7 @@ bool next_combination(std::vector<size_t>& at, std::span<const Slot> slots) {
 // All that its ways depend on: two offers of one text have the same.
 std::string text_of(const Offer& offer) {
   std::string text(offer.entry->name);
-  for (const auto& viewed : offer.given->tensors) {
+  for (const auto& viewed : offer.arguments->tensors) {
     if (!viewed) {
       text += " none";
       continue;
@@ -50,7 +50,7 @@ std::string text_of(const Offer& offer) {
                    fmt::join(tensor.shape, ","), static_cast<int>(tensor.storage), static_cast<int>(tensor.layout),
                    tensor.other_layouts);
   }
-  for (const auto& attribute : offer.given->attributes) {
+  for (const auto& attribute : offer.arguments->attributes) {
     const auto add = [&](const auto& value) {
       if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::vector<int64_t>>)
         fmt::format_to(std::back_inserter(text), " [{}]", fmt::join(value, ","));
@@ -106,8 +106,8 @@ std::optional<Estimate> Candidates::estimate(const Call& call) {
 }
 
 Expected<Offer> Candidates::slots_of(const Graph& graph, const Node& node, const OperatorEntry& entry,
-                                     Given given) const {
-  const auto plain = checked(given, entry.infer);
+                                     InferArguments arguments) const {
+  const auto plain = checked(arguments, entry.infer);
   if (!plain) return plain.error();
   Offer offer{.entry = &entry};
   for (const auto& [ports, is_output] : {std::pair(&node.inputs, false), std::pair(&node.outputs, true)}) {
@@ -118,7 +118,7 @@ Expected<Offer> Candidates::slots_of(const Graph& graph, const Node& node, const
       offer.slots.push_back({is_output, port.value, info.operand, layouts_for(info, dtype)});
     }
   }
-  offer.given = std::move(given);
+  offer.arguments = std::move(arguments);
   return offer;
 }
 
@@ -134,16 +134,16 @@ Expected<Offer> Candidates::with_ways(Offer offer) {
 }
 
 Expected<Offer> Candidates::with_new_ways(Offer offer) {
-  Given given = *offer.given;
+  InferArguments arguments = *offer.arguments;
   std::vector<Estimate> estimates;  // of each way
   std::vector<size_t> at(offer.slots.size());
   do {
     LayoutChoice way;
     for (size_t i = 0; i < at.size(); ++i) {
       way.layouts.push_back(offer.slots[i].layouts[at[i]]);
-      put(given, offer.slots[i], way.layouts.back());
+      put(arguments, offer.slots[i], way.layouts.back());
     }
-    const auto call = checked(given, offer.entry->infer);
+    const auto call = checked(arguments, offer.entry->infer);
     const auto thought = call ? estimate(*call) : std::nullopt;
     if (!thought) continue;
     way.time_us = thought->time_us;
@@ -155,14 +155,14 @@ Expected<Offer> Candidates::with_new_ways(Offer offer) {
     if (!estimates[i].is_measured) offer.ways[i].time_us *= ratio;
   }
   if (!offer.ways.empty()) return offer;
-  const auto plain = checked(*offer.given, offer.entry->infer);
+  const auto plain = checked(*offer.arguments, offer.entry->infer);
   return plain ? no_kernel(select_for(*plain)) : plain.error();
 }
 
 Expected<Chosen> Candidates::chosen(const Offer& offer, std::span<const Layout> layouts, const Forced& forced) {
-  Given given = *offer.given;
-  for (size_t i = 0; i < offer.slots.size(); ++i) put(given, offer.slots[i], layouts[i]);
-  return chosen(*offer.entry, checked(given, offer.entry->infer), forced);
+  InferArguments arguments = *offer.arguments;
+  for (size_t i = 0; i < offer.slots.size(); ++i) put(arguments, offer.slots[i], layouts[i]);
+  return chosen(*offer.entry, checked(arguments, offer.entry->infer), forced);
 }
 
 Expected<Chosen> Candidates::chosen(const OperatorEntry& entry, Expected<Call> call, const Forced& forced) {
@@ -182,13 +182,13 @@ Expected<Chosen> Candidates::chosen(const OperatorEntry& entry, Expected<Call> c
 
 Expected<Call> Candidates::conversion_call(const TensorDesc& tensor, Layout from, Layout to) const {
   if (!clone_) return refused("the library has no operator that copies from layout to layout");
-  Given given(*clone_);
+  InferArguments arguments(*clone_);
   for (const TensorInfo& info : clone_->tensors) {
     if (info.role == TensorInfo::Role::input)
-      given.set_tensor(info.operand, {tensor.dtype, tensor.shape, Storage::buffer, from});
-    else given.set_place(info.operand, Place{Storage::buffer, to});
+      arguments.set_tensor(info.operand, {tensor.dtype, tensor.shape, Storage::buffer, from});
+    else arguments.set_representation(info.operand, Representation{Storage::buffer, to});
   }
-  return checked(given, clone_->infer);
+  return checked(arguments, clone_->infer);
 }
 
 std::optional<double> Candidates::conversion_us(const TensorDesc& tensor, Layout from, Layout to) {

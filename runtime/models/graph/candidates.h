@@ -54,7 +54,7 @@ struct LayoutChoice {
 
 struct Offer {
   const OperatorEntry* entry = nullptr;
-  std::optional<Given> given = {};
+  std::optional<InferArguments> arguments = {};
   std::vector<Slot> slots;  // inputs, then outputs
   std::vector<LayoutChoice> ways = {};
 };
@@ -80,7 +80,8 @@ class Candidates {
   explicit Candidates(const Chooser& chooser);
 
   // Without ways. `given`: complete, constants in it.
-  Expected<Offer> slots_of(const Graph& graph, const Node& node, const OperatorEntry& entry, Given given) const;
+  Expected<Offer> slots_of(const Graph& graph, const Node& node, const OperatorEntry& entry,
+                           InferArguments arguments) const;
   // Errors: no kernel fits, whatever the layouts, with the reasons of one of them.
   Expected<Offer> with_ways(Offer offer);
   Expected<Chosen> chosen(const Offer& offer, std::span<const Layout> layouts, const Forced& forced);

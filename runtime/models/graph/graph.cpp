@@ -195,12 +195,12 @@ class Inference {
     if (Done sound = check_ports(node, *entry); !sound) return sound;
     const auto attributes = complete_attributes(*entry, node.attributes);
     if (!attributes) return attributes.error();
-    Given given(*entry);
-    set_attributes(given, *attributes);
-    set_tensors(node, given);
-    const auto inferred = checked(given, entry->infer);
+    InferArguments arguments(*entry);
+    set_attributes(arguments, *attributes);
+    set_tensors(node, arguments);
+    const auto inferred = checked(arguments, entry->infer);
     if (!inferred) return inferred.error();
-    result_.operations.push_back({entry, std::move(given)});
+    result_.operations.push_back({entry, std::move(arguments)});
     for (const Port& output : node.outputs) {
       const auto& desc = inferred->operands[find_tensor(*entry, output.operand)->operand];
       if (!desc) return refused(fmt::format("it has no output '{}' with these attributes", output.operand));
@@ -210,16 +210,16 @@ class Inference {
   }
 
   // Weights in the forms that their values allow. If the values are only on the device, the forms were found earlier.
-  void set_tensors(const Node& node, Given& given) const {
+  void set_tensors(const Node& node, InferArguments& arguments) const {
     for (const Port& input : node.inputs) {
-      const TensorInfo& info = *find_tensor(*given.signature, input.operand);
+      const TensorInfo& info = *find_tensor(*arguments.signature, input.operand);
       TensorDesc desc = result_.values[input.value];
       if (info.role == TensorInfo::Role::weight && desc.dtype == DType::i8) {
         const auto& data = graph_.values[input.value].data;
         desc.other_layouts = weight_layouts(!data || fits_four_bits(*data));
         desc.layout = first_layout(desc.other_layouts).value_or(Layout::strided);
       }
-      given.set_tensor(info.operand, desc);
+      arguments.set_tensor(info.operand, desc);
     }
   }
 

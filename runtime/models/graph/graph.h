@@ -86,7 +86,8 @@ struct Graph {
 struct Inferred {
   struct Operation {
     const OperatorEntry* entry = nullptr;  // null: a reshape
-    std::optional<Given> given = {};       // of an operator: its attributes complete, all tensors in plain buffers
+    std::optional<InferArguments> arguments =
+        {};  // of an operator: its attributes complete, all tensors in plain buffers
   };
   std::vector<TensorDesc> values;     // by ValueId: dtype and shape, in plain buffers
   std::vector<Operation> operations;  // by node

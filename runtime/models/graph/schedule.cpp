@@ -136,14 +136,14 @@ class Scheduler {
 
   Done offer_operator(size_t node) {
     const Inferred::Operation& operation = inferred_.operations[node];
-    Given given = *operation.given;
+    InferArguments arguments = *operation.arguments;
     for (const Port& input : graph_.nodes[node].inputs) {
       const auto weight = weights_.find(input.value);
       const TensorInfo& info = *find_tensor(*operation.entry, input.operand);
       if (weight != weights_.end() && info.role == TensorInfo::Role::weight)
-        given.set_tensor(info.operand, weight->second);
+        arguments.set_tensor(info.operand, weight->second);
     }
-    auto offered = candidates_.slots_of(graph_, graph_.nodes[node], *operation.entry, std::move(given));
+    auto offered = candidates_.slots_of(graph_, graph_.nodes[node], *operation.entry, std::move(arguments));
     if (offered && !is_known_) offered = candidates_.with_ways(*std::move(offered));
     if (!offered) return about(node, offered.error());
     planner::Node asked_node = question_about(node, offered->slots);

@@ -49,10 +49,10 @@ size_t operand_named(const OperatorInfo& op, std::string_view name) {
   return static_cast<size_t>(operand - op.operands.begin());
 }
 
-// An operand that may lie in several places.
+// An operand with several possible representations.
 struct Mover {
   std::string name;
-  std::vector<Place> places;
+  std::vector<Representation> representations;
 };
 
 std::vector<Mover> movers_of(const OperatorEntry& entry, const OperatorInfo& op,
@@ -60,14 +60,17 @@ std::vector<Mover> movers_of(const OperatorEntry& entry, const OperatorInfo& op,
   std::vector<Mover> movers;
   const auto add = [&](const TensorInfo& info) {
     const auto rank = ranks.find(info.name);
-    if (!info.has_place || rank == ranks.end()) return;
-    auto places = places_of(op, operand_named(op, info.name));
+    if (!info.has_representation || rank == ranks.end()) return;
+    auto representations = representations_of(op, operand_named(op, info.name));
     // Of recipes only, an operator may take less than its steps' kernels.
-    std::erase_if(places, [&](const Place& place) { return !can_lie(info, place.storage, place.layout); });
+    std::erase_if(representations, [&](const Representation& representation) {
+      return !can_lie(info, representation.storage, representation.layout);
+    });
     if (rank->second > kMaxTextureRank) {
-      std::erase_if(places, [](const Place& place) { return place.storage == Storage::texture3d; });
+      std::erase_if(representations,
+                    [](const Representation& representation) { return representation.storage == Storage::texture3d; });
     }
-    if (places.size() > 1) movers.push_back({std::string(info.name), std::move(places)});
+    if (representations.size() > 1) movers.push_back({std::string(info.name), std::move(representations)});
   };
   for (const TensorInfo& info : inputs_of(entry)) add(info);
   for (const TensorInfo& info : outputs_of(entry)) add(info);
@@ -75,26 +78,27 @@ std::vector<Mover> movers_of(const OperatorEntry& entry, const OperatorInfo& op,
 }
 
 void add_formats(std::vector<RequestFormats>& formats, RequestFormats one) {
-  std::erase_if(one.places, [](const auto& named) { return named.second == Place{}; });
-  const bool is_known =
-      std::ranges::any_of(formats, [&](const RequestFormats& other) { return other.places == one.places; });
+  std::erase_if(one.representations, [](const auto& named) { return named.second == Representation{}; });
+  const bool is_known = std::ranges::any_of(
+      formats, [&](const RequestFormats& other) { return other.representations == one.representations; });
   if (!is_known) formats.push_back(std::move(one));
 }
 
 std::vector<RequestFormats> formats_through(const std::vector<Mover>& movers) {
   std::vector<RequestFormats> formats = {RequestFormats{}};
   for (const Mover& first : movers) {
-    for (const Place& place : first.places) {
-      add_formats(formats, {.places = {{first.name, place}}});
+    for (const Representation& representation : first.representations) {
+      add_formats(formats, {.representations = {{first.name, representation}}});
       for (const Mover& second : movers) {
         if (&second <= &first) continue;
-        for (const Place& other : second.places)
-          add_formats(formats, {.places = {{first.name, place}, {second.name, other}}});
+        for (const Representation& other : second.representations)
+          add_formats(formats, {.representations = {{first.name, representation}, {second.name, other}}});
       }
       RequestFormats together;
       for (const Mover& mover : movers) {
-        const bool is_possible = std::ranges::find(mover.places, place) != mover.places.end();
-        if (is_possible) together.places.emplace(mover.name, place);
+        const bool is_possible =
+            std::ranges::find(mover.representations, representation) != mover.representations.end();
+        if (is_possible) together.representations.emplace(mover.name, representation);
       }
       add_formats(formats, std::move(together));
     }
@@ -138,25 +142,25 @@ bool may_be_half(const OperatorEntry& entry, const OperatorInfo& op, const Reque
 
 std::string to_text(const RequestFormats& one) {
   std::vector<std::string> parts;
-  for (const auto& [operand, place] : one.places) {
-    parts.push_back(fmt::format("{} {} {}", operand, name(place.storage), name(place.layout)));
+  for (const auto& [operand, representation] : one.representations) {
+    parts.push_back(fmt::format("{} {} {}", operand, name(representation.storage), name(representation.layout)));
   }
   if (parts.empty()) parts.emplace_back("plain buffers");
   if (one.is_half) parts.emplace_back("f16");
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::vector<Place> places_of(const OperatorInfo& op, size_t operand) {
-  std::vector<Place> places;
-  if (operand >= op.operands.size()) return places;
+std::vector<Representation> representations_of(const OperatorInfo& op, size_t operand) {
+  std::vector<Representation> representations;
+  if (operand >= op.operands.size()) return representations;
   for_each_form(op, operand, [&](const OperandForm& form) {
     for (const LayoutInfo& row : kLayouts) {
-      const Place place{row.storage, row.layout};
-      const bool is_new = std::ranges::find(places, place) == places.end();
-      if (is_new && takes(form, form.dtype, row.storage, row.layout)) places.push_back(place);
+      const Representation representation{row.storage, row.layout};
+      const bool is_new = std::ranges::find(representations, representation) == representations.end();
+      if (is_new && takes(form, form.dtype, row.storage, row.layout)) representations.push_back(representation);
     }
   });
-  return places;
+  return representations;
 }
 
 std::vector<RequestFormats> formats_of(const OperatorEntry& entry, const OperatorInfo& op, const Request& request,
@@ -174,7 +178,7 @@ std::vector<RequestFormats> formats_of(const OperatorEntry& entry, const Operato
 Request in_formats(const Request& request, const RequestFormats& one, const OperatorEntry& entry,
                    const OperatorInfo& op) {
   Request result = request;
-  result.places = one.places;
+  result.representations = one.representations;
   if (!one.is_half) return result;
   for (auto& [operand, tensor] : result.inputs) {
     if (may_be_half(op, operand, tensor.dtype)) tensor = as_half(tensor);

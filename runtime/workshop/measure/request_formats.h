@@ -20,7 +20,7 @@
 namespace qgen::measure {
 
 struct RequestFormats {
-  std::map<std::string, Place, std::less<>> places;  // without: a plain buffer
+  std::map<std::string, Representation, std::less<>> representations;  // without: a plain buffer
   bool is_half = false;
 };
 std::string to_text(const RequestFormats& formats);  // "input texture3d width_packed, f16"; "plain buffers"
@@ -32,6 +32,6 @@ Request in_formats(const Request& request, const RequestFormats& formats, const 
                    const OperatorInfo& op);
 
 // Every representation of the operand that some kernel, or a step of some recipe, reads or writes.
-std::vector<Place> places_of(const OperatorInfo& op, size_t operand);
+std::vector<Representation> representations_of(const OperatorInfo& op, size_t operand);
 
 }  // namespace qgen::measure

@@ -50,7 +50,7 @@ Done check_outputs_fit(Context& context, const PreparedCall& prepared) {
   return std::monostate{};
 }
 
-bool is_as_it_stands(const RequestFormats& formats) { return formats.places.empty() && !formats.is_half; }
+bool is_as_it_stands(const RequestFormats& formats) { return formats.representations.empty() && !formats.is_half; }
 
 // Whether the sample has anything of the next formats.
 bool begin_formats(const OperatorInfo& op, const VerifyOptions& options, Verdict& verdict) {

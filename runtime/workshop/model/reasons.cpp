@@ -87,7 +87,7 @@ Expected<std::string> reasons_of(const Graph& graph, const Schedule& schedule, c
     }
     const auto times = chooser.times ? chooser.times->of(step->call.problem, chooser.profile) : nullptr;
     Selection selection = select(step->call.problem, chooser.profile, chooser.library, {.times = times.get()});
-    if (step->call.given) selection.question = question_of(step->call, chooser.profile);
+    if (step->call.arguments) selection.question = question_of(step->call, chooser.profile);
     text += explain(selection);
   }
   if (!text.empty()) return text;

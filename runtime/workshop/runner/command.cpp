@@ -106,7 +106,7 @@ Done add_storage(const OperatorEntry& entry, std::string_view text, Request& req
     return refused(fmt::format("'{}' is no storage", named->value),
                    fmt::format("there are {}", fmt::join(names_of(kStorages), ", ")));
   const Layout first = *storage == Storage::texture3d ? Layout::width_packed : Layout::strided;
-  return add(request.places, named->name, Place{*storage, first});
+  return add(request.representations, named->name, Representation{*storage, first});
 }
 
 // After add_storage(), with which it must agree. `laid_out`: the operands that have a layout.
@@ -123,8 +123,8 @@ Done add_layout(const OperatorEntry& entry, std::string_view text, std::set<std:
         meant.empty() ? fmt::format("there are {}", fmt::join(words, ", ")) : fmt::format("did you mean '{}'?", meant));
   }
   if (!laid_out.insert(named->name).second) return refused(fmt::format("{} is given two layouts", named->name));
-  const Place place{info(*layout).storage, *layout};
-  const auto [placed, is_new] = request.places.try_emplace(named->name, place);
+  const Representation place{info(*layout).storage, *layout};
+  const auto [placed, is_new] = request.representations.try_emplace(named->name, place);
   if (!is_new && placed->second.storage != place.storage) {
     return refused(fmt::format("{} is in a {}, and {} is a layout of a {}", named->name, name(placed->second.storage),
                                name(*layout), name(place.storage)));
@@ -144,13 +144,14 @@ std::string rows_text(std::string_view title, const std::vector<std::pair<std::s
 }
 
 std::string places_text(const OperatorInfo* op, const TensorInfo& info) {
-  if (!op || !info.has_place) return "";
+  if (!op || !info.has_representation) return "";
   const auto operand = std::ranges::find(op->operands, info.name, &OperandInfo::name);
-  std::vector<std::string_view> places;
-  for (const Place& place : measure::places_of(*op, static_cast<size_t>(operand - op->operands.begin()))) {
-    if (place != Place{}) places.push_back(name(place.layout));
+  std::vector<std::string_view> layouts;
+  for (const Representation& each :
+       measure::representations_of(*op, static_cast<size_t>(operand - op->operands.begin()))) {
+    if (each != Representation{}) layouts.push_back(name(each.layout));
   }
-  return places.empty() ? "" : fmt::format("; strided, {}", fmt::join(places, ", "));
+  return layouts.empty() ? "" : fmt::format("; strided, {}", fmt::join(layouts, ", "));
 }
 
 std::string tensors_text(std::string_view title, const std::vector<TensorInfo>& tensors, const OperatorInfo* op) {

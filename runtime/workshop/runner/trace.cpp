@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "common/files.h"
-#include "runtime/engine/calls/given.h"
+#include "runtime/engine/calls/infer_arguments.h"
 #include "vocabulary/weight_forms.h"
 
 namespace qgen::runner {
@@ -24,7 +24,7 @@ bool has_four_bits(const TensorDesc& weight) {
 // zero point, bias), any values for all others.
 std::string_view values_of(const TensorInfo& info, const TensorDesc& desc) {
   if (info.role == TensorInfo::Role::weight) return has_four_bits(desc) ? "=-8..7" : "";
-  if (info.has_place) return "";
+  if (info.has_representation) return "";
   return is_real(desc.dtype) ? "=0.01" : "=0";
 }
 
@@ -38,39 +38,40 @@ std::string text_of(const AttributeValue& value) {
       value);
 }
 
-void add_place(const TensorInfo& info, const Place& place, RequestText& request) {
-  if (place == Place{} || info.role == TensorInfo::Role::weight) return;
-  request.layouts.push_back(fmt::format("{}={}", info.name, name(place.layout)));
+void add_representation(const TensorInfo& info, const Representation& representation, RequestText& request) {
+  if (representation == Representation{} || info.role == TensorInfo::Role::weight) return;
+  request.layouts.push_back(fmt::format("{}={}", info.name, name(representation.layout)));
 }
 
 }  // namespace
 
-Task task_of(const Given& given) {
-  const SignatureInfo& signature = *given.signature;
+Task task_of(const InferArguments& arguments) {
+  const SignatureInfo& signature = *arguments.signature;
   Task task{std::string(signature.name), {}};
   for (const TensorInfo& info : signature.tensors) {
-    if (const auto& place = given.places[info.operand]; place && info.role == TensorInfo::Role::output) {
-      add_place(info, *place, task.request);
+    if (const auto& representation = arguments.representations[info.operand];
+        representation && info.role == TensorInfo::Role::output) {
+      add_representation(info, *representation, task.request);
     }
-    const auto& tensor = given.tensors[info.operand];
+    const auto& tensor = arguments.tensors[info.operand];
     if (!tensor) continue;
     const TensorDesc& desc = tensor->tensor;
     task.request.shapes.push_back(
         fmt::format("{}={}:{}{}", info.name, fmt::join(desc.shape, "x"), name(desc.dtype), values_of(info, desc)));
-    add_place(info, {desc.storage, desc.layout}, task.request);
+    add_representation(info, {desc.storage, desc.layout}, task.request);
   }
   for (size_t i = 0; i < signature.attributes.size(); ++i) {
-    if (!given.attributes[i]) continue;
+    if (!arguments.attributes[i]) continue;
     task.request.attributes.push_back(
-        fmt::format("{}={}", signature.attributes[i].name, text_of(*given.attributes[i])));
+        fmt::format("{}={}", signature.attributes[i].name, text_of(*arguments.attributes[i])));
   }
   return task;
 }
 
 void Trace::add(const Call& call) {
-  if (!call.given) return;
+  if (!call.arguments) return;
   const std::lock_guard lock(mutex_);
-  if (keys_.insert(key_of(call.problem)).second) tasks_.push_back(task_of(*call.given));
+  if (keys_.insert(key_of(call.problem)).second) tasks_.push_back(task_of(*call.arguments));
 }
 
 std::vector<Task> Trace::tasks() const {

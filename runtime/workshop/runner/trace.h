@@ -36,6 +36,6 @@ class Trace {
 };
 
 // The request that leads to this inferred Call.
-Task task_of(const Given& given);
+Task task_of(const InferArguments& arguments);
 
 }  // namespace qgen::runner

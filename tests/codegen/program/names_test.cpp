@@ -16,25 +16,27 @@ namespace qgen::tests {
 namespace {
 
 // Legal by the rules of specs, and likely to mean something else in C++, in GLSL, or in qgen's output.
+// clang-format off
 constexpr std::string_view kLikely[] = {
     "a",          "b",          "x",         "I",        "x_mode",      "a_b",        "k2d",      "k2",
     "n3x3",       "X",          "X_y",       "xY",       "EOF",         "NULL_2",     "INT_MAX",  "linux",
     "unix",       "major",      "errno",     "stdin",    "assert",      "signals",    "emit",     "k",
-    "kWords",     "words",      "fields",    "inputs",   "outputs",     "attributes", "places",   "context",
-    "described",  "call",       "given",     "infer",    "arguments",   "node",       "net",      "made",
+    "kWords",     "words",      "fields",    "inputs",   "outputs",     "attributes", "context",
+    "described",  "call",       "infer",    "arguments",   "node",       "net",      "made",
     "graph",      "builder",    "names",     "values",   "value",       "name",       "id",       "kernel",
     "kernels",    "variant",    "variants",  "info",     "operand",     "operands",   "problem_", "spec",
     "parameters", "grid",       "cost",      "costs",    "terms",       "out",        "in_place", "specialization",
     "fit",        "program",    "push",      "block",    "bytes",       "data",       "size",     "begin",
     "front",      "dtype",      "layout",    "storage",  "device",      "access",     "scope",    "only",
     "rows",       "row",        "index",     "count",    "string_view", "vector",     "optional", "array",
-    "span",       "variant_",   "Expected",  "Call",     "Given",       "Error",      "DType",    "Layout",
+    "span",       "variant_",   "Expected",  "Call",     "Error",      "DType",    "Layout",
     "Storage",    "Access",     "Problem",   "Operands", "Tensor",      "Weight",     "Kernel",   "Fit",
     "Variant",    "Name",       "Interface", "Required", "access_word", "round",      "roundUp",  "abs",
     "exp",        "log2",       "floor",     "clamp",    "dot",         "none",       "f32",      "buffer",
     "strided",    "true_",      "make_call", "in_order", "checked",     "run",        "entry",    "entries",
     "signature",  "signatures", "tensors",   "is_word",  "main_",       "y_data",     "problem2", "local_size",
-    "workgroup",  "subgroup",   "float16",   "half_",    "uint8",       "int4",       "sum"};
+    "workgroup",  "subgroup",   "float16",   "half_",    "uint8",       "int4",       "sum",       "representations", "InferArguments", "Representation"};
+// clang-format on
 
 class Names {
  public:

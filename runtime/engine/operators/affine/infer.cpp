@@ -140,9 +140,10 @@ Expected<Call> dequantize_to(const DequantizeAffineInputs<Described>& inputs, co
 
 // quantize_affine and quantize_linear differ in their kernels only.
 template <typename Problem>
-Expected<Call> quantize_blocks(const auto& inputs, const auto& attributes, const auto& places) {
+Expected<Call> quantize_blocks(const auto& inputs, const auto& attributes, const auto& representations) {
   const ViewedDesc& input = inputs.input;
-  const TensorDesc output{attributes.output_dtype, input.view.shape, places.output->storage, places.output->layout};
+  const TensorDesc output{attributes.output_dtype, input.view.shape, representations.output->storage,
+                          representations.output->layout};
   const auto range = range_within(output.dtype, attributes);
   if (!range) return range.error();
   const auto blocks = blocks_of(input.view.shape, attributes.block_size, inputs.scale, inputs.zero_point);
@@ -208,17 +209,17 @@ uint32_t run_of(const BlockedShape& merged) {
 }  // namespace
 
 Expected<Call> infer(const QuantizeAffineInputs<Described>& inputs, const QuantizeAffineAttributes& attributes,
-                     const QuantizeAffinePlaces& places) {
-  return quantize_blocks<quantize_affine::Problem>(inputs, attributes, places);
+                     const QuantizeAffineRepresentations& representations) {
+  return quantize_blocks<quantize_affine::Problem>(inputs, attributes, representations);
 }
 
 Expected<Call> infer(const QuantizeLinearInputs<Described>& inputs, const QuantizeLinearAttributes& attributes,
-                     const QuantizeLinearPlaces& places) {
-  return quantize_blocks<quantize_linear::Problem>(inputs, attributes, places);
+                     const QuantizeLinearRepresentations& representations) {
+  return quantize_blocks<quantize_linear::Problem>(inputs, attributes, representations);
 }
 
 Expected<Call> infer(const DequantizeAffineInputs<Described>& inputs, const DequantizeAffineAttributes& attributes,
-                     const DequantizeAffinePlaces& places) {
+                     const DequantizeAffineRepresentations& representations) {
   const TensorDesc& input = inputs.input;
   if (attributes.input_dtype.value_or(input.dtype) != input.dtype) {
     return refused(fmt::format("input_dtype is {}, and input is {}", name(*attributes.input_dtype), name(input.dtype)));
@@ -226,7 +227,8 @@ Expected<Call> infer(const DequantizeAffineInputs<Described>& inputs, const Dequ
   // Checked, and computes nothing.
   if (const auto range = range_within(input.dtype, attributes); !range) return range.error();
   return dequantize_to(inputs, attributes.block_size,
-                       TensorDesc{attributes.output_dtype, input.shape, places.output->storage, places.output->layout});
+                       TensorDesc{attributes.output_dtype, input.shape, representations.output->storage,
+                                  representations.output->layout});
 }
 
 Expected<Call> infer(const ChooseQparamsAffineInputs<Described>& inputs,
@@ -280,7 +282,7 @@ Expected<Call> dequantize_affine_to_call(const DequantizeAffineInputs<Described>
                                          const std::optional<Shape>& block_size, const ViewedDesc& output) {
   const auto& [tensor, view] = output;
   const auto whole = dequantize_affine_call(inputs, {.block_size = block_size, .output_dtype = tensor.dtype},
-                                            {.output = Place{tensor.storage, tensor.layout}});
+                                            {.output = Representation{tensor.storage, tensor.layout}});
   if (!whole) return whole.error();
   if (Done inside = check_view("output", output); !inside) return inside.error();
   if (Done injective = check_is_injective("output", view); !injective) return injective.error();

@@ -69,14 +69,14 @@ struct Joined {
   TensorDesc output;
   size_t axis;
 };
-Expected<Joined> joined(const Parts& parts, int64_t given_axis, const Place& place) {
+Expected<Joined> joined(const Parts& parts, int64_t given_axis, const Representation& representation) {
   if (Done complete = check_order(parts); !complete) return complete.error();
   if (Done same = check_one_dtype(parts); !same) return same.error();
   const auto axis = axis_of(given_axis, parts[0]->shape);
   if (!axis) return axis.error();
   auto shape = joined_shape(parts, *axis);
   if (!shape) return shape.error();
-  Joined result{{parts[0]->dtype, *std::move(shape), place.storage, place.layout}, *axis};
+  Joined result{{parts[0]->dtype, *std::move(shape), representation.storage, representation.layout}, *axis};
   if (Done size = check_size("output", result.output); !size) return size.error();
   return result;
 }
@@ -171,7 +171,7 @@ std::array<uint32_t, 12> dividers_of(const Walk& walk, uint32_t period) {
 
 Expected<Call> infer(const ConcatInputs<Described>& inputs, const ConcatAttributes& attributes) {
   const Parts parts = {inputs.input_1.get(), inputs.input_2.get(), inputs.input_3, inputs.input_4};
-  const auto made = joined(parts, attributes.axis, Place{});
+  const auto made = joined(parts, attributes.axis, Representation{});
   if (!made) return made.error();
   const int64_t numel = element_count(made->output.shape);
   Lengths rows;  // of an empty output sides may be past 32 bits
@@ -191,7 +191,7 @@ Expected<Call> infer(const ConcatInputs<Described>& inputs, const ConcatAttribut
 }
 
 Expected<Call> infer(const Q8taConcatInputs<Described>& inputs, const Q8taConcatAttributes& attributes,
-                     const Q8taConcatPlaces& places) {
+                     const Q8taConcatRepresentations& representations) {
   const Parts parts = {inputs.input_1.get(), inputs.input_2.get(), inputs.input_3, inputs.input_4};
   const InputScales given = {
       InputScale{attributes.input_1_scale, attributes.input_1_zero_point},
@@ -200,7 +200,7 @@ Expected<Call> infer(const Q8taConcatInputs<Described>& inputs, const Q8taConcat
       InputScale{attributes.input_4_scale, attributes.input_4_zero_point},
   };
   if (Done known = check_scales(parts, given); !known) return known.error();
-  const auto made = joined(parts, attributes.axis, *places.output);
+  const auto made = joined(parts, attributes.axis, *representations.output);
   if (!made) return made.error();
   const TensorDesc& output = made->output;
   if (Done same = check_one_layout(parts, output.layout); !same) return same.error();

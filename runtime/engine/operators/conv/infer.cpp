@@ -91,8 +91,9 @@ Expected<Convolution> exact_convolution_of(const TensorDesc& input, const Tensor
 
 // The output, once its sides are known.
 Expected<TensorDesc> output_of(DType dtype, const TensorDesc& input, const Convolution& conv, const PerAxis& sides,
-                               Place place) {
-  const TensorDesc output{dtype, shape_like(input.shape, conv.channels.outputs, sides), place.storage, place.layout};
+                               Representation representation) {
+  const TensorDesc output{dtype, shape_like(input.shape, conv.channels.outputs, sides), representation.storage,
+                          representation.layout};
   if (Done lies = check_lies_as_image("output", output); !lies) return lies.error();
   if (Done size = check_size("output", output); !size) return size.error();
   return output;
@@ -106,11 +107,11 @@ struct Forward {
 };
 
 Expected<Forward> forward_of(const Expected<Convolution>& conv, const TensorDesc& input, DType dtype,
-                             Place place = {}) {
+                             Representation representation = {}) {
   if (!conv) return conv.error();
   const auto sides = places_of(conv->window, input.shape);
   if (!sides) return sides.error();
-  const auto output = output_of(dtype, input, *conv, *sides, place);
+  const auto output = output_of(dtype, input, *conv, *sides, representation);
   if (!output) return output.error();
   return Forward{*conv, *sides, *output};
 }
@@ -317,9 +318,10 @@ Phases phases_of(const Window& window, const TensorDesc& output, const Walked& w
 }  // namespace
 
 Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs, const Q8taConv2dAttributes& attributes,
-                     const Q8taConv2dPlaces& places) {
+                     const Q8taConv2dRepresentations& representations) {
   const TensorDesc &input = inputs.input, &weight = inputs.weight;
-  const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, DType::i8, *places.output);
+  const auto forward =
+      forward_of(exact_convolution_of(input, weight, attributes), input, DType::i8, *representations.output);
   if (!forward) return forward.error();
   const auto& [conv, sides, output] = *forward;
   return call_of<q8ta_conv2d::Problem>(inputs, weight, attributes, conv, output, one_phase(*forward),
@@ -327,7 +329,8 @@ Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs, const Q8taConv2d
 }
 
 Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
-                     const Q8taConv2dTransposedAttributes& attributes, const Q8taConv2dTransposedPlaces& places) {
+                     const Q8taConv2dTransposedAttributes& attributes,
+                     const Q8taConv2dTransposedRepresentations& representations) {
   const TensorDesc& input = inputs.input;
   const auto weight = turned(inputs.weight, attributes.groups);
   if (!weight) return weight.error();
@@ -336,7 +339,7 @@ Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
   if (Done fits = check_channels("weight_scales", inputs.weight_scales, conv->channels); !fits) return fits.error();
   const auto sides = transposed_sides(conv->window, input.shape, attributes.output_padding);
   if (!sides) return sides.error();
-  const auto output = output_of(DType::i8, input, *conv, *sides, *places.output);
+  const auto output = output_of(DType::i8, input, *conv, *sides, *representations.output);
   if (!output) return output.error();
   const Walked walked = walked_by_phase(conv->window);
   auto call = call_of<q8ta_conv2d_transposed::Problem>(inputs, *weight, attributes, *conv, *output,

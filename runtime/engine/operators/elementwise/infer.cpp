@@ -22,8 +22,8 @@
 namespace qgen::generated::operators {
 namespace {
 
-TensorDesc bytes_at(const std::optional<Place>& place, const Shape& shape) {
-  return {DType::i8, shape, place->storage, place->layout};
+TensorDesc bytes_at(const std::optional<Representation>& representation, const Shape& shape) {
+  return {DType::i8, shape, representation->storage, representation->layout};
 }
 
 // ---- one byte to another --------------------------------------------------------------------------------------------
@@ -41,11 +41,11 @@ std::array<uint32_t, 64> in_words(const ByteTable& table) {
 
 // ---- of one element -------------------------------------------------------------------------------------------------
 
-template <typename Inputs, typename Attributes, typename Places>
+template <typename Inputs, typename Attributes, typename Representations>
 Expected<Call> by_table(const ByteTable& table, const Inputs& inputs, const Attributes& attributes,
-                        const Places& places) {
+                        const Representations& representations) {
   const TensorDesc& input = inputs.input;
-  const TensorDesc output = bytes_at(places.output, input.shape);
+  const TensorDesc output = bytes_at(representations.output, input.shape);
   if (Done size = check_size("output", output); !size) return size.error();
   const Walk walk = walk_of(input.shape, between(output.layout, input.layout));
   const q8ta_unary::Problem fields{
@@ -63,9 +63,11 @@ Expected<Call> by_table(const ByteTable& table, const Inputs& inputs, const Attr
   return make_call(fields, {.input = input, .output = output});
 }
 
-template <typename Function, typename Inputs, typename Attributes, typename Places>
-Expected<Call> unary(Function function, const Inputs& inputs, const Attributes& attributes, const Places& places) {
-  return by_table(byte_table(function, of_input(attributes), of_output(attributes)), inputs, attributes, places);
+template <typename Function, typename Inputs, typename Attributes, typename Representations>
+Expected<Call> unary(Function function, const Inputs& inputs, const Attributes& attributes,
+                     const Representations& representations) {
+  return by_table(byte_table(function, of_input(attributes), of_output(attributes)), inputs, attributes,
+                  representations);
 }
 
 // ---- of two ---------------------------------------------------------------------------------------------------------
@@ -138,12 +140,12 @@ PerPart per_part(const Broadcast& whole, Get get) {
   return words;
 }
 
-template <typename Inputs, typename Places>
-Expected<Call> binary(const Binary& op, const Inputs& inputs, const Places& places) {
+template <typename Inputs, typename Representations>
+Expected<Call> binary(const Binary& op, const Inputs& inputs, const Representations& representations) {
   const TensorDesc &input = inputs.input, &other = inputs.other;
   const auto whole = broadcast(input.shape, other.shape);
   if (!whole) return whole.error();
-  const TensorDesc output = bytes_at(places.output, whole->shape);
+  const TensorDesc output = bytes_at(representations.output, whole->shape);
   if (Done size = check_size("output", output); !size) return size.error();
   if (Done same = check_layouts(input.layout, other.layout, output.layout); !same) return same.error();
   const auto other_scale = op.is_product ? scale_of_factor(op) : scale_with_alpha(op);
@@ -200,25 +202,25 @@ Expected<Shape> shuffled_shape(const Shape& input, int64_t r) {
 }  // namespace
 
 Expected<Call> infer(const Q8taReluInputs<Described>& inputs, const Q8taReluAttributes& attributes,
-                     const Q8taReluPlaces& places) {
-  return unary([](double x) { return std::max(x, 0.0); }, inputs, attributes, places);
+                     const Q8taReluRepresentations& representations) {
+  return unary([](double x) { return std::max(x, 0.0); }, inputs, attributes, representations);
 }
 Expected<Call> infer(const Q8taHardswishInputs<Described>& inputs, const Q8taHardswishAttributes& attributes,
-                     const Q8taHardswishPlaces& places) {
-  return unary([](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }, inputs, attributes, places);
+                     const Q8taHardswishRepresentations& representations) {
+  return unary([](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }, inputs, attributes, representations);
 }
 Expected<Call> infer(const Q8taLeakyReluInputs<Described>& inputs, const Q8taLeakyReluAttributes& attributes,
-                     const Q8taLeakyReluPlaces& places) {
+                     const Q8taLeakyReluRepresentations& representations) {
   const double slope = attributes.slope;
-  return unary([slope](double x) { return x > 0 ? x : slope * x; }, inputs, attributes, places);
+  return unary([slope](double x) { return x > 0 ? x : slope * x; }, inputs, attributes, representations);
 }
 Expected<Call> infer(const Q8taSigmoidInputs<Described>& inputs, const Q8taSigmoidAttributes& attributes,
-                     const Q8taSigmoidPlaces& places) {
-  return unary([](double x) { return 1 / (1 + std::exp(-x)); }, inputs, attributes, places);
+                     const Q8taSigmoidRepresentations& representations) {
+  return unary([](double x) { return 1 / (1 + std::exp(-x)); }, inputs, attributes, representations);
 }
 
 Expected<Call> infer(const Q8taTableInputs<Described>& inputs, const Q8taTableAttributes& attributes,
-                     const Q8taTablePlaces& places) {
+                     const Q8taTableRepresentations& representations) {
   const std::vector<int64_t>& answers = attributes.table;
   ByteTable table{};
   if (answers.size() != table.size())
@@ -228,35 +230,35 @@ Expected<Call> infer(const Q8taTableInputs<Described>& inputs, const Q8taTableAt
       return refused(fmt::format("table has {}, and answers are -128 to 127", answers[i]));
     table[i] = static_cast<int8_t>(answers[i]);
   }
-  return by_table(table, inputs, attributes, places);
+  return by_table(table, inputs, attributes, representations);
 }
 
 Expected<Call> infer(const Q8taAddInputs<Described>& inputs, const Q8taAddAttributes& attributes,
-                     const Q8taAddPlaces& places) {
+                     const Q8taAddRepresentations& representations) {
   Binary op = binary_of(attributes);
   op.alpha = attributes.alpha;
-  return binary(op, inputs, places);
+  return binary(op, inputs, representations);
 }
 Expected<Call> infer(const Q8taSubInputs<Described>& inputs, const Q8taSubAttributes& attributes,
-                     const Q8taSubPlaces& places) {
+                     const Q8taSubRepresentations& representations) {
   Binary op = binary_of(attributes);
   op.alpha = -attributes.alpha;
-  return binary(op, inputs, places);
+  return binary(op, inputs, representations);
 }
 Expected<Call> infer(const Q8taMulInputs<Described>& inputs, const Q8taMulAttributes& attributes,
-                     const Q8taMulPlaces& places) {
+                     const Q8taMulRepresentations& representations) {
   Binary op = binary_of(attributes);
   op.is_product = true;
-  return binary(op, inputs, places);
+  return binary(op, inputs, representations);
 }
 
 // [..., C * r * r, H, W] -> [..., C, H * r, W * r].
 Expected<Call> infer(const Q8taPixelShuffleInputs<Described>& inputs, const Q8taPixelShuffleAttributes& attributes,
-                     const Q8taPixelShufflePlaces& places) {
+                     const Q8taPixelShuffleRepresentations& representations) {
   const TensorDesc& input = inputs.input;
   const auto shape = shuffled_shape(input.shape, attributes.upscale_factor);
   if (!shape) return shape.error();
-  const TensorDesc output = bytes_at(places.output, *shape);
+  const TensorDesc output = bytes_at(representations.output, *shape);
   if (Done size = check_size("output", output); !size) return size.error();
 
   const Walk walk = walk_of(*shape, between(output.layout, input.layout));

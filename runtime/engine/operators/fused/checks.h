@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <iterator>
 
-#include "runtime/engine/calls/given.h"
+#include "runtime/engine/calls/infer_arguments.h"
 #include "runtime/engine/operators/fused/shape.h"
 #include "runtime/engine/tensor/quant_params.h"
 #include "words.h"

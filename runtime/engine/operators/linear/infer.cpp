@@ -24,11 +24,12 @@ uint32_t matrix_rows(const Shape& input) {
 }  // namespace
 
 Expected<Call> infer(const Q8taLinearInputs<Described>& inputs, const Q8taLinearAttributes& attributes,
-                     const Q8taLinearPlaces& places) {
+                     const Q8taLinearRepresentations& representations) {
   const TensorDesc& input = inputs.input;
   const int64_t n = inputs.weight->shape[0], k = inputs.weight->shape[1];
   if (Done exact = check_depth(k); !exact) return exact.error();
-  const TensorDesc output{DType::i8, with_last_side(input.shape, n), places.output->storage, places.output->layout};
+  const TensorDesc output{DType::i8, with_last_side(input.shape, n), representations.output->storage,
+                          representations.output->layout};
   if (output.layout != input.layout) {
     return Error{Error::Kind::unsupported,
                  fmt::format("output is {} and input is {}: a linear layer does not change the layout",

@@ -103,8 +103,8 @@ struct QuantizedSide {
   TensorDesc output;
 };
 
-Expected<QuantizedSide> quantized_side(const ViewedDesc& input, const Place& place) {
-  const TensorDesc output{DType::i8, input.view.shape, place.storage, place.layout};
+Expected<QuantizedSide> quantized_side(const ViewedDesc& input, const Representation& representation) {
+  const TensorDesc output{DType::i8, input.view.shape, representation.storage, representation.layout};
   if (Done size = check_size("output", output); !size) return size.error();
   auto sides = two_sides("input", input, output.layout, Direction::to_bytes);
   if (!sides) return sides.error();
@@ -121,9 +121,9 @@ Expected<QuantizedSide> quantized_side(const ViewedDesc& input, const Place& pla
 }  // namespace
 
 // The same bytes in another layout; padding becomes 0.
-Expected<Call> infer(const Q8taCloneInputs<Described>& inputs, const Q8taClonePlaces& places) {
+Expected<Call> infer(const Q8taCloneInputs<Described>& inputs, const Q8taCloneRepresentations& representations) {
   const TensorDesc& input = inputs.input;
-  const TensorDesc output{input.dtype, input.shape, places.output->storage, places.output->layout};
+  const TensorDesc output{input.dtype, input.shape, representations.output->storage, representations.output->layout};
   if (Done size = check_size("output", output); !size) return size.error();
   const Walk walk = walk_of(input.shape, between(output.layout, input.layout));
   const q8ta_clone::Problem fields{
@@ -142,9 +142,9 @@ Expected<Call> infer(const Q8taCloneInputs<Described>& inputs, const Q8taClonePl
 // The integers of quantize_affine with one scale and zero point. A view's dimensions before its last three must run on
 // from one to the next.
 Expected<Call> infer(const Q8taQuantizeInputs<Described>& inputs, const Q8taQuantizeAttributes& attributes,
-                     const Q8taQuantizePlaces& places) {
+                     const Q8taQuantizeRepresentations& representations) {
   const ViewedDesc& input = inputs.input;
-  const auto to = quantized_side(input, *places.output);
+  const auto to = quantized_side(input, *representations.output);
   if (!to) return to.error();
   const PerTensor params = of_output(attributes);
   const q8ta_quantize::Problem fields{
@@ -158,9 +158,9 @@ Expected<Call> infer(const Q8taQuantizeInputs<Described>& inputs, const Q8taQuan
 
 // The same of quantize_linear.
 Expected<Call> infer(const Q8taQuantizeLinearInputs<Described>& inputs, const Q8taQuantizeLinearAttributes& attributes,
-                     const Q8taQuantizeLinearPlaces& places) {
+                     const Q8taQuantizeLinearRepresentations& representations) {
   const ViewedDesc& input = inputs.input;
-  const auto to = quantized_side(input, *places.output);
+  const auto to = quantized_side(input, *representations.output);
   if (!to) return to.error();
   const PerTensor params = of_output(attributes);
   const q8ta_quantize_linear::Problem fields{
@@ -173,9 +173,10 @@ Expected<Call> infer(const Q8taQuantizeLinearInputs<Described>& inputs, const Q8
 
 // The bits of dequantize_affine with one scale and zero point.
 Expected<Call> infer(const Q8taDequantizeInputs<Described>& inputs, const Q8taDequantizeAttributes& attributes,
-                     const Q8taDequantizePlaces& places) {
+                     const Q8taDequantizeRepresentations& representations) {
   const TensorDesc& input = inputs.input;
-  const TensorDesc output{attributes.output_dtype, input.shape, places.output->storage, places.output->layout};
+  const TensorDesc output{attributes.output_dtype, input.shape, representations.output->storage,
+                          representations.output->layout};
   if (Done size = check_size("output", output); !size) return size.error();
   const auto sides = two_sides("output", output, input.layout, Direction::to_reals);
   if (!sides) return sides.error();

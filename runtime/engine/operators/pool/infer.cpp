@@ -80,7 +80,7 @@ Expected<Window> read_window(const Shape& input, const Attributes& attributes, c
 }
 
 template <typename Attributes>
-Expected<Pool> read_pool(const TensorDesc& input, const Attributes& attributes, const Place& place,
+Expected<Pool> read_pool(const TensorDesc& input, const Attributes& attributes, const Representation& representation,
                          const List& dilation = {}) {
   const Shape image = as_image(input.shape);
   if (image[2] == 0 || image[3] == 0)
@@ -90,7 +90,8 @@ Expected<Pool> read_pool(const TensorDesc& input, const Attributes& attributes, 
   const auto places = places_of(*window, input.shape, attributes.ceil_mode);
   if (!places) return places.error();
   if (Done met = check_places(*window, image, *places); !met) return met.error();
-  const TensorDesc output{input.dtype, shape_like(input.shape, input.shape[1], *places), place.storage, place.layout};
+  const TensorDesc output{input.dtype, shape_like(input.shape, input.shape[1], *places), representation.storage,
+                          representation.layout};
   if (Done size = check_size("output", output); !size) return size.error();
   for (const auto& [operand, tensor] : {std::pair{"input", &input}, {"output", &output}}) {
     if (Done lies = check_lies_as_image(operand, *tensor); !lies) return lies.error();
@@ -220,15 +221,15 @@ Done check_divisor(const Pool& pool, int64_t divisor, float scale) {
 
 // Bytes are compared as they are, so the output is quantized as the input; padding of its layout becomes 0.
 Expected<Call> infer(const Q8taMaxPool2dInputs<Described>& inputs, const Q8taMaxPool2dAttributes& attributes,
-                     const Q8taMaxPool2dPlaces& places) {
-  const auto pool = read_pool(inputs.input, attributes, *places.output, attributes.dilation);
+                     const Q8taMaxPool2dRepresentations& representations) {
+  const auto pool = read_pool(inputs.input, attributes, *representations.output, attributes.dilation);
   if (!pool) return pool.error();
   return make_call(fields_of(*pool), {.input = pool->input, .output = pool->output});
 }
 
 Expected<Call> infer(const Q8taAvgPool2dInputs<Described>& inputs, const Q8taAvgPool2dAttributes& attributes,
-                     const Q8taAvgPool2dPlaces& places) {
-  const auto pool = read_pool(inputs.input, attributes, *places.output);
+                     const Q8taAvgPool2dRepresentations& representations) {
+  const auto pool = read_pool(inputs.input, attributes, *representations.output);
   if (!pool) return pool.error();
   const PerTensor from = of_input(attributes), to = of_output(attributes);
   q8ta_pool2d::Problem fields = fields_of(*pool);
@@ -250,13 +251,13 @@ Expected<Call> infer(const Q8taAvgPool2dInputs<Described>& inputs, const Q8taAvg
 }
 
 Expected<Call> infer(const MaxPool2dInputs<Described>& inputs, const MaxPool2dAttributes& attributes) {
-  const auto pool = read_pool(inputs.input, attributes, Place{}, attributes.dilation);
+  const auto pool = read_pool(inputs.input, attributes, Representation{}, attributes.dilation);
   if (!pool) return pool.error();
   return make_call(real_fields_of(*pool), {.input = pool->input, .output = pool->output});
 }
 
 Expected<Call> infer(const AvgPool2dInputs<Described>& inputs, const AvgPool2dAttributes& attributes) {
-  const auto pool = read_pool(inputs.input, attributes, Place{});
+  const auto pool = read_pool(inputs.input, attributes, Representation{});
   if (!pool) return pool.error();
   pool2d::Problem fields = real_fields_of(*pool);
   const Counted counted = counted_in(*pool, attributes.count_include_pad);

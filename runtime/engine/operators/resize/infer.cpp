@@ -53,12 +53,16 @@ struct Resize {
 };
 
 template <typename Attributes>
-Expected<Resize> read_resize(const TensorDesc& input, const Attributes& attributes, const Place& place,
-                             bool is_nearest) {
+Expected<Resize> read_resize(const TensorDesc& input, const Attributes& attributes,
+                             const Representation& representation, bool is_nearest) {
   const std::vector<int64_t>& sizes = attributes.sizes;
   if (sizes.size() != 2)
     return refused(fmt::format("sizes has {} numbers, and needs two: [height, width]", sizes.size()));
-  Resize resize{{input.dtype, {input.shape[0], input.shape[1], sizes[0], sizes[1]}, place.storage, place.layout}, {}};
+  Resize resize{{input.dtype,
+                 {input.shape[0], input.shape[1], sizes[0], sizes[1]},
+                 representation.storage,
+                 representation.layout},
+                {}};
   for (const size_t axis : {kAlongWidth, kAlongHeight}) {
     const int64_t side = input.shape[3 - axis], made = sizes[1 - axis];
     if (side < 1 || made < 1 || (Integer(side) * made).value > kMostPlaces) {
@@ -97,7 +101,7 @@ std::array<uint32_t, N> dividers_of(const std::array<uint32_t, M>& first, std::i
 Expected<Call> infer(const Resize2dInputs<Described>& inputs, const Resize2dAttributes& attributes) {
   const TensorDesc& input = inputs.input;
   const bool is_nearest = attributes.mode == ResizeMode::nearest;
-  const auto resize = read_resize(input, attributes, Place{}, is_nearest);
+  const auto resize = read_resize(input, attributes, Representation{}, is_nearest);
   if (!resize) return resize.error();
   const auto& [output, sources] = *resize;
   const resize2d::Problem fields{
@@ -115,9 +119,9 @@ Expected<Call> infer(const Resize2dInputs<Described>& inputs, const Resize2dAttr
 }
 
 Expected<Call> infer(const Q8taResize2dInputs<Described>& inputs, const Q8taResize2dAttributes& attributes,
-                     const Q8taResize2dPlaces& places) {
+                     const Q8taResize2dRepresentations& representations) {
   const TensorDesc& input = inputs.input;
-  const auto resize = read_resize(input, attributes, *places.output, true);
+  const auto resize = read_resize(input, attributes, *representations.output, true);
   if (!resize) return resize.error();
   const auto& [output, sources] = *resize;
   if (input.layout != output.layout) {

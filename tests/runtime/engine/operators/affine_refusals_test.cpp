@@ -21,8 +21,9 @@ TensorDesc reals(const Shape& shape) { return buffer(DType::f32, shape); }
 TensorDesc integers(const Shape& shape) { return buffer(DType::i32, shape); }
 
 Expected<Call> quantize(const ViewedDesc& input, const TensorDesc& scale, const std::optional<TensorDesc>& zero_point,
-                        const QuantizeAffineAttributes& attributes = {}, const QuantizeAffinePlaces& places = {}) {
-  return quantize_affine_call({.input = input, .scale = scale, .zero_point = zero_point}, attributes, places);
+                        const QuantizeAffineAttributes& attributes = {},
+                        const QuantizeAffineRepresentations& representations = {}) {
+  return quantize_affine_call({.input = input, .scale = scale, .zero_point = zero_point}, attributes, representations);
 }
 Expected<Call> dequantize(const TensorDesc& input, const ViewedDesc& output) {
   return dequantize_affine_to_call({.input = input, .scale = reals({})}, std::nullopt, output);
@@ -76,7 +77,7 @@ const RefusalCase kRefusals[] = {
     {"output_texture_of_high_rank",
      [] {
        return quantize(reals({1, 1, 2, 2, 2}), reals({}), {}, {},
-                       {.output = Place{Storage::texture3d, Layout::width_packed}});
+                       {.output = Representation{Storage::texture3d, Layout::width_packed}});
      },
      "output of shape [1, 1, 2, 2, 2] has rank 5, and a texture holds rank 4\n  hint: put it into a buffer"},
     {"too_many_elements", [] { return quantize(reals({70000, 70000}), reals({}), {}); },

@@ -99,7 +99,7 @@ std::string chosen(const Layer& layer, const GivenDevice& device, const KernelLi
        .groups = layer.groups,
        .input_scale = 1,
        .output_scale = 1},
-      {.output = Place{Storage::buffer, Layout::packed_4c}});
+      {.output = Representation{Storage::buffer, Layout::packed_4c}});
   return first_of(call, device, library);
 }
 

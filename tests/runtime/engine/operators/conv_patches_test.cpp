@@ -30,7 +30,7 @@ class ConvPatches : public ::testing::Test {
                                       .weight = weight,
                                       .weight_scales = TensorDesc{DType::f32, {48}}},
                                      {.input_scale = 1, .output_scale = 1},
-                                     {.output = Place{Storage::buffer, Layout::packed_4c}}));
+                                     {.output = Representation{Storage::buffer, Layout::packed_4c}}));
   }
 
   // Of floating-point input and an integer weight, with a window of one tap.

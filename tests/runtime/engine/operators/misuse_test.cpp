@@ -162,9 +162,10 @@ TEST_F(MisuseTest, TypedFunctionsRefuse) {
   EXPECT_TEXT(said(q8ta_linear(context, {.input = input, .weight = weight, .weight_scales = scale},
                                {.input_scale = 1, .output_scale = 1})),
               "weight has shape [4, 64]");
-  EXPECT_TEXT(said(q8ta_clone(context, {.input = input}, {.output = Place{Storage::texture3d, Layout::width_packed}})),
-              "output is width_packed in a texture3d, and can be strided, packed_4w, packed_4c, packed_4w4c, "
-              "packed_4h4w, packed_4c1w");
+  EXPECT_TEXT(
+      said(q8ta_clone(context, {.input = input}, {.output = Representation{Storage::texture3d, Layout::width_packed}})),
+      "output is width_packed in a texture3d, and can be strided, packed_4w, packed_4c, packed_4w4c, "
+      "packed_4h4w, packed_4c1w");
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ TEST_P(PlainDevice, MovesAndOperates) {
   const TensorDesc reals{GetParam(), {2, 5, 3, 7}}, bytes{DType::i8, {2, 5, 3, 7}}, one{DType::f32, {}};
   for (const Layout layout : {Layout::strided, Layout::packed_4w, Layout::packed_4w4c}) {
     const TensorDesc packed{DType::i8, bytes.shape, Storage::buffer, layout};
-    const Place there{Storage::buffer, layout};
+    const Representation there{Storage::buffer, layout};
     expect_kernel(q8ta_quantize_call({.input = reals}, {.output_scale = 1}, {.output = there}));
     expect_kernel(q8ta_dequantize_call({.input = packed}, {.input_scale = 1, .output_dtype = GetParam()}));
     expect_kernel(q8ta_clone_call({.input = bytes}, {.output = there}));

@@ -108,7 +108,7 @@ const RefusalCase kRefusals[] = {
     {"input_missing", {.attributes = {{"axis", int64_t{0}}}}, "'reduce' needs input 'input'\n  hint: f32 [..., K]"},
     {"input_unknown", {.inputs = {{"inputs", zeros(DType::f32, {1})}}},
      "'reduce' has no input 'inputs'\n  hint: did you mean 'input'?"},
-    {"place_of_nothing", {.inputs = {{"input", zeros(DType::f32, {1})}}, .places = {{"scratch", {}}}},
+    {"representation_of_nothing", {.inputs = {{"input", zeros(DType::f32, {1})}}, .representations = {{"scratch", {}}}},
      "'reduce' has no tensor 'scratch'\n  hint: there are input, bias, output"},
 };
 // clang-format on
@@ -124,18 +124,19 @@ INSTANTIATE_TEST_SUITE_P(Requests, RegistryRefusals, testing::ValuesIn(kRefusals
 
 struct GivenCase {
   const char* name;
-  Given given;
+  InferArguments arguments;
   std::string_view message;  // empty: it passes
 };
 ViewedDesc reals(const Shape& shape, DType dtype = DType::f32) { return TensorDesc{dtype, shape}; }
-Given given_with(std::vector<std::optional<ViewedDesc>> tensors, std::vector<std::optional<AttributeValue>> attributes,
-                 std::vector<std::optional<Place>> places = {{}, {}, {}}) {
+InferArguments given_with(std::vector<std::optional<ViewedDesc>> tensors,
+                          std::vector<std::optional<AttributeValue>> attributes,
+                          std::vector<std::optional<Representation>> representations = {{}, {}, {}}) {
   tensors.emplace_back();  // the output
-  Given given(kReduce);
-  given.tensors = std::move(tensors);
-  given.attributes = std::move(attributes);
-  given.places = std::move(places);
-  return given;
+  InferArguments arguments(kReduce);
+  arguments.tensors = std::move(tensors);
+  arguments.attributes = std::move(attributes);
+  arguments.representations = std::move(representations);
+  return arguments;
 }
 const GivenCase kGiven[] = {
     {"all", given_with({reals({2, 3}), reals({3})}, {int64_t{1}}), ""},
@@ -155,43 +156,44 @@ const GivenCase kGiven[] = {
     {"nan", given_with({reals({3}), {}}, {{}, std::nan("")}), "eps is nan, and must be a finite number"},
     {"infinity", given_with({reals({3}), {}}, {{}, -INFINITY}), "eps is -inf, and must be a finite number"},
     {"word_of_no_enumerator", given_with({reals({3}), {}}, {{}, {}, "?"}), "mode is '?', and must be one of sum, mean"},
-    {"in_another_place", given_with({TensorDesc{DType::f32, {3}, Storage::buffer, Layout::packed_4w}, {}}, {{}}),
+    {"of_another_layout", given_with({TensorDesc{DType::f32, {3}, Storage::buffer, Layout::packed_4w}, {}}, {{}}),
      "input is packed_4w in a buffer, and can be strided"},
     {"past_what_kernels_count", given_with({reals({int64_t{1} << 32}), {}}, {{}}),
      "input of shape [4294967296] takes 4294967296 elements as strided, and kernels count at most 4294967295\n"
      "  hint: split the tensor"},
     {"out_of_range", given_with({reals({3}), {}}, {int64_t{8}}), "axis is 8, and can be 0 to 7"},
-    {"no_such_place", given_with({reals({3}), {}}, {{}}, {{}, {}, Place{Storage::texture3d, Layout::width_packed}}),
+    {"no_such_representation",
+     given_with({reals({3}), {}}, {{}}, {{}, {}, Representation{Storage::texture3d, Layout::width_packed}}),
      "output of 'reduce' has a fixed storage and layout, and a texture3d as width_packed was requested"},
 };
 
 class GivenToOperators : public testing::TestWithParam<GivenCase> {};
 TEST_P(GivenToOperators, IsHeldToTheSignature) {
-  const Done sound = check_signature(GetParam().given);
+  const Done sound = check_signature(GetParam().arguments);
   EXPECT_TEXT(sound ? "" : to_text(sound.error()), GetParam().message);
 }
 INSTANTIATE_TEST_SUITE_P(Rows, GivenToOperators, testing::ValuesIn(kGiven),
                          [](const auto& row) { return std::string(row.param.name); });
 
-TEST(Given, LiesLikeItsInputUnlessTold) {
-  Given given = given_with({reals({3}), {}}, {{}});
-  given.tensors[0]->tensor.layout = Layout::packed_4w;
-  EXPECT_EQ(given.place(2), (Place{Storage::buffer, Layout::packed_4w}));
-  given.places[2] = Place{};
-  EXPECT_EQ(given.place(2), Place{});
+TEST(InferArguments, TheOutputHasTheRepresentationOfItsInputByDefault) {
+  InferArguments arguments = given_with({reals({3}), {}}, {{}});
+  arguments.tensors[0]->tensor.layout = Layout::packed_4w;
+  EXPECT_EQ(arguments.representation(2), (Representation{Storage::buffer, Layout::packed_4w}));
+  arguments.representations[2] = Representation{};
+  EXPECT_EQ(arguments.representation(2), Representation{});
 }
 
 TEST(Registry, InfersWithoutADevice) {
   const OperatorEntry& entry = *find_operator("q8ta_relu");
-  Given given(entry);
-  given.set_tensor(0, {DType::i8, {2, 3}});
-  given.attributes = {0.5, int64_t{-3}, 0.25, int64_t{7}};
-  ASSERT_TRUE(check_signature(given));
-  const auto call = entry.infer(given);
+  InferArguments arguments(entry);
+  arguments.set_tensor(0, {DType::i8, {2, 3}});
+  arguments.attributes = {0.5, int64_t{-3}, 0.25, int64_t{7}};
+  ASSERT_TRUE(check_signature(arguments));
+  const auto call = entry.infer(arguments);
   ASSERT_TRUE(call) << to_text(call.error());
   EXPECT_EQ(call->operands[1]->shape, (Shape{2, 3}));
-  given.attributes[0] = 0.0;
-  EXPECT_TEXT(to_text(check_signature(given).error()), "input_scale is 0, and can be 2^-125 to 2^119");
+  arguments.attributes[0] = 0.0;
+  EXPECT_TEXT(to_text(check_signature(arguments).error()), "input_scale is 0, and can be 2^-125 to 2^119");
 }
 
 TEST(Registry, KnowsOperatorsByName) {

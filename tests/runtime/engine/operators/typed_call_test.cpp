@@ -49,7 +49,7 @@ TEST_F(TypedCallTest, InfersEqualArgumentsOnce) {
   EXPECT_EQ(bytes_of(first), bytes_of(second));
   EXPECT_EQ(got(q8ta_relu(context, {.input = wider}, scales)).shape(), (Shape{3, 9}));
   EXPECT_TRUE(q8ta_relu(context, {.input = x}, {.input_scale = 0.5, .output_scale = 0.25}));
-  EXPECT_TRUE(q8ta_relu(context, {.input = x}, scales, {.output = Place{.layout = Layout::packed_4w}}));
+  EXPECT_TRUE(q8ta_relu(context, {.input = x}, scales, {.output = Representation{.layout = Layout::packed_4w}}));
   EXPECT_TRUE(q8ta_sigmoid(context, {.input = x}, {.input_scale = 0.5, .output_scale = 0.5}));
   EXPECT_TRUE(q8ta_relu(context, {.input = x, .output = &first}, scales));
   EXPECT_TRUE(q8ta_relu(context, {.input = x}, scales));

@@ -26,7 +26,7 @@ std::string text_of(const Expected<Request>& request) {
     text += operand + "=" + std::string(name(tensor.dtype)) + to_text(tensor.shape) + " ";
   }
   for (const auto& [attribute, value] : request->attributes) text += attribute + "=" + to_text(value) + " ";
-  for (const auto& [operand, place] : request->places) {
+  for (const auto& [operand, place] : request->representations) {
     text += operand + "=" + std::string(name(place.storage)) + "/" + std::string(name(place.layout)) + " ";
   }
   return text;

@@ -59,7 +59,7 @@ TEST(Trace, AsksForTheSameProblem) {
 TEST(Trace, PassesOverCallsMadeByHand) {
   Trace trace;
   Call call = convolution(1);
-  call.given = nullptr;
+  call.arguments = nullptr;
   trace.add(call);
   EXPECT_TRUE(trace.tasks().empty());
 }

@@ -10,17 +10,17 @@ namespace row_sum { extern const SignatureInfo signatures[2]; }
 namespace operators {
 namespace {
 
-Expected<Call> infer_half_sum(const Given& given) {
-  const HalfSumInputs<Described> inputs{.input = given.view(0)};
-  const HalfSumAttributes attributes{.keepdim = given.attribute<bool>(0), .scale = given.attribute<double>(1)};
+Expected<Call> infer_half_sum(const InferArguments& arguments) {
+  const HalfSumInputs<Described> inputs{.input = arguments.view(0)};
+  const HalfSumAttributes attributes{.keepdim = arguments.attribute<bool>(0), .scale = arguments.attribute<double>(1)};
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_row_sum(const Given& given) {
-  const RowSumInputs<Described> inputs{.input = given.view(0)};
+Expected<Call> infer_row_sum(const InferArguments& arguments) {
+  const RowSumInputs<Described> inputs{.input = arguments.view(0)};
   const RowSumAttributes attributes{
-    .keepdim = given.attribute<bool>(0), .scale = given.attribute<double>(1),
-    .mode = given.attribute<std::optional<words::Mode>>(2),
+    .keepdim = arguments.attribute<bool>(0), .scale = arguments.attribute<double>(1),
+    .mode = arguments.attribute<std::optional<words::Mode>>(2),
   };
   return infer(inputs, attributes);
 }
@@ -29,12 +29,12 @@ Expected<Call> infer_row_sum(const Given& given) {
 
 Expected<Call> half_sum_call(const HalfSumInputs<Described>& inputs,
                              const HalfSumAttributes& attributes) {
-  Given given(row_sum::signatures[1]);
-  given.set_view(0, inputs.input);
-  given.set_attribute(0, attributes.keepdim);
-  given.set_attribute(1, attributes.scale);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_half_sum);
+  InferArguments arguments(row_sum::signatures[1]);
+  arguments.set_view(0, inputs.input);
+  arguments.set_attribute(0, attributes.keepdim);
+  arguments.set_attribute(1, attributes.scale);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_half_sum);
 }
 Expected<DeviceTensor> half_sum(Context& context,
                                 const HalfSumInputs<OnDevice>& inputs,
@@ -50,13 +50,13 @@ Expected<DeviceTensor> half_sum(Context& context,
 
 Expected<Call> row_sum_call(const RowSumInputs<Described>& inputs,
                             const RowSumAttributes& attributes) {
-  Given given(row_sum::signatures[0]);
-  given.set_view(0, inputs.input);
-  given.set_attribute(0, attributes.keepdim);
-  given.set_attribute(1, attributes.scale);
-  given.set_attribute(2, attributes.mode);
-  given.set_output(1, inputs.output);
-  return checked(given, infer_row_sum);
+  InferArguments arguments(row_sum::signatures[0]);
+  arguments.set_view(0, inputs.input);
+  arguments.set_attribute(0, attributes.keepdim);
+  arguments.set_attribute(1, attributes.scale);
+  arguments.set_attribute(2, attributes.mode);
+  arguments.set_output(1, inputs.output);
+  return checked(arguments, infer_row_sum);
 }
 Expected<DeviceTensor> row_sum(Context& context,
                                const RowSumInputs<OnDevice>& inputs,

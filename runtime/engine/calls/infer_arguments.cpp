@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/engine/calls/given.h"
+#include "runtime/engine/calls/infer_arguments.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -78,12 +78,12 @@ Done check_sides(const TensorInfo& info, const Shape& shape, Sides& known) {
                  fmt::format("it is {}{}", to_text(info.shapes), lengths_text(info.shapes, known)));
 }
 
-// ---- places ---------------------------------------------------------------------------------------------------------
+// ---- representations ------------------------------------------------------------------------------------------------
 
 Done check_lying(const TensorInfo& info, const ViewedDesc& tensor) {
   // A weight has the form that the chosen kernel reads.
   if (info.role == TensorInfo::Role::weight) return check_size(info.name, tensor.tensor);
-  if (Done possible = check_place(info, tensor.tensor); !possible) return possible;
+  if (Done possible = check_representation(info, tensor.tensor); !possible) return possible;
   return check_view(info.name, tensor);
 }
 
@@ -93,20 +93,20 @@ Done check_outputs(const SignatureInfo& signature, const Call& call) {
     const auto& tensor = call.operands[info.operand];
     if (info.role != TensorInfo::Role::output || !tensor) continue;
     if (Done possible = check_dtype(info.name, tensor->dtype, info.dtypes); !possible) return possible;
-    if (Done lies = check_place(info, *tensor); !lies) return lies;
+    if (Done lies = check_representation(info, *tensor); !lies) return lies;
   }
   return std::monostate{};
 }
 
 // ---- all of it ------------------------------------------------------------------------------------------------------
 
-Done check_tensors(const Given& given) {
+Done check_tensors(const InferArguments& arguments) {
   Sides known;
-  for (const TensorInfo& info : given.signature->tensors) {
+  for (const TensorInfo& info : arguments.signature->tensors) {
     if (info.role != TensorInfo::Role::input && info.role != TensorInfo::Role::weight) continue;
-    const auto& tensor = given.tensors[info.operand];
+    const auto& tensor = arguments.tensors[info.operand];
     if (!tensor && info.is_optional) continue;
-    if (!tensor) return refused(fmt::format("'{}' needs input '{}'", given.signature->name, info.name));
+    if (!tensor) return refused(fmt::format("'{}' needs input '{}'", arguments.signature->name, info.name));
     if (tensor->tensor.is_moved_from) return moved_from(fmt::format("tensor '{}'", info.name));
     if (Done possible = check_dtype(info.name, tensor->tensor.dtype, info.dtypes); !possible) return possible;
     if (Done lies = check_lying(info, *tensor); !lies) return lies;
@@ -141,18 +141,20 @@ Done check_attribute(const AttributeInfo& info, const AttributeValue& value) {
   return refused(fmt::format("{} is {}, and can be {}", info.name, qgen::to_text(value), info.range));
 }
 
-Done check_places(const Given& given) {
-  for (const TensorInfo& info : given.signature->tensors) {
-    const auto& place = given.places[info.operand];
-    if (info.role != TensorInfo::Role::output || !place) continue;
-    if (info.has_place) {
-      if (Done possible = check_place(info, {.storage = place->storage, .layout = place->layout}); !possible)
+Done check_representations(const InferArguments& arguments) {
+  for (const TensorInfo& info : arguments.signature->tensors) {
+    const auto& representation = arguments.representations[info.operand];
+    if (info.role != TensorInfo::Role::output || !representation) continue;
+    if (info.has_representation) {
+      if (Done possible =
+              check_representation(info, {.storage = representation->storage, .layout = representation->layout});
+          !possible)
         return possible;
       continue;
     }
-    if (*place == Place{}) continue;
+    if (*representation == Representation{}) continue;
     return refused(fmt::format("{} of '{}' has a fixed storage and layout, and a {} as {} was requested", info.name,
-                               given.signature->name, name(place->storage), name(place->layout)));
+                               arguments.signature->name, name(representation->storage), name(representation->layout)));
   }
   return std::monostate{};
 }
@@ -165,45 +167,49 @@ std::string to_text(std::span<const ShapeInfo> infos) {
   return fmt::format("{}", fmt::join(texts, " or "));
 }
 
-Given::Given(const SignatureInfo& of)
-    : signature(&of), tensors(of.tensors.size()), attributes(of.attributes.size()), places(of.tensors.size()) {}
+InferArguments::InferArguments(const SignatureInfo& of)
+    : signature(&of),
+      tensors(of.tensors.size()),
+      attributes(of.attributes.size()),
+      representations(of.tensors.size()) {}
 
-Place Given::place(size_t operand) const {
-  if (places[operand]) return *places[operand];
+Representation InferArguments::representation(size_t operand) const {
+  if (representations[operand]) return *representations[operand];
   const TensorInfo& info = signature->tensors[operand];
   if (info.source == kAbsent || !tensors[info.source]) return {};
   return {tensors[info.source]->tensor.storage, tensors[info.source]->tensor.layout};
 }
 
-DType Given::dtype(size_t index) const { return *dtype_named(std::get<std::string>(*attributes[index])); }
+DType InferArguments::dtype(size_t index) const { return *dtype_named(std::get<std::string>(*attributes[index])); }
 
-Layout Given::layout(size_t index) const { return *find_layout(std::get<std::string>(*attributes[index])); }
+Layout InferArguments::layout(size_t index) const { return *find_layout(std::get<std::string>(*attributes[index])); }
 
-size_t Given::word(size_t index) const {
+size_t InferArguments::word(size_t index) const {
   const auto& words = signature->attributes[index].words;
   return static_cast<size_t>(std::ranges::find(words, std::get<std::string>(*attributes[index])) - words.begin());
 }
 
-AttributeValue Given::spelled(size_t index, size_t word) const {
+AttributeValue InferArguments::spelled(size_t index, size_t word) const {
   const auto& words = signature->attributes[index].words;
   return std::string(word < words.size() ? words[word] : "?");
 }
 
-Done check_signature(const Given& given) {
-  if (Done sound = check_tensors(given); !sound) return sound;
-  for (size_t i = 0; i < given.attributes.size(); ++i) {
-    if (!given.attributes[i]) continue;
-    if (Done sound = check_attribute(given.signature->attributes[i], *given.attributes[i]); !sound) return sound;
+Done check_signature(const InferArguments& arguments) {
+  if (Done sound = check_tensors(arguments); !sound) return sound;
+  for (size_t i = 0; i < arguments.attributes.size(); ++i) {
+    if (!arguments.attributes[i]) continue;
+    if (Done sound = check_attribute(arguments.signature->attributes[i], *arguments.attributes[i]); !sound)
+      return sound;
   }
-  return check_places(given);
+  return check_representations(arguments);
 }
 
-Expected<Call> checked(const Given& given, Expected<Call> (*infer)(const Given&)) {
-  if (Done sound = check_signature(given); !sound) return sound.error();
-  auto call = infer(given);
+Expected<Call> checked(const InferArguments& arguments, Expected<Call> (*infer)(const InferArguments&)) {
+  if (Done sound = check_signature(arguments); !sound) return sound.error();
+  auto call = infer(arguments);
   if (!call) return call;
-  if (Done possible = check_outputs(*given.signature, *call); !possible) return possible.error();
-  call->given = std::make_shared<const Given>(given);
+  if (Done possible = check_outputs(*arguments.signature, *call); !possible) return possible.error();
+  call->arguments = std::make_shared<const InferArguments>(arguments);
   return call;
 }
 
@@ -218,19 +224,19 @@ Done add_derived(Executor& executor, const SignatureInfo& signature, const Call&
 }
 
 std::string question_of(const Call& call, const DeviceProfile& device) {
-  const SignatureInfo& signature = *call.given->signature;
+  const SignatureInfo& signature = *call.arguments->signature;
   std::vector<std::string> inputs, outputs, attributes;
   for (const TensorInfo& info : signature.tensors) {
     const bool is_output = info.role == TensorInfo::Role::output;
-    const auto& given = call.given->tensors[info.operand];
+    const auto& input = call.arguments->tensors[info.operand];
     const std::optional<TensorDesc> tensor = is_output ? call.operands[info.operand]
-                                             : given   ? std::optional(given->tensor)
+                                             : input   ? std::optional(input->tensor)
                                                        : std::nullopt;
     if (!tensor) continue;
     (is_output ? outputs : inputs).push_back(fmt::format("{} {}", info.name, operand_text(operand_of(*tensor))));
   }
   for (size_t i = 0; i < signature.attributes.size(); ++i) {
-    const auto& value = call.given->attributes[i];
+    const auto& value = call.arguments->attributes[i];
     if (!value) continue;
     const auto standard = parse_attribute(signature.attributes[i], signature.attributes[i].otherwise);
     if (standard && *standard == *value) continue;

@@ -44,13 +44,13 @@ constexpr bool kMayLack = false;
 template <typename T>
 constexpr bool kMayLack<std::optional<T>> = true;
 
-struct Given {
-  explicit Given(const SignatureInfo& of);
+struct InferArguments {
+  explicit InferArguments(const SignatureInfo& of);
 
   const SignatureInfo* signature;
-  std::vector<std::optional<ViewedDesc>> tensors;         // by operand; nullopt: left out, or not given by callers
-  std::vector<std::optional<AttributeValue>> attributes;  // nullopt: not given, and without a default
-  std::vector<std::optional<Place>> places;               // by operand; nullopt: the operator's default
+  std::vector<std::optional<ViewedDesc>> tensors;              // by operand; nullopt: left out, or not given by callers
+  std::vector<std::optional<AttributeValue>> attributes;       // nullopt: not given, and without a default
+  std::vector<std::optional<Representation>> representations;  // by operand; nullopt: the operator's default
 
   // ---- set by typed callers
 
@@ -59,10 +59,13 @@ struct Given {
   void set_optional(size_t operand, const std::optional<TensorDesc>& tensor) {
     if (tensor) set_tensor(operand, *tensor);
   }
+  void set_representation(size_t operand, const std::optional<Representation>& representation) {
+    representations[operand] = representation;
+  }
   // A given output tensor has its own representation.
-  void set_place(size_t operand, const std::optional<Place>& place) { places[operand] = place; }
   void set_output(size_t operand, const std::optional<TensorDesc>& tensor) {
-    if (tensor && signature->tensors[operand].has_place) places[operand] = Place{tensor->storage, tensor->layout};
+    if (tensor && signature->tensors[operand].has_representation)
+      representations[operand] = Representation{tensor->storage, tensor->layout};
   }
 
   template <typename T>
@@ -82,7 +85,7 @@ struct Given {
     return tensors[operand] ? std::optional(tensors[operand]->tensor) : std::nullopt;
   }
   // An output's representation: the given one, or that of the input named in the signature, or a plain buffer.
-  Place place(size_t operand) const;
+  Representation representation(size_t operand) const;
 
   // T is bool, int64_t, double, std::vector<int64_t>, DType, Layout or an enum of the attribute's words. It is
   // std::optional of one if the attribute may have no value.
@@ -124,16 +127,16 @@ struct Given {
 
 // Errors: missing inputs; dtypes and shapes that the signature does not have; dimensions with one name and different
 // lengths; unknown words; numbers outside their range or f32's; a representation for an output that has a fixed one.
-Done check_signature(const Given& given);
+Done check_signature(const InferArguments& arguments);
 // If the checks pass, the Call of infer().
-Expected<Call> checked(const Given& given, Expected<Call> (*infer)(const Given&));
+Expected<Call> checked(const InferArguments& arguments, Expected<Call> (*infer)(const InferArguments&));
 
 std::string to_text(std::span<const ShapeInfo> shapes);  // "[N] or [N, G]"
 
 // An operator by its name: its signature, and its infer().
 struct OperatorEntry : SignatureInfo {
   // Through checked().
-  Expected<Call> (*infer)(const Given& given);
+  Expected<Call> (*infer)(const InferArguments& arguments);
 };
 
 // The argument at an operand of a typed call.
