@@ -109,8 +109,8 @@ QGEN_API qgen_code qgen_tensor_create(qgen_device* device, const char* dtype, si
                                       qgen_tensor** tensor, qgen_error** error);
 QGEN_API qgen_code qgen_tensor_upload(qgen_device* device, const qgen_array* array, qgen_tensor** tensor,
                                       qgen_error** error);
-/* A range of the caller's VkBuffer, which has the usage of a storage buffer and outlives the tensor. `offset` is a
-   multiple of minStorageBufferOffsetAlignment. `bytes` are those of the tensor, rounded up to 16, at least. */
+/* A range of the caller's VkBuffer, which has the usage of a storage buffer and outlives the tensor. To read it, to
+   write it, or for a model, it also has the two usages of transfers. `offset` is a multiple of minStorageBufferOffsetAlignment. `bytes` are those of the tensor, rounded up to 16, at least. */
 QGEN_API qgen_code qgen_tensor_wrap(qgen_device* device, uint64_t buffer, uint64_t offset, uint64_t bytes,
                                     const char* dtype, size_t rank, const int64_t* shape, qgen_tensor** tensor,
                                     qgen_error** error);
@@ -200,7 +200,8 @@ QGEN_API uint64_t qgen_frame_arena_bytes_used(const qgen_frame* frame);
 
 /* ---- models ----------------------------------------------------------------------------------------------------- */
 
-/* A model of an ONNX file, or of a compiled file (qgen-model compile). */
+/* A model of an ONNX file, or of a compiled file (qgen-model compile). One that was compiled for named devices (--for)
+   runs with the shapes of its file, and has neither explain, profile nor save. */
 typedef struct qgen_model qgen_model;
 QGEN_API qgen_code qgen_model_load(qgen_device* device, const char* path, qgen_model** model, qgen_error** error);
 /* The same of a file's bytes; ONNX files with external data are refused. */

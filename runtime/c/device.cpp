@@ -13,7 +13,17 @@ OnDevice::OnDevice(std::shared_ptr<const Device> shared, std::shared_ptr<const g
     : device(std::move(shared)),
       own_kernels(std::move(own)),
       library(std::move(kernels)),
-      executor(std::move(made)),
+      owner(std::move(made)),
+      executor(std::get<Executor>(owner)),
+      context{.profile = device->profile(), .library = library, .executor = executor} {
+  choose_by(std::nullopt);
+}
+
+OnDevice::OnDevice(std::shared_ptr<const Device> shared, graph::FixedModel model)
+    : device(std::move(shared)),
+      library(model.library()),
+      owner(std::move(model)),
+      executor(fixed()->executor()),
       context{.profile = device->profile(), .library = library, .executor = executor} {
   choose_by(std::nullopt);
 }

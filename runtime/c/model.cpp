@@ -7,6 +7,7 @@
 #include "common/files.h"
 #include "operators.h"
 #include "runtime/c/objects.h"
+#include "runtime/models/graph/fixed_part.h"
 #include "runtime/models/onnx/import.h"
 #include "vocabulary/dtypes.h"
 
@@ -14,10 +15,26 @@ namespace qgen::c {
 namespace {
 
 void give_model(std::shared_ptr<OnDevice> on, std::unique_ptr<graph::Model> made, qgen_model** model) {
-  auto whole = std::make_unique<qgen_model>(qgen_model{{std::move(on)}, std::move(made), {}});
+  auto whole = std::make_unique<qgen_model>(qgen_model{{std::move(on)}, std::move(made), {}, {}});
   const graph::Graph& graph = whole->model->graph();
-  for (const graph::ValueId input : graph.inputs) whole->dtypes.emplace_back(name(graph.values[input].dtype));
+  for (const graph::ValueId input : graph.inputs) {
+    const graph::Value& value = graph.values[input];
+    whole->inputs.push_back({value.name, std::string(name(value.dtype)), value.shape});
+  }
+  for (const graph::Named& output : graph.outputs) whole->outputs.push_back(output.name);
   *model = whole.release();
+}
+
+Done load_fixed(const qgen_device& device, std::span<const std::byte> file, qgen_model** model) {
+  auto fixed = graph::FixedModel::open(*device.on->device, file, {});
+  if (!fixed) return fixed.error();
+  auto on = std::make_shared<OnDevice>(device.on->device, *std::move(fixed));
+  auto whole = std::make_unique<qgen_model>(qgen_model{{on}, nullptr, {}, {}});
+  for (const auto& [input, tensor] : on->fixed()->inputs())
+    whole->inputs.push_back({input, std::string(name(tensor.dtype)), tensor.shape});
+  for (const auto& [output, tensor] : on->fixed()->outputs()) whole->outputs.push_back(output);
+  *model = whole.release();
+  return std::monostate{};
 }
 
 // The kernels in the file, where it was compiled for this device.
@@ -49,21 +66,27 @@ Done load_imported(qgen_device& device, Expected<onnx::Imported> imported, qgen_
   return std::monostate{};
 }
 
-// An ONNX file is left to the importer, which reads its external data too.
-bool is_compiled_file(const std::string& path) {
-  std::array<char, 8> begin{};
-  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
-  return graph::is_compiled(std::as_bytes(std::span(begin)));
+bool is_ours(std::span<const std::byte> begin) { return graph::is_compiled(begin) || graph::is_fixed(begin); }
+
+Done load_ours(qgen_device& device, std::span<const std::byte> file, qgen_model** model) {
+  return graph::is_fixed(file) ? load_fixed(device, file, model) : load_compiled(device, file, model);
 }
 
-Done load_compiled_file(qgen_device& device, const std::string& path, qgen_model** model) {
+// An ONNX file is left to the importer, which reads its external data too.
+bool is_our_file(const std::string& path) {
+  std::array<char, 8> begin{};
+  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
+  return is_ours(std::as_bytes(std::span(begin)));
+}
+
+Done load_our_file(qgen_device& device, const std::string& path, qgen_model** model) {
   const auto file = read_file(path);
-  return file ? load_compiled(device, std::as_bytes(std::span(*file)), model) : Done(file.error());
+  return file ? load_ours(device, std::as_bytes(std::span(*file)), model) : Done(file.error());
 }
 
 Done load(qgen_device& device, const std::string& path, qgen_model** model) {
-  Done loaded = is_compiled_file(path) ? load_compiled_file(device, path, model)
-                                       : load_imported(device, onnx::import_model(path), model);
+  Done loaded = is_our_file(path) ? load_our_file(device, path, model)
+                                  : load_imported(device, onnx::import_model(path), model);
   if (loaded) return loaded;
   Error error = loaded.error();
   if (!error.message.starts_with(path)) error.message = path + ": " + error.message;
@@ -117,9 +140,9 @@ Expected<graph::LentTensors> lent(const qgen_argument* given, size_t count) {
 
 qgen_results results_of(qgen_model& model, Tensors outputs) {
   qgen_results results;
-  for (const graph::Named& output : model.model->graph().outputs) {
-    auto found = outputs.extract(output.name);
-    if (found) results.all.push_back({output.name, tensor_of(model.device.on, std::move(found.mapped()))});
+  for (const std::string& output : model.outputs) {
+    auto found = outputs.extract(output);
+    if (found) results.all.push_back({output, tensor_of(model.device.on, std::move(found.mapped()))});
   }
   return results;
 }
@@ -128,18 +151,45 @@ std::string line_of(const graph::Step& step, double us) {
   return step.name + '\t' + step.choice->id + '\t' + std::to_string(us) + '\n';
 }
 
-const graph::Value* input_of(const qgen_model* model, size_t index) {
-  if (!model || index >= model->model->graph().inputs.size()) return nullptr;
-  const graph::Graph& graph = model->model->graph();
-  return &graph.values[graph.inputs[index]];
+const qgen_model::Operand* input_of(const qgen_model* model, size_t index) {
+  return model && index < model->inputs.size() ? &model->inputs[index] : nullptr;
 }
 
-Expected<graph::Prepared*> prepare(qgen_model* model, const qgen_argument* given, size_t count,
-                                   const DeviceTensor* arena) {
+// Of a model whose shapes and choices are those of its file.
+Done check_shapes(const qgen_model& model, const graph::InputShapes& shapes) {
+  for (const auto& [input, shape] : shapes) {
+    const auto known = std::ranges::find(model.inputs, input, &qgen_model::Operand::name);
+    if (known == model.inputs.end()) return refused("the model has no input '" + input + "'");
+    if (known->shape != shape)
+      return refused("'" + input + "' is " + to_text(shape) + ", but the model was compiled for " +
+                     to_text(known->shape));
+  }
+  return std::monostate{};
+}
+
+// Where its layers can be asked for, and its shapes be changed.
+Expected<graph::Prepared*> prepare_open(qgen_model* model, const qgen_argument* given, size_t count) {
   if (!model) return is_null("model");
+  if (!model->model)
+    return refused("a model that was compiled for named devices does not keep its layers", "load its ONNX file");
   const auto inputs = inputs_of(given, count);
   if (!inputs) return inputs.error();
-  return model->model->prepare(inputs->shapes, arena);
+  return model->model->prepare(inputs->shapes, nullptr);
+}
+
+Done prepare(qgen_model& model, const graph::InputShapes& shapes, const DeviceTensor* arena) {
+  if (model.model) {
+    const auto prepared = model.model->prepare(shapes, arena);
+    return prepared ? Done(std::monostate{}) : Done(prepared.error());
+  }
+  if (Done same = check_shapes(model, shapes); !same) return same;
+  return model.device.on->fixed()->prepare(arena);
+}
+
+Expected<uint64_t> arena_bytes(qgen_model& model, const graph::InputShapes& shapes) {
+  if (model.model) return model.model->arena_bytes(shapes);
+  if (Done same = check_shapes(model, shapes); !same) return same.error();
+  return model.device.on->fixed()->arena_bytes();
 }
 
 }  // namespace
@@ -162,32 +212,33 @@ qgen_code qgen_model_load_memory(qgen_device* device, const void* file, size_t b
   return guarded(error, [&]() -> Done {
     if (!device || !file || !model) return is_null(!device ? "device" : !file ? "file" : "model");
     const std::span<const std::byte> all(static_cast<const std::byte*>(file), bytes);
-    if (graph::is_compiled(all)) return load_compiled(*device, all, model);
+    if (is_ours(all)) return load_ours(*device, all, model);
     return load_imported(*device, onnx::import_model(all), model);
   });
 }
 
 void qgen_model_free(qgen_model* model) { delete model; }
 
-size_t qgen_model_input_count(const qgen_model* model) { return model ? model->model->graph().inputs.size() : 0; }
+size_t qgen_model_input_count(const qgen_model* model) { return model ? model->inputs.size() : 0; }
 const char* qgen_model_input_name(const qgen_model* model, size_t index) {
-  const graph::Value* input = input_of(model, index);
+  const auto* input = input_of(model, index);
   return input ? input->name.c_str() : nullptr;
 }
 const char* qgen_model_input_dtype(const qgen_model* model, size_t index) {
-  return input_of(model, index) ? model->dtypes[index].c_str() : nullptr;
+  const auto* input = input_of(model, index);
+  return input ? input->dtype.c_str() : nullptr;
 }
 size_t qgen_model_input_rank(const qgen_model* model, size_t index) {
-  const graph::Value* input = input_of(model, index);
+  const auto* input = input_of(model, index);
   return input ? input->shape.size() : 0;
 }
 const int64_t* qgen_model_input_shape(const qgen_model* model, size_t index) {
-  const graph::Value* input = input_of(model, index);
+  const auto* input = input_of(model, index);
   return input ? input->shape.data() : nullptr;
 }
-size_t qgen_model_output_count(const qgen_model* model) { return model ? model->model->graph().outputs.size() : 0; }
+size_t qgen_model_output_count(const qgen_model* model) { return model ? model->outputs.size() : 0; }
 const char* qgen_model_output_name(const qgen_model* model, size_t index) {
-  return index < qgen_model_output_count(model) ? model->model->graph().outputs[index].name.c_str() : nullptr;
+  return index < qgen_model_output_count(model) ? model->outputs[index].c_str() : nullptr;
 }
 
 qgen_code qgen_model_run(qgen_model* model, const qgen_argument* inputs, size_t count, qgen_results** results,
@@ -196,7 +247,7 @@ qgen_code qgen_model_run(qgen_model* model, const qgen_argument* inputs, size_t 
     if (!model || !results) return is_null(model ? "results" : "model");
     const auto arrays = arrays_of(inputs, count);
     if (!arrays) return arrays.error();
-    auto outputs = model->model->run(*arrays);
+    auto outputs = model->model ? model->model->run(*arrays) : model->device.on->fixed()->run(*arrays);
     if (!outputs) return outputs.error();
     return give(results, results_of(*model, *std::move(outputs)));
   });
@@ -206,7 +257,7 @@ qgen_code qgen_model_explain(qgen_model* model, const qgen_argument* inputs, siz
                              qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!text) return is_null("text");
-    const auto prepared = prepare(model, inputs, count, nullptr);
+    const auto prepared = prepare_open(model, inputs, count);
     if (!prepared) return prepared.error();
     std::string lines;
     for (const graph::Step& step : (*prepared)->schedule().steps) lines += line_of(step, step.choice->time_us);
@@ -218,7 +269,7 @@ qgen_code qgen_model_profile(qgen_model* model, const qgen_argument* inputs, siz
                              qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!text) return is_null("text");
-    const auto prepared = prepare(model, inputs, count, nullptr);
+    const auto prepared = prepare_open(model, inputs, count);
     if (!prepared) return prepared.error();
     const auto times = (*prepared)->step_times_us();
     if (!times) return times.error();
@@ -232,6 +283,7 @@ qgen_code qgen_model_profile(qgen_model* model, const qgen_argument* inputs, siz
 qgen_code qgen_model_save(qgen_model* model, const char* path, qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!model || !path) return is_null(model ? "path" : "model");
+    if (!model->model) return refused("the model is saved already: it was compiled for named devices");
     const auto compiled = model->model->compiled();
     if (!compiled) return compiled.error();
     const auto bytes = graph::write_compiled(*compiled);
@@ -247,7 +299,7 @@ qgen_code qgen_model_arena_bytes(qgen_model* model, const qgen_argument* inputs,
     if (!model || !bytes) return is_null(model ? "bytes" : "model");
     const auto given = inputs_of(inputs, count);
     if (!given) return given.error();
-    const auto needed = model->model->arena_bytes(given->shapes);
+    const auto needed = arena_bytes(*model, given->shapes);
     if (!needed) return needed.error();
     *bytes = *needed;
     return std::monostate{};
@@ -257,10 +309,12 @@ qgen_code qgen_model_arena_bytes(qgen_model* model, const qgen_argument* inputs,
 qgen_code qgen_model_prepare(qgen_model* model, const qgen_argument* inputs, size_t count, const qgen_tensor* arena,
                              qgen_error** error) {
   return guarded(error, [&]() -> Done {
+    if (!model) return is_null("model");
     const auto lies = arena ? on_device(arena) : Expected<const DeviceTensor*>(nullptr);
     if (!lies) return lies.error();
-    const auto prepared = prepare(model, inputs, count, *lies);
-    return prepared ? Done(std::monostate{}) : Done(prepared.error());
+    const auto given = inputs_of(inputs, count);
+    if (!given) return given.error();
+    return prepare(*model, given->shapes, *lies);
   });
 }
 
@@ -272,7 +326,8 @@ qgen_code qgen_model_record(qgen_model* model, qgen_frame* frame, const qgen_arg
     if (!from) return from.error();
     const auto to = lent(outputs, output_count);
     if (!to) return to.error();
-    return model->model->record(frame->commands, *from, *to);
+    if (model->model) return model->model->record(frame->commands, *from, *to);
+    return model->device.on->fixed()->record(frame->commands, *from, *to);
   });
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/engine/calls/mixed_arguments.h"
 #include "runtime/engine/device/device.h"
 #include "runtime/engine/selector/decision_cache.h"
+#include "runtime/models/graph/fixed_model.h"
 #include "runtime/models/graph/model.h"
 
 struct qgen_error {
@@ -33,12 +34,15 @@ namespace qgen::c {
 struct OnDevice {
   OnDevice(std::shared_ptr<const Device> device, std::shared_ptr<const graph::OwnKernels> own, KernelLibrary kernels,
            Executor made);
+  OnDevice(std::shared_ptr<const Device> device, graph::FixedModel model);
+  graph::FixedModel* fixed() { return std::get_if<graph::FixedModel>(&owner); }  // null: made by the first
   void choose_by(std::optional<TimeBook> measured);
 
   std::shared_ptr<const Device> device;
   std::shared_ptr<const graph::OwnKernels> own_kernels;  // null: the shipped operators
   KernelLibrary library;
-  Executor executor;
+  std::variant<Executor, graph::FixedModel> owner;  // of the executor
+  Executor& executor;
   std::optional<TimeBook> times;
   std::optional<DecisionCache> decisions;
   Context context;
@@ -80,9 +84,14 @@ struct qgen_frame {
 };
 
 struct qgen_model {
+  struct Operand {
+    std::string name, dtype;
+    qgen::Shape shape;
+  };
   qgen_device device;
-  std::unique_ptr<qgen::graph::Model> model;
-  std::vector<std::string> dtypes;  // of inputs
+  std::unique_ptr<qgen::graph::Model> model;  // null: `device` has it, as its FixedModel
+  std::vector<Operand> inputs;
+  std::vector<std::string> outputs;  // their names
 };
 
 namespace qgen::c {

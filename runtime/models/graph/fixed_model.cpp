@@ -138,6 +138,7 @@ Tensors FixedModel::inputs() const { return state_ ? state_->described(state_->p
 Tensors FixedModel::outputs() const { return state_ ? state_->described(state_->part.outputs) : Tensors(); }
 const std::string& FixedModel::compiled_for() const { return state_->part.device; }
 Executor& FixedModel::executor() { return state_->executor; }
+const KernelLibrary& FixedModel::library() const { return state_->part.own_kernels->library(); }
 
 FixedModel::FixedModel(std::unique_ptr<State> state) : state_(std::move(state)) {}
 FixedModel::FixedModel(FixedModel&&) noexcept = default;

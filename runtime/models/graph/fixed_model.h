@@ -47,6 +47,7 @@ class FixedModel {
   Tensors outputs() const;
   const std::string& compiled_for() const;  // the name of the device that the part was made for
   Executor& executor();
+  const KernelLibrary& library() const;  // its kernels
 
   FixedModel(FixedModel&&) noexcept;
   FixedModel& operator=(FixedModel&&) noexcept;
