@@ -29,7 +29,6 @@ $include "lib/conv_outputs.glsl"
 const uint kVectors = ${step} / 16u;
 const bool kAcrossRows = ${reads == lines};
 $include "lib/matrix_tile.glsl"
-$include "lib/tile_bands.glsl"
 
 // Rows past the part's last repeat it; their results are not stored.
 $if reads == lines

@@ -40,7 +40,8 @@ $include "lib/conv_rows.glsl"
 
 const uint kRowLoads = ${step} / kPerLoad;
 const uint kLoadVectors = kPerLoad / 8u;
-$include "lib/weight_q8_halves.glsl"
+$include "lib/weight_halves.glsl"
+uvec4 load_vector(uvec4 load, uint i) { return q8_halves(load, i); }
 $include "lib/matrix_weight.glsl"
 
 void fetch(uint first_n, uint k, uint end) {
@@ -72,7 +73,6 @@ void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
 
 vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
 
-$include "lib/product_outputs.glsl"
 $include "lib/matrix_strips.glsl"
 $include "lib/plain_strips.glsl"
 

@@ -34,7 +34,6 @@ $include "lib/affine.glsl"
 $include "lib/wide.glsl"
 $include "lib/bmm_bytes.glsl"
 $include "lib/bmm_matrices.glsl"
-$include "lib/bmm_store.glsl"
 $include "lib/bmm_finish.glsl"
 $include "lib/transposed_bytes.glsl"
 
@@ -42,7 +41,6 @@ $include "lib/transposed_bytes.glsl"
 const uint kVectors = ${step} / 16u;
 const bool kAcrossRows = false;
 $include "lib/matrix_tile.glsl"
-$include "lib/tile_bands.glsl"
 const uint kSpan = ${step};
 $include "lib/int8_matrices.glsl"
 
@@ -278,7 +276,7 @@ void put_block(uint i, uint j, uint word) {
 
 ivec4 sums_at(uint word) { return ivec4(tile_vector(word)); }
 
-$include "lib/product_outputs.glsl"
+bool is_output(uint row, uint column) { return row < problem.m && column < problem.n; }
 $include "lib/matrix_strips.glsl"
 $include "lib/plain_strips.glsl"
 

@@ -23,7 +23,6 @@ $include "lib/affine.glsl"
 $include "lib/wide.glsl"
 $include "lib/bmm_bytes.glsl"
 $include "lib/bmm_matrices.glsl"
-$include "lib/bmm_store.glsl"
 $include "lib/bmm_finish.glsl"
 
 void main() {

@@ -25,12 +25,61 @@ $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
 $if modules == own
-$include "lib/bmm_own.glsl"
+$include "lib/float16.glsl"
+$include "lib/bmm_bytes.glsl"
+
+// Reads elements of both operands as floats, for dtypes that are parameters of the module.
+float input_at(uint element, uint parameter) {
+$if input_dtype == f16
+  return f16_to_f32(uint(input_bits[element]));
+$elif input_dtype == f32
+  return flush_subnormal(uintBitsToFloat(input_bits[element]));
 $else
-$include "lib/bmm_any.glsl"
+  const int zero_point = zero_point_of(input_zero_point_data, problem.input_zero_points, parameter);
+  const int q = input_integer(element) + int(problem.input_flip);
+  return dequantize(q, flush_subnormal(input_scale_data[parameter]), zero_point);
+$end
+}
+
+float other_at(uint element, uint parameter) {
+$if other_dtype == f16
+  return f16_to_f32(uint(other_bits[element]));
+$elif other_dtype == f32
+  return flush_subnormal(uintBitsToFloat(other_bits[element]));
+$else
+  const int zero_point = zero_point_of(other_zero_point_data, problem.other_zero_points, parameter);
+  const int q = other_integer(element) + int(problem.other_flip);
+  return dequantize(q, flush_subnormal(other_scale_data[parameter]), zero_point);
+$end
+}
+$else
+$include "lib/fused_kinds.glsl"
+
+// The same for dtypes that are problem fields: elements are cut out of words.
+${declare_words(input)}
+${declare_words(other)}
+
+int integer_of(uint word, uint element, uint kind) {
+  if (kind == kFusedDtypeI16) return bitfieldExtract(int(word), 16 * int(element % 2u), 16);
+  const int first = 8 * int(element % 4u);
+  return kind == kFusedDtypeI8   ? bitfieldExtract(int(word), first, 8)
+         : kind == kFusedDtypeU8 ? int(bitfieldExtract(word, first, 8))
+                       : int(word);
+}
+
+$for operand in (input, other)
+float ${operand}_at(uint element, uint parameter) {
+  const uint kind = problem.${operand}_kind;
+  const uint word = ${operand}_words[element * bytes_of(kind) / 4u];
+  if (kind == kFusedDtypeF32) return flush_subnormal(uintBitsToFloat(word));
+  if (kind == kFusedDtypeF16) return f16_to_f32(bitfieldExtract(word, 16 * int(element % 2u), 16));
+  const int zero_point = zero_point_of(${operand}_zero_point_data, problem.${operand}_zero_points, parameter);
+  return dequantize(integer_of(word, element, kind), flush_subnormal(${operand}_scale_data[parameter]), zero_point);
+}
+
+$end
 $end
 $include "lib/bmm_matrices.glsl"
-$include "lib/bmm_store.glsl"
 
 const uint kTile = 16u;
 const uint kStride = kTile + 1u;  // no two rows' elements of one column in one bank

@@ -12,6 +12,15 @@ $include "lib/float32.glsl"
 $gives int quantize(float x, float inverse_scale, int zero_point, int quant_min, int quant_max)
 $gives float dequantize(int q, float scale, int zero_point)
 $gives float quantizer(float scale)
+$gives zero_point_of
+
+// The zero point of a quantization block, by the index of its scale.
+//
+//   zero_point_of(input_zero_point_data, problem.input_zero_points, parameter)
+//
+// It is 0 if there are no zero points, and the same for all blocks if there is one. The load is always executed, so
+// that nothing waits for a branch. It is a macro, because GLSL does not pass buffers.
+#define zero_point_of(data, count, parameter) mix(data[min(parameter, max(count, 1u) - 1u)], 0, (count) == 0u)
 
 // Values of a block's scale, computed once per block and used for each of its elements.
 float quantizer(float scale) { return reciprocal(scale); }

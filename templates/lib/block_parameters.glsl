@@ -1,15 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The scale and zero point of the current quantization block, prepared for use. lib/quantizer.glsl and
-// lib/dequantizer.glsl define a Block.
-$include "lib/parameter_index.glsl"
-$include "lib/zero_point.glsl"
+// The scale and zero point of the current quantization block, prepared for use. lib/quantizer.glsl
+// defines a Block, or the kernel itself.
+$include "lib/affine.glsl"
+$include "lib/quotient.glsl"
 $needs struct Block
 $needs make_block
 $gives Block block_of_word(uint element)
 $gives Block current_block
 $gives void select_block_of(uint element)
+$gives uint parameter_of(uint element)
+$gives uvec4 parameters_of(uint element)
+$gives uint offset_of(uint element)
+
+// The index of an element's scale and zero point, from its linear (row-major) index, and its offset in the strided
+// operand.
+//
+// The problem describes the tensor by up to eight dimensions, innermost first. Each has a size, a block, a stride of
+// the parameters and a stride in memory. The host merges dimensions where it can
+// (runtime/engine/operators/affine/shape.h), so most tensors arrive with one or two. If the parameters repeat
+// regularly, the next of `parameters` after every `run` elements, two quotients by numbers that the host knows are
+// enough; one parameter for all is one run.
+uint irregular_parameter_of(uint element) {
+  uint parameter = 0u;
+  const uint rank = problem.rank;
+  for (uint d = 0u; d < rank; ++d) {
+    parameter += element % problem.sizes[d] / problem.blocks[d] * problem.parameter_strides[d];
+    element /= problem.sizes[d];
+  }
+  return parameter;
+}
+
+uint parameter_of(uint element) {
+  if (problem.is_periodic == 0u) return irregular_parameter_of(element);
+  const uint run = quotient(element, problem.run_multiplier, problem.run_shift);
+  return run - quotient(run, problem.cycle_multiplier, problem.cycle_shift) * problem.parameters;
+}
+
+// Of four elements from `element` on.
+uvec4 parameters_of(uint element) {
+  if (problem.is_periodic == 0u) {
+    uvec4 parameters = uvec4(0u);
+    [[dont_unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
+      parameters = uvec4(parameters.yzw, irregular_parameter_of(element + lane));
+    }
+    return parameters;
+  }
+  const uvec4 run = quotient(element + uvec4(0u, 1u, 2u, 3u), problem.run_multiplier, problem.run_shift);
+  return run - quotient(run, problem.cycle_multiplier, problem.cycle_shift) * problem.parameters;
+}
+
+uint offset_of(uint element) {
+  uint offset = problem.first;
+  const uint rank = problem.rank;
+  for (uint d = 0u; d < rank; ++d) {
+    offset += element % problem.sizes[d] * uint(problem.strides[d]);
+    element /= problem.sizes[d];
+  }
+  return offset;
+}
 
 int zero_point_at(uint parameter) { return zero_point_of(zero_point_data, problem.zero_points, parameter); }
 

@@ -4,9 +4,8 @@
 // The epilogue of integer matrix products, from the int8 sums of lib/bmm_bytes.glsl to an output. docs/fused.md is the
 // definition, and shows that 64 bits are enough.
 $include "lib/bmm_matrices.glsl"
-$include "lib/bmm_store.glsl"
 $include "lib/wide.glsl"
-$include "lib/zero_point.glsl"
+$include "lib/affine.glsl"
 $gives void finish(Matrices at, uint batch, uint m, uint n, uvec2 products, uvec2 inputs, uvec2 others)
 
 // Sum over k of (a - z) * (b - w) from the sums of a * b, of a and of b.

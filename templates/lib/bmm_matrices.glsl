@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The offsets of the matrices of one batch, and of their first scales and zero points. Along m, n and k parameters
-// have separate strides.
+// The matrices of one batch: the offsets of their elements, and of their first scales and zero points; and how an
+// element of the output is stored. Along m, n and k parameters have separate strides.
+$include "lib/affine.glsl"
 $gives struct Matrices
 $gives Matrices matrices_of(uint batch)
 $gives uint input_parameter_of(Matrices at, uint m)
 $gives uint other_parameter_of(Matrices at, uint n)
 $gives uint output_parameter_of(Matrices at, uint m, uint n)
+$gives void store_output(uint element, float y, uint parameter)
 
 struct Matrices {
   uint input_first;  // element
@@ -42,3 +44,28 @@ uint output_parameter_of(Matrices at, uint m, uint n) {
   return at.output_parameter + m / problem.output_m_block * problem.output_m_step +
          n / problem.output_n_block * problem.output_n_step;
 }
+
+// Stores a float as an element of the output: unchanged, or quantized with this parameter of its block.
+$if is_float(output_dtype)
+$if output_dtype == f32
+${declare(output)}
+$end
+$include "lib/store_real.glsl"
+
+void store_output(uint element, float y, uint parameter) { store_real(element, y); }
+$else
+${declare_bits(output)}
+
+void store_output(uint element, float y, uint parameter) {
+  const int zero_point = zero_point_of(output_zero_point_data, problem.output_zero_points, parameter);
+  const float inverse_scale = quantizer(output_scale_data[parameter]);
+  const int q = quantize(y, inverse_scale, zero_point, problem.quant_min, problem.quant_max);
+$if bytes(output_dtype) == 1
+  output_bits[element] = uint8_t(uint(q));
+$elif bytes(output_dtype) == 2
+  output_bits[element] = uint16_t(uint(q));
+$else
+  output_bits[element] = uint(q);
+$end
+}
+$end

@@ -4,6 +4,7 @@
 // The epilogue of a convolution's tile, whose columns are the output channels of all groups. It stores outputs, or if
 // output_dtype is i32 the sums of a slice of k for conv_finish.comp.
 $include "lib/conv_part.glsl"
+$gives struct Columns
 $gives uint columns_end()
 $gives bool is_output(uint row, uint column)
 $gives uint ceil_div4(uint x)
@@ -17,7 +18,7 @@ bool is_output(uint row, uint column) { return row < part.rows && column < colum
 
 $if output_dtype == i32
 uint ceil_div4(uint x) { return (x + 3u) / 4u; }
-$include "lib/no_columns.glsl"
+struct Columns { uint none; };  // which have no values in common
 
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
   output_data[row * ceil_div4(problem.output_sides[2]) + column / 4u] = sums;

@@ -4,16 +4,18 @@
 // The part of a convolution that a workgroup computes as one matrix product: a group of channels, and in a transposed
 // convolution a phase. A phase is every stride-th pixel of the output. All its pixels read the same taps, and its
 // neighbours read neighbours. So it is a forward convolution of stride 1 with the taps first, first + step, ...
+// lib/conv_part_forward.glsl or conv_part_transposed.glsl, of which this file includes one, give:
+//
+//   products()              of all groups and phases
+//   begin_part(index)       sets `part`
+//   first_row_of_sums(s)    of this part: sums of slices of k are [slice][phase][m][outputs rounded up to four]
+//   pixel_of(row)           a row of x, as (width, height, image) of its pixel within the part
+//   output_place(pixel)     the position of that pixel in the output
+//   input_origin(pixel)     where it reads the first tap
 $include "lib/quotient.glsl"
+$gives struct Part
 $gives Part part
 $gives uvec2 stride()
-$gives uvec2 phases()
-$gives uint products()
-$gives void begin_part(uint index)
-$gives uint first_row_of_sums(uint slice)
-$gives uvec3 pixel_of(uint row)
-$gives uvec2 output_place(uvec2 pixel)
-$gives ivec2 input_origin(uvec2 pixel)
 
 struct Part {
   uint group;
@@ -29,92 +31,7 @@ Part part;
 uvec2 stride() { return uvec2(problem.stride[0], problem.stride[1]); }
 
 $if direction == transposed
-// The first tap that pixels of the phase read along an axis, or how many taps there are.
-uint first_tap(uint axis, uint phase) {
-  const uint stride = problem.stride[axis];
-  const uint wanted = (phase + problem.padding[axis]) % stride;
-  uint tap = 0u;
-  while (tap < problem.taps[axis] && tap * problem.dilation[axis] % stride != wanted) ++tap;
-  return tap;
-}
-$end
-
-$if direction == transposed
-// Those that the output has pixels of.
-uvec2 phases() { return min(stride(), uvec2(problem.row_pixels, problem.output_sides[1])); }
-$end
-
-// Of all groups and phases.
-uint products() {
-$if direction == transposed
-  return problem.output_sides[2] / problem.n * phases().x * phases().y;
+$include "lib/conv_part_transposed.glsl"
 $else
-  return problem.output_sides[2] / problem.n;
+$include "lib/conv_part_forward.glsl"
 $end
-}
-
-void begin_part(uint index) {
-$if direction == transposed
-  const uint groups = problem.output_sides[2] / problem.n;
-  part.group = index % groups;
-  const uint phase = index / groups;
-  part.phase = uvec2(phase % phases().x, phase / phases().x);
-  const uvec2 output_sides = uvec2(problem.row_pixels, problem.output_sides[1]);
-  for (uint axis = 0u; axis < 2u; ++axis) {
-    const uint stride = problem.stride[axis];
-    part.sides[axis] = (max(output_sides[axis], part.phase[axis]) - part.phase[axis] + stride - 1u) / stride;
-    part.first[axis] = first_tap(axis, part.phase[axis]);
-    part.taps[axis] = (problem.taps[axis] - part.first[axis] + problem.tap_step[axis] - 1u) / problem.tap_step[axis];
-    // Divides without remainder.
-    part.origin[axis] = (int(part.phase[axis] + problem.padding[axis]) -
-                         int(part.first[axis] * problem.dilation[axis])) / int(stride);
-  }
-$else
-  part.group = index;
-  part.phase = uvec2(0u);
-  part.sides = uvec2(problem.row_pixels, problem.output_sides[1]);
-  part.origin = -ivec2(problem.padding[0], problem.padding[1]);
-  part.first = uvec2(0u);
-  part.taps = uvec2(problem.taps[0], problem.taps[1]);
-$end
-  part.rows = part.sides.x * part.sides.y * problem.input_sides[3];
-}
-
-// Sums of slices of k are [slice][phase][m][outputs rounded up to four]: the first row of this part's.
-uint first_row_of_sums(uint slice) {
-$if direction == transposed
-  const uint phase = part.phase.y * phases().x + part.phase.x;
-  return (slice * phases().x * phases().y + phase) * problem.m;
-$else
-  return slice * problem.m;
-$end
-}
-
-// A row of x, as (width, height, image) of its pixel within the part.
-uvec3 pixel_of(uint row) {
-$if direction == transposed
-  const uint line = row / part.sides.x, image = line / part.sides.y;
-$else
-  const uint line = quotient(row, problem.pixel_quotients[0], problem.pixel_quotients[1]);
-  const uint image = quotient(line, problem.pixel_quotients[2], problem.pixel_quotients[3]);
-$end
-  return uvec3(row - line * part.sides.x, line - image * part.sides.y, image);
-}
-
-// The position of that pixel in the output.
-uvec2 output_place(uvec2 pixel) {
-$if direction == transposed
-  return part.phase + pixel * stride();
-$else
-  return pixel;
-$end
-}
-
-// Where it reads the first tap.
-ivec2 input_origin(uvec2 pixel) {
-$if direction == transposed
-  return part.origin + ivec2(pixel);
-$else
-  return part.origin + ivec2(pixel * stride());
-$end
-}

@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Loads and stores four elements of the operands of fused_binary, for dtypes that are problem fields. It has the
-// functions of lib/fused_own.glsl and lib/fused_result.glsl, with a few uniform branches. So one module replaces one
+// functions of fused_binary.comp and lib/fused_result.glsl, with a few uniform branches. So one module replaces one
 // for each combination of dtypes.
 $include "lib/quantizer.glsl"
 $include "lib/words.glsl"
 $include "lib/fused_source.glsl"
 $include "lib/fused_kinds.glsl"
-$include "lib/zero_point.glsl"
+$include "lib/affine.glsl"
 $needs quantize
 $gives input_source
 $gives input_quad

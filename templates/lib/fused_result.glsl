@@ -4,7 +4,7 @@
 // Stores four floats as elements of the output: as they are, or as integers of a block.
 $include "lib/quantizer.glsl"
 $include "lib/words.glsl"
-$include "lib/zero_point.glsl"
+$include "lib/affine.glsl"
 $needs quantize
 $gives Block output_block(uint parameter)
 $gives void store_quad(uint quad, vec4 y, Block block)

@@ -6,8 +6,8 @@
 // and a vector is four columns. So one load feeds four dot products with each word of x.
 $include "lib/dot4.glsl"
 $needs struct Columns
-$needs Columns columns_at(uint column)
-$needs bool is_output(uint row, uint column)
+$needs Columns columns_at(uint column) { return Columns(0u); }
+$needs bool is_output(uint row, uint column) { return row < problem.m && column < problem.n; }
 $needs const uint kBlocks
 $needs const uint kRows
 $needs uint load_input(uint i, uint row, uint word, uint end)  // four bytes of a row, this invocation's i-th

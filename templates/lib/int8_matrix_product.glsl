@@ -3,12 +3,13 @@
 //
 // A tile of int8 outputs on cooperative matrices, from its rows of x and w. lib/matrix_tile.glsl has the loop over k.
 // Values outside x and w, or from vector `end` on, count as zero.
+$needs bool is_output(uint row, uint column) { return row < problem.m && column < problem.n; }  // of a matrix [m, n]
 $needs const uint kVectors
-$needs void load_columns(uint first)  // what the outputs of a column have in common: lib/tile_columns.glsl
+$needs void load_columns(uint first) {}  // what the outputs of a column have in common: lib/tile_columns.glsl
 $needs uvec4 load_input(uint i, uint row, uint vector, uint end)  // 16 bytes of a row of x, this invocation's i-th
 $needs uvec4 load_weight(uint column, uint vector, uint end)        // of a row of w
 $needs void next_step() {}  // between the loads of two steps, of which an invocation has one vector
-$needs void put_columns()
+$needs void put_columns() {}
 $gives const uint kSpan
 $gives void put_block(uint i, uint j, uint word)
 $gives ivec4 sums_at(uint word)

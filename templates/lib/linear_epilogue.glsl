@@ -6,6 +6,12 @@
 //   store_outputs(row, column, sums, columns_at(column));     // column is a multiple of four
 //
 // The bytes of padded columns and rows are the output's zero point.
+//
+// In split K the output is of i32: it gets the sums of one slice of k, unchanged, for q8_linear_finish.comp, in
+// [slice][m][n rounded up to four]. `row` counts through all slices.
+$gives struct Columns
+$gives Columns tile_columns_at(uint column)
+$gives uint ceil_div4(uint x)
 $gives void store_outputs(uint row, uint column, ivec4 sums, Columns columns)
 $gives int weight_sum(uint n)
 $gives uint last_column()
@@ -13,6 +19,16 @@ $gives uint word_at(uint row, uint column)
 $gives uint residual_at(uint row, uint column)
 $gives void store_bytes(uint row, uint column, uint word)
 
+$if bytes(output_dtype) == 4 and not is_float(output_dtype)
+uint ceil_div4(uint x) { return (x + 3u) / 4u; }
+
+struct Columns { uint none; };  // which have no values in common
+Columns tile_columns_at(uint column) { return Columns(0u); }
+
+void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
+  output_data[row * ceil_div4(problem.n) + column / 4u] = sums;
+}
+$else
 int weight_sum(uint n) { return weight_sums_data[n]; }
 uint last_column() { return problem.n - 1u; }
 $include "lib/linear_outputs.glsl"
@@ -77,4 +93,5 @@ void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
     store_real(row * problem.n + column + lane, activate(flush_subnormal(y[lane])));
   }
 }
+$end
 $end

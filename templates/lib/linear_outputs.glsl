@@ -76,7 +76,7 @@ $end
   return columns;
 }
 
-// Four columns, from memory; lib/tile_columns.glsl has a tile's columns.
+// Four columns, from memory; lib/int8_matrix_product.glsl has a tile's columns.
 Columns columns_at(uint column) {
   return joined(column_at(column), column_at(column + 1u), column_at(column + 2u), column_at(column + 3u));
 }

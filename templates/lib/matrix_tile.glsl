@@ -11,6 +11,8 @@
 //                and in the end it holds the sums on their way out: lib/matrix_strips.glsl
 //   kWords       words of a vector: a word divides it and the rows of a matrix
 $needs const uint kVectors     // of 16 bytes, in a row of a step
+$gives uvec3 tile_of_workgroup()
+
 // Whether neighbouring invocations fetch the same vector of neighbouring rows of x, or neighbouring vectors of a row.
 $needs const bool kAcrossRows
 $gives tile_words
@@ -105,4 +107,18 @@ void put_down_input() {
 uvec2 subgroup_corner() {
   return uvec2(gl_SubgroupID / ${subgroups.n} * ${blocks.m} * ${matrix.m}u,
                gl_SubgroupID % ${subgroups.n} * ${blocks.n} * ${matrix.n}u);
+}
+
+// The row and column of this workgroup's tile of kRows rows, and the index of its product if several share a grid. The
+// grid is [rows of a band, columns, bands of all products], so that tiles that run at one time share what they read, as
+// in lib/tile_order.glsl; but nothing is divided where there is one product, which would take as long as a short
+// kernel's multiplications. Of a band that is shorter than others the last row has no tile.
+uvec3 tile_of_workgroup() {
+  const uint bands = ((problem.m + kRows - 1u) / kRows + 7u) / 8u;
+  uint band = gl_WorkGroupID.z, product = 0u;
+  if (gl_NumWorkGroups.z != bands) {
+    product = band / bands;
+    band -= product * bands;
+  }
+  return uvec3(band * gl_NumWorkGroups.x + gl_WorkGroupID.x, gl_WorkGroupID.y, product);
 }

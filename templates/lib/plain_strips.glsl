@@ -6,10 +6,10 @@
 // ROWS_ARE_NEIGHBOURS a vector of each row.
 $include "lib/matrix_strips.glsl"
 $needs struct Columns
-$needs bool is_output(uint row, uint column)
+$needs bool is_output(uint row, uint column) { return row < problem.m && column < problem.n; }
 $needs store_outputs  // void store_outputs(uint row, uint column, T sums, Columns columns)
 $needs sums_at        // T sums_at(uint word): four sums, integers or reals
-$needs Columns tile_columns_at(uint column)
+$needs Columns tile_columns_at(uint column) { return Columns(0u); }
 $gives const bool kFetchesInLastRound
 $gives void begin_outputs(uvec2 corner, uint row_offset)
 $gives void store_sums(uvec2 corner, uint row_offset)

@@ -7,7 +7,7 @@
 //   buffer -> buffer, vec 1    the input has any strides, the output is dense
 //   an image on either side    a step is a texel of the output image, or an element of the output buffer
 //
-// An invocation makes `items` steps: on words, of the same blocks (lib/items.glsl); otherwise a workgroup apart, so
+// An invocation makes `items` steps: on words, of the same blocks (lib/block_parameters.glsl); otherwise a workgroup apart, so
 // that neighbours touch neighbouring memory.
 $include "lib/block_parameters.glsl"
 $include "lib/grid.glsl"

@@ -136,13 +136,12 @@ void put_block(uint i, uint j, uint word) {
 
 vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
 
-$include "lib/no_columns.glsl"
+struct Columns { uint none; };  // which have no values in common
 
 void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
   store_row(row, column, finished_row(sums * scale_data[row], column));
 }
 
-$include "lib/product_outputs.glsl"
 $include "lib/matrix_strips.glsl"
 $include "lib/plain_strips.glsl"
 

@@ -27,16 +27,11 @@ $end
 ${declare_problem()}
 ${declare_words(weight, 4)}
 $include "lib/linear_input.glsl"
-$if output_dtype == i32
-$include "lib/linear_partial.glsl"
-$else
 $include "lib/linear_epilogue.glsl"
-$end
 
 const uint kVectors = ${step} / 16u;
 const bool kAcrossRows = false;
 $include "lib/matrix_tile.glsl"
-$include "lib/tile_bands.glsl"
 
 uvec4 load_input(uint i, uint row, uint vector, uint end) {
   return row < problem.m && vector < end ? input_vector(row, vector) : uvec4(0u);
@@ -54,7 +49,6 @@ $if output_layout != packed_4h4w
 $include "lib/row_vectors.glsl"
 $end
 $end
-$include "lib/product_outputs.glsl"
 $include "lib/int8_matrix_product.glsl"
 
 void main() {

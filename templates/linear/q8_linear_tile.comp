@@ -25,11 +25,7 @@ ${declare_words(weight, 4)}
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
 $include "lib/linear_input.glsl"
-$if output_dtype == i32
-$include "lib/linear_partial.glsl"
-$else
 $include "lib/linear_epilogue.glsl"
-$end
 $if output_dtype == i32 and dot == scalar
 $include "lib/words.glsl"
 $end
@@ -46,7 +42,6 @@ uvec4 load_weight(uint block, uint word, uint end) {
   return block < blocks && word < end ? weight_words[word * blocks + block] : uvec4(0u);
 }
 
-$include "lib/product_outputs.glsl"
 $include "lib/int8_dot_product.glsl"
 
 void main() {

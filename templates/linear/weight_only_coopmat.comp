@@ -52,10 +52,11 @@ $include "lib/matrix_tile.glsl"
 const uint kRowLoads = ${step} / kPerLoad;
 const uint kLoadVectors = kPerLoad / 8u;
 
+$include "lib/weight_halves.glsl"
 $if form == weight_q4_rows
-$include "lib/weight_q4_halves.glsl"
+uvec4 load_vector(uvec4 load, uint i) { return q4_halves(load, i); }
 $else
-$include "lib/weight_q8_halves.glsl"
+uvec4 load_vector(uvec4 load, uint i) { return q8_halves(load, i); }
 $end
 
 $include "lib/matrix_weight.glsl"
@@ -141,7 +142,7 @@ vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
 $if form == weight_q8_rows
 $include "lib/column_scales.glsl"
 $else
-$include "lib/no_columns.glsl"
+struct Columns { uint none; };  // which have no values in common
 $end
 
 // `row` counts through all slices.
@@ -155,7 +156,6 @@ $end
   store_row(row, column, sums);
 }
 
-$include "lib/product_outputs.glsl"
 $include "lib/matrix_strips.glsl"
 $include "lib/plain_strips.glsl"
 

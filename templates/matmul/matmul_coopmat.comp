@@ -102,7 +102,7 @@ void put_block(uint i, uint j, uint word) {
 
 vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
 
-$include "lib/no_columns.glsl"
+struct Columns { uint none; };  // which have no values in common
 
 // `row` counts through all slices and batches.
 void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
@@ -112,7 +112,6 @@ $end
   store_row(row, column, sums);
 }
 
-$include "lib/product_outputs.glsl"
 $include "lib/matrix_strips.glsl"
 $include "lib/plain_strips.glsl"
 
