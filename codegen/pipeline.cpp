@@ -277,9 +277,10 @@ Diagnostics Run::check_templates() const {
 Diagnostics Run::render() {
   Diagnostics errors = check_templates();
   std::set<std::string> files_read;
+  const auto givers = std::make_shared<const render::Givers>(render::givers_among(inputs_.templates));
   for (SpecJob& job : product_.jobs) {
     if (!job.spec.template_path) continue;
-    auto parsed = render::parse_template(job.spec, inputs_.templates, inputs_.template_roots);
+    auto parsed = render::parse_template(job.spec, inputs_.templates, inputs_.template_roots, givers);
     if (!parsed) {
       append(errors, spec::with_uses(parsed.error(), job.spec));
       continue;

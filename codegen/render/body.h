@@ -82,13 +82,13 @@ struct Item {
 };
 
 struct Template::Body {
-  std::vector<SourceFile> files;                           // the template first
-  std::vector<Block> blocks;                               // one a file
-  std::vector<bool> has_interface;                         // by file: it has $needs or $gives
-  std::vector<std::set<uint32_t>> included;                // by file: what it includes, and what that includes
-  std::map<std::string, std::string, std::less<>> givers;  // names that some template of all gives: its display
-  std::vector<std::string> file_names;                     // displays, sorted
-  std::vector<size_t> constants;  // ids of specialization constants, of those the template uses
+  std::vector<SourceFile> files;             // the template first
+  std::vector<Block> blocks;                 // one a file
+  std::vector<bool> has_interface;           // by file: it has $needs or $gives
+  std::vector<std::set<uint32_t>> included;  // by file: what it includes, and what that includes
+  std::shared_ptr<const Givers> givers;      // of all templates: for hints
+  std::vector<std::string> file_names;       // displays, sorted
+  std::vector<size_t> constants;             // ids of specialization constants, of those the template uses
   Names names;
   size_t environment_size = 0;  // names and loop variables
 };

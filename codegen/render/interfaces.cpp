@@ -77,9 +77,9 @@ std::optional<Diagnostic> Interfaces::fault_of_need(const Line& need) const {
           need.file, need.where,
           fmt::format("{}, and {} declares '{}'", says, display_of(*definitions[0]), definitions[0]->signature.text()));
     case Found::no: {
-      const auto giver = body_.givers.find(name);
+      const auto giver = body_.givers->find(name);
       return at(need.file, need.where, says + ", which nothing declares",
-                giver == body_.givers.end() ? "" : fmt::format("{} gives it", giver->second));
+                giver == body_.givers->end() ? "" : fmt::format("{} gives it", giver->second));
     }
   }
   return std::nullopt;

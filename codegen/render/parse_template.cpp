@@ -58,20 +58,6 @@ void close_over_includes(std::vector<std::set<uint32_t>>& included) {
   }
 }
 
-// What templates give, included or not: for hints.
-std::map<std::string, std::string, std::less<>> givers_among(const TemplateSet& templates) {
-  std::map<std::string, std::string, std::less<>> givers;
-  for (const auto& [path, file] : templates) {
-    std::string_view rest = file.text;
-    while (!rest.empty()) {
-      const auto directive = directive_of(take_line(rest));
-      if (!directive || directive->keyword != "gives") continue;
-      if (const auto signature = signature_of(directive->rest)) givers.emplace(signature->name, file.display);
-    }
-  }
-  return givers;
-}
-
 // The data of a rendering besides the blocks.
 void finish(ParseState& state) {
   Template::Body& body = *state.body;
@@ -109,10 +95,23 @@ Diagnostic no_template(const ParseState& state, std::string_view path, const Sou
   return error;
 }
 
+Givers givers_among(const TemplateSet& templates) {
+  Givers givers;
+  for (const auto& [path, file] : templates) {
+    std::string_view rest = file.text;
+    while (!rest.empty()) {
+      const auto directive = directive_of(take_line(rest));
+      if (!directive || directive->keyword != "gives") continue;
+      if (const auto signature = signature_of(directive->rest)) givers.emplace(signature->name, file.display);
+    }
+  }
+  return givers;
+}
+
 const std::vector<std::string>& Template::files() const { return body_->file_names; }
 
 Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templates,
-                                std::span<const std::string> roots) {
+                                std::span<const std::string> roots, std::shared_ptr<const Givers> givers) {
   ParseState state{spec, templates, roots, names_of(spec)};
   const auto& wanted = *spec.template_path;
   const auto found = templates.find(wanted.value);
@@ -131,7 +130,7 @@ Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templ
   report_unused(state, spec.constants);
   if (!state.errors.empty()) return std::move(state.errors);
   finish(state);
-  state.body->givers = givers_among(templates);
+  state.body->givers = givers ? std::move(givers) : std::make_shared<const Givers>(givers_among(templates));
   return Template(state.body);
 }
 

@@ -58,9 +58,14 @@ class Template {
   std::shared_ptr<const Body> body_;
 };
 
-// `roots` are the folders of the templates, for errors about missing files.
+// Which file gives a name, by its $gives: for hints.
+using Givers = std::map<std::string, std::string, std::less<>>;  // a name: the display of one file that gives it
+Givers givers_among(const TemplateSet& templates);
+
+// `roots` are the folders of the templates, for errors about missing files. `givers` of these templates: a caller with
+// many specs computes them once.
 Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templates,
-                                std::span<const std::string> roots = {});
+                                std::span<const std::string> roots = {}, std::shared_ptr<const Givers> givers = {});
 
 // Errors: a $require that fails for this variant, an impossible argument of a function, more than 4096 rounds of a
 // loop, text over 4 MiB. gather() of blame.h joins the errors of many variants.
