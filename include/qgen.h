@@ -74,6 +74,11 @@ QGEN_API void qgen_device_free(qgen_device* device);
 QGEN_API const char* qgen_device_name(const qgen_device* device);
 /* What it can do, as the YAML of a device file. */
 QGEN_API qgen_code qgen_device_profile(const qgen_device* device, qgen_text** yaml, qgen_error** error);
+/* Checks what the device computes with each feature that kernels rely on; takes seconds on a CPU. Features that it
+   computes wrongly are not used from now on. The verdict is stored for the device and its driver, and devices that are
+   opened later have it. `findings`: JSON, an array of objects with verdict ("works", "wrong", "missing"), name, text.
+   No other function may use the device meanwhile. */
+QGEN_API qgen_code qgen_device_check(qgen_device* device, qgen_text** findings, qgen_error** error);
 
 /* The caller's device. Handles are Vulkan's, of the types that the comments name; each is of the caller and must outlive
    what qgen makes on it. The device is of Vulkan 1.1 or newer. */

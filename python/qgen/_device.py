@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 from ctypes import byref, c_int64, c_void_p
 from typing import Any, Mapping
 
@@ -168,6 +169,14 @@ class Device(Operators):
     def profile(self) -> str:
         """Its features and limits, as the YAML of a device file."""
         return text_of(lib.device_profile, self.handle)
+
+    def check(self) -> list[dict[str, str]]:
+        """Checks what the device computes with each feature that kernels rely on; takes seconds on a CPU.
+
+        Each finding has `verdict` ("works", "wrong" or "missing"), `name` and `text`. A feature that is wrong is not
+        used from now on, nor by programs that open this device later.
+        """
+        return json.loads(text_of(lib.device_check, self.handle))
 
     def use_times(self, store: str = "") -> None:
         """Chooses by the times of qgen-tune from now on. `store`: empty for this user's."""

@@ -47,6 +47,7 @@ _SIZES = [c_size_t, POINTER(c_int64)]
 _CAN_FAIL = {
     "list_devices": [POINTER(c_void_p)],
     "device_open": [c_char_p, POINTER(c_void_p)],
+    "device_check": [c_void_p, POINTER(c_void_p)],
     "device_profile": [c_void_p, POINTER(c_void_p)],
     "device_use_times": [c_void_p, c_char_p],
     "device_times": [c_void_p, c_char_p, POINTER(c_void_p)],

@@ -4,6 +4,8 @@
 #include "runtime/c/objects.h"
 #include "runtime/engine/device/adopt.h"
 #include "runtime/engine/profiles/device_file.h"
+#include "runtime/engine/profiles/stored.h"
+#include "runtime/engine/self_test/self_test.h"
 #include "runtime/engine/tuning/known_times.h"
 
 namespace qgen::c {
@@ -11,20 +13,22 @@ namespace qgen::c {
 OnDevice::OnDevice(std::shared_ptr<const Device> shared, std::shared_ptr<const graph::OwnKernels> own,
                    KernelLibrary kernels, Executor made)
     : device(std::move(shared)),
+      profile(profiles::with_all_that_is_stored(device->profile(), false).profile),
       own_kernels(std::move(own)),
       library(std::move(kernels)),
       owner(std::move(made)),
       executor(std::get<Executor>(owner)),
-      context{.profile = device->profile(), .library = library, .executor = executor} {
+      context{.profile = profile, .library = library, .executor = executor} {
   choose_by(std::nullopt);
 }
 
 OnDevice::OnDevice(std::shared_ptr<const Device> shared, graph::FixedModel model)
     : device(std::move(shared)),
+      profile(profiles::with_all_that_is_stored(device->profile(), false).profile),
       library(model.library()),
       owner(std::move(model)),
       executor(fixed()->executor()),
-      context{.profile = device->profile(), .library = library, .executor = executor} {
+      context{.profile = profile, .library = library, .executor = executor} {
   choose_by(std::nullopt);
 }
 
@@ -32,7 +36,7 @@ void OnDevice::choose_by(std::optional<TimeBook> measured) {
   decisions.reset();
   times = std::move(measured);
   context.times = times ? &*times : nullptr;
-  context.decisions = &decisions.emplace(device->profile(), library, context.times);
+  context.decisions = &decisions.emplace(profile, library, context.times);
 }
 
 Expected<std::shared_ptr<OnDevice>> with_shipped(std::shared_ptr<const Device> device) {
@@ -118,7 +122,19 @@ const char* qgen_device_name(const qgen_device* device) {
 qgen_code qgen_device_profile(const qgen_device* device, qgen_text** yaml, qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!device || !yaml) return is_null(device ? "yaml" : "device");
-    return give(yaml, qgen_text{profiles::to_yaml(device->on->device->profile())});
+    return give(yaml, qgen_text{profiles::to_yaml(device->on->profile)});
+  });
+}
+
+qgen_code qgen_device_check(qgen_device* device, qgen_text** findings, qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!device || !findings) return is_null(device ? "findings" : "device");
+    OnDevice& on = *device->on;
+    const auto found = self_test::run_and_store(*on.device, on.library);
+    if (!found) return found.error();
+    on.profile = self_test::without_wrong(on.profile, *found);
+    on.choose_by(std::move(on.times));
+    return give(findings, qgen_text{self_test::to_json(*found)});
   });
 }
 

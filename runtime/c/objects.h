@@ -39,6 +39,7 @@ struct OnDevice {
   void choose_by(std::optional<TimeBook> measured);
 
   std::shared_ptr<const Device> device;
+  DeviceProfile profile;                                 // of the device, without what its stored verdict says is wrong
   std::shared_ptr<const graph::OwnKernels> own_kernels;  // null: the shipped operators
   KernelLibrary library;
   std::variant<Executor, graph::FixedModel> owner;  // of the executor
@@ -48,7 +49,7 @@ struct OnDevice {
   Context context;
 };
 
-// The shipped operators on a device. Errors: those of Executor::create().
+// The shipped operators on a device, with what is stored of it. Errors: those of Executor::create().
 Expected<std::shared_ptr<OnDevice>> with_shipped(std::shared_ptr<const Device> device);
 
 }  // namespace qgen::c

@@ -42,6 +42,7 @@ struct DeviceProfile {
   FeatureMask features = 0;
   FeatureMask distrusted =
       0;  // features that the driver offers and is known to get wrong (quirks.h); not in `features`
+  std::vector<std::string> distrusted_kernels;  // beginnings of their ids; the driver computes them wrongly (quirks.h)
   std::vector<CooperativeMatrixShape> cooperative_matrices;
   std::vector<CooperativeMatrixShape> flexible_cooperative_matrices;  // NV_cooperative_matrix2: m, n, k are granules
   std::vector<MatrixRate> matrix_rates;                               // of the shapes that were measured

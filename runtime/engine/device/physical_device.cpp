@@ -270,12 +270,6 @@ void fill_numbers(const PropertyChain& properties, DeviceProfile& to) {
   estimate(input, to.numbers);
 }
 
-FeatureMask distrusted_of(const DeviceProfile& device) {
-  FeatureMask features = 0;
-  for (const Quirk* quirk : quirks_of(device)) features |= quirk->distrusted;
-  return features;
-}
-
 ExtensionSet extensions_of(const Instance& instance, VkPhysicalDevice handle) {
   const auto list = instance.functions().vkEnumerateDeviceExtensionProperties;
   uint32_t count = 0;
@@ -299,10 +293,12 @@ void describe_by(const Instance& instance, FeatureChain& features, const OpenedA
   properties.gather();
 
   read_driver(properties, profile);
-  if (!trusts_driver) profile.distrusted = distrusted_of(profile);
+  const std::vector<const Quirk*> quirks = trusts_driver ? std::vector<const Quirk*>() : quirks_of(profile);
+  profile.distrusted = distrusted_features(quirks);
   read_limits(identity.limits, profile);
   read_subgroups(properties, features, profile);
   read_features(instance, handle, features, properties, profile);
+  distrust_parts(quirks, profile);
   profile.device_memory_bytes = largest_device_heap_bytes(instance, handle);
   fill_numbers(properties, profile);
   if (opened) use_queue_family(instance, opened->queue_family, device);

@@ -109,6 +109,15 @@ Json list(const std::vector<CooperativeMatrixShape>& shapes, const std::vector<M
   return items;
 }
 
+// Whether something that the quirk distrusts is missing.
+bool is_applied(const Quirk& quirk, const DeviceProfile& device) {
+  if (quirk.distrusted & device.distrusted) return true;
+  if (quirk.matrices && device.distrusted & bit(Feature::cooperative_matrix)) return true;
+  const auto is_there = [&](const CooperativeMatrixShape& shape) { return fits(*quirk.matrices, shape); };
+  if (quirk.matrices && std::ranges::none_of(device.cooperative_matrices, is_there)) return true;
+  return !quirk.kernels.empty() && !device.distrusted_kernels.empty();
+}
+
 }  // namespace
 
 std::string uuid_text(const std::array<uint8_t, 16>& bytes) {
@@ -151,8 +160,10 @@ std::string to_text(const DeviceProfile& p) {
 #include "vocabulary/device_number_rows.inc"
   out.words("features", names(p.features));
   if (p.distrusted) out.words("distrusted", names(p.distrusted));
+  for (const std::string& beginning : p.distrusted_kernels) out.row("distrusted", "kernels {}", beginning);
   for (const Quirk* quirk : quirks_of(p)) {
-    if (quirk->distrusted & p.distrusted) out.row("", "{}: {}", quirk->why, quirk->source);
+    if (quirk->matrices && is_applied(*quirk, p)) out.row("distrusted", "some shapes of cooperative matrices");
+    if (is_applied(*quirk, p)) out.row("", "{}: {}", quirk->why, quirk->source);
   }
   out.matrices("cooperative matrices", p.cooperative_matrices, p.matrix_rates);
   out.matrices("  in steps of", p.flexible_cooperative_matrices, {});
@@ -176,6 +187,7 @@ std::string to_json(const DeviceProfile& p) {
                         {"sources", p.sources},
                         {"features", names(p.features)},
                         {"distrusted", names(p.distrusted)},
+                        {"distrusted_kernels", p.distrusted_kernels},
                         {"cooperative_matrices", list(p.cooperative_matrices, p.matrix_rates)},
                         {"flexible_cooperative_matrices", list(p.flexible_cooperative_matrices, {})},
                         {"max_workgroup_count", p.max_workgroup_count},

@@ -12,14 +12,27 @@ constexpr Quirk kQuirks[] = {
 #include "runtime/engine/device/quirk_rows.inc"
 };
 
-bool has_word(std::string_view words, std::string_view word) {
-  while (!words.empty()) {
-    const size_t end = std::min(words.find(' '), words.size());
-    if (words.substr(0, end) == word) return true;
-    words.remove_prefix(std::min(end + 1, words.size()));
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return false;
+  return words;
 }
+
+bool has_word(std::string_view text, std::string_view word) {
+  const auto words = words_of(text);
+  return std::ranges::find(words, word) != words.end();
+}
+
+template <typename Part>
+bool is_any_or(const std::optional<Part>& wanted, Part part) {
+  return !wanted || *wanted == part;
+}
+
+bool is_any_or(uint16_t wanted, uint16_t side) { return wanted == 0 || wanted == side; }
 
 bool fits(const Quirk& quirk, const DeviceProfile& device) {
   return quirk.vendor_id == device.vendor_id && (!quirk.kind || *quirk.kind == device.kind) &&
@@ -54,6 +67,34 @@ std::vector<const Quirk*> quirks_of(const DeviceProfile& device) {
     if (fits(quirk, device)) fitting.push_back(&quirk);
   }
   return fitting;
+}
+
+bool fits(const MatrixPattern& pattern, const CooperativeMatrixShape& shape) {
+  return is_any_or(pattern.m, shape.m) && is_any_or(pattern.n, shape.n) && is_any_or(pattern.k, shape.k) &&
+         is_any_or(pattern.a, shape.a) && is_any_or(pattern.b, shape.b) && is_any_or(pattern.c, shape.c) &&
+         is_any_or(pattern.result, shape.result);
+}
+
+FeatureMask distrusted_features(std::span<const Quirk* const> quirks) {
+  FeatureMask features = 0;
+  for (const Quirk* quirk : quirks) features |= quirk->distrusted;
+  return features;
+}
+
+void distrust_parts(std::span<const Quirk* const> quirks, DeviceProfile& device) {
+  const bool had_matrices = !device.cooperative_matrices.empty();
+  for (const Quirk* quirk : quirks) {
+    for (const std::string_view beginning : words_of(quirk->kernels)) device.distrusted_kernels.emplace_back(beginning);
+    if (!quirk->matrices) continue;
+    const auto is_wrong = [&](const CooperativeMatrixShape& shape) { return fits(*quirk->matrices, shape); };
+    std::erase_if(device.cooperative_matrices, is_wrong);
+    std::erase_if(device.flexible_cooperative_matrices, is_wrong);
+  }
+  if (had_matrices && device.cooperative_matrices.empty()) {
+    device.distrusted |= device.features & bit(Feature::cooperative_matrix);
+    device.features &= ~bit(Feature::cooperative_matrix);
+    device.flexible_cooperative_matrices.clear();
+  }
 }
 
 bool is_older_version(std::string_view a, std::string_view b) { return numbers_of(a) < numbers_of(b); }

@@ -15,6 +15,13 @@
 
 namespace qgen {
 
+// Cooperative matrices of these sides and dtypes; 0 and nullopt: of any.
+struct MatrixPattern {
+  uint16_t m = 0, n = 0, k = 0;
+  std::optional<DType> a, b, c, result;
+};
+bool fits(const MatrixPattern& pattern, const CooperativeMatrixShape& shape);
+
 // Empty texts fit every device.
 struct Quirk {
   uint32_t vendor_id = 0;
@@ -23,7 +30,10 @@ struct Quirk {
   std::string_view architectures;  // separated by spaces
   std::string_view name;           // a part of the device's
   std::string_view before;         // the first version that is right: "101.8247"
+  // What is not used: features, matrices, kernels.
   FeatureMask distrusted = 0;
+  std::optional<MatrixPattern> matrices;
+  std::string_view kernels;  // beginnings of their ids, separated by spaces: "bmm_coopmat conv_tile.forward"
   std::string_view why;
   std::string_view source;  // an address
 };
@@ -32,6 +42,12 @@ std::span<const Quirk> quirks();
 
 // Those that fit a device, by its identity alone.
 std::vector<const Quirk*> quirks_of(const DeviceProfile& device);
+
+// The features that they distrust.
+FeatureMask distrusted_features(std::span<const Quirk* const> quirks);
+// Removes the matrices that they distrust, of a device whose features and matrices are known; a device without the last
+// of its shapes has no cooperative matrices. The kernels become DeviceProfile::distrusted_kernels.
+void distrust_parts(std::span<const Quirk* const> quirks, DeviceProfile& device);
 
 // Whether version `a` is older than `b`, number by number: "101.999" is older than "101.8247". Text ahead of the first
 // digit and after the last number is ignored; a text without a number is older than any version.

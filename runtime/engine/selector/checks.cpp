@@ -51,6 +51,12 @@ std::optional<Refusal> check_limits(const DeviceProfile& device, const Interface
   return std::nullopt;
 }
 
+// Whether an id is this beginning, or goes on after it with '.' or '/'.
+bool has_beginning(std::string_view id, std::string_view beginning) {
+  return id.starts_with(beginning) &&
+         (id.size() == beginning.size() || id[beginning.size()] == '.' || id[beginning.size()] == '/');
+}
+
 bool can_dispatch(const std::array<uint64_t, 3>& groups, const std::array<uint32_t, 3>& limits) {
   if (is_row(groups)) return groups[0] <= longest_row(limits);
   return groups[0] <= limits[0] && groups[1] <= limits[1] && groups[2] <= limits[2];
@@ -88,6 +94,10 @@ std::optional<Refusal> check_module(const DeviceProfile& device, const Interface
 }
 
 std::optional<Refusal> check_device(const Request& request, const KernelInfo& kernel, size_t row) {
+  const auto& distrusted = request.device->distrusted_kernels;
+  for (size_t i = 0; i < distrusted.size(); ++i) {
+    if (has_beginning(kernel_id(*request.op, kernel, row), distrusted[i])) return Refusal{Cause::distrusted, i};
+  }
   if (const auto refusal = check_limits(*request.device, request.op->interface_of(kernel), row)) return refusal;
   if (request.op->device_conditions.empty()) return std::nullopt;
   const int failing = request.op->first_failing_device(scope_of(request, kernel, row));

@@ -87,6 +87,7 @@ RefusedBy check_of(Cause cause) {
     case Cause::workgroup_side:
     case Cause::workgroup_invocations:
     case Cause::shared_memory:
+    case Cause::distrusted:
     case Cause::device_condition: return RefusedBy::device;
     case Cause::rarely_best: return RefusedBy::rarely_best;
   }
@@ -162,6 +163,9 @@ std::string sentence(const Request& request, const KernelInfo& kernel, size_t ro
     case Cause::device_condition:
       return failed_condition("require_device", op.device_conditions[refusal.index], op,
                               scope_of(request, kernel, row));
+    case Cause::distrusted:
+      return fmt::format("is one of '{}', which this driver is known to compute wrongly",
+                         device.distrusted_kernels[refusal.index]);
     case Cause::rarely_best: return sentence(op.rarely_best[refusal.index], device);
     case Cause::condition:
       return failed_condition("applies_when", op.conditions[refusal.index], op, scope_of(request, kernel, row));

@@ -28,6 +28,7 @@ enum class Cause : uint8_t {
   shared_memory,
   device_condition,  // index: condition
   rarely_best,       // index: of op.rarely_best
+  distrusted,        // index: of DeviceProfile::distrusted_kernels
   condition,         // index: condition
   grid,
 };

@@ -12,10 +12,18 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-FeatureMask distrusted_in(const DeviceProfile& device) {
-  FeatureMask features = 0;
-  for (const Quirk* quirk : quirks_of(device)) features |= quirk->distrusted;
-  return features;
+FeatureMask distrusted_in(const DeviceProfile& device) { return distrusted_features(quirks_of(device)); }
+
+constexpr CooperativeMatrixShape kHalfMatrix = {8, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false};
+constexpr CooperativeMatrixShape kByteMatrix = {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false};
+
+DeviceProfile intel(std::string version) {
+  DeviceProfile device{.name = "Intel(R) Arc(TM) 140V GPU (16GB)", .driver_name = "Intel Corporation"};
+  device.vendor_id = 0x8086;
+  device.driver_info = std::move(version);
+  device.features = bit(Feature::cooperative_matrix);
+  device.cooperative_matrices = {kHalfMatrix, kByteMatrix};
+  return device;
 }
 
 DeviceProfile amd(std::string driver, std::string architecture) {
@@ -28,7 +36,7 @@ DeviceProfile amd(std::string driver, std::string architecture) {
 
 TEST(Quirks, EachSaysWhatWhyAndWhere) {
   for (const Quirk& quirk : quirks()) {
-    EXPECT_NE(quirk.distrusted, 0U) << quirk.why;
+    EXPECT_TRUE(quirk.distrusted != 0 || quirk.matrices || !quirk.kernels.empty()) << quirk.why;
     EXPECT_THAT(quirk.source, StartsWith("https://"));
     EXPECT_FALSE(quirk.why.empty()) << quirk.source;
   }
@@ -48,12 +56,39 @@ TEST(Quirks, FitByKind) {
 }
 
 TEST(Quirks, FitByVersion) {
-  DeviceProfile device{.name = "Intel(R) Arc(TM) 140V GPU (16GB)", .driver_name = "Intel Corporation"};
-  device.vendor_id = 0x8086;
-  device.driver_info = "Intel driver 101.999";
-  EXPECT_EQ(distrusted_in(device), bit(Feature::cooperative_matrix));
-  device.driver_info = "101.8247";
-  EXPECT_EQ(distrusted_in(device), 0U);
+  EXPECT_EQ(quirks_of(intel("Intel driver 101.999")).size(), 1);
+  EXPECT_EQ(quirks_of(intel("101.8247")).size(), 0);
+}
+
+TEST(Quirks, RemoveMatrices) {
+  DeviceProfile device = intel("Intel driver 101.999");
+  distrust_parts(quirks_of(device), device);
+  EXPECT_EQ(device.cooperative_matrices, std::vector{kByteMatrix});
+  EXPECT_EQ(device.features, bit(Feature::cooperative_matrix));
+  EXPECT_THAT(to_text(device), HasSubstr("products of f16 matrices are wrong"));
+}
+
+TEST(Quirks, WithoutTheLastMatrixThereIsNoFeature) {
+  DeviceProfile device = intel("Intel driver 101.999");
+  device.cooperative_matrices = {kHalfMatrix};
+  distrust_parts(quirks_of(device), device);
+  EXPECT_EQ(device.features, 0U);
+  EXPECT_EQ(device.distrusted, bit(Feature::cooperative_matrix));
+}
+
+TEST(Quirks, MatricesFitBySidesAndDtypes) {
+  EXPECT_TRUE(fits({}, kByteMatrix));
+  EXPECT_TRUE(fits({.m = 8, .k = 32, .a = DType::i8}, kByteMatrix));
+  EXPECT_FALSE(fits({.k = 16}, kByteMatrix));
+  EXPECT_FALSE(fits({.result = DType::f16}, kHalfMatrix));
+}
+
+TEST(Quirks, NameKernelsByTheBeginningOfTheirIds) {
+  const Quirk quirk{.kernels = "bmm_coopmat conv_tile.forward"};
+  const Quirk* const all[] = {&quirk};
+  DeviceProfile device = amd("radv", "rdna2");
+  distrust_parts(all, device);
+  EXPECT_EQ(device.distrusted_kernels, (std::vector<std::string>{"bmm_coopmat", "conv_tile.forward"}));
 }
 
 TEST(Quirks, FitByName) {

@@ -242,6 +242,19 @@ no kernel fits scale_rows of input f32 texture3d width_packed, factor f32 buffer
   scale_rows.f32.buffer.vec1 and 1 more: takes input as f32 buffer, given f32 texture3d width_packed
   hint: scale_rows.f32.buffer.vec4 fits with input as f32 buffer, output as f32 buffer
 )"},
+    {"a kernel that the driver gets wrong",
+     scale_rows(4, 4),
+     [](DeviceProfile& d) {
+       d.distrusted_kernels = {"scale_rows.f32.buffer.v", "scale_rows.f32.buffer.vec4"};
+     },
+     {},
+     R"(
+scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 4, alpha = 0.5) on "Example GPU 1"
+   1  5.051 us estimated  scale_rows.f32.buffer.vec1/workgroup128
+not these:
+  scale_rows.f32.buffer.vec4: is one of 'scale_rows.f32.buffer.vec4', which this driver is known to compute wrongly
+  (3 more accept other dtypes or layouts)
+)"},
     {"no work", scale_rows(0, 1024), as_it_is, {}, R"(
 scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 0, width = 1024, alpha = 0.5) on "Example GPU 1"
    1  5 us estimated  scale_rows.f32.buffer.vec1/workgroup64
