@@ -3,7 +3,7 @@
 //
 // Converts weights of eight or four bits to f16 for lib/matrix_weight.glsl, which is exact. An integer u below 1024 in
 // the mantissa of 1024 is the half 1024 + u.
-$include "lib/field_of_float.glsl"
+$include "lib/weight_rows.glsl"
 $gives uvec4 q8_halves(uvec4 load, uint i)
 $gives uvec4 q4_halves(uvec4 load, uint i)
 

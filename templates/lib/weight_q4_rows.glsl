@@ -4,14 +4,10 @@
 // Reads a weight in the form weight_q4_rows: rows of 16-byte loads, eight integers plus 8 in a word. Byte j of a word
 // holds weight j in its low nibble and weight j + 4 in its high one, so that either half of all nibbles is a packed
 // vector of four neighbours. The names are those of lib/weight_q8_rows.glsl, which explains how fields become floats.
-$include "lib/field_of_float.glsl"
 $gives const uint kPerWord
 $gives const uint kPerLoad
 $gives const uint kQuads
 $gives const vec4 kQuadScale
-$gives K_SIZE
-$gives N_SIZE
-$gives uint loads_per_row()
 $gives int weight_at(uint n, uint k)
 $gives vec4 weight_quad(uint word, uint quad)
 $gives uint quad_element(uint quad, uint lane)
@@ -23,14 +19,7 @@ const uint kPerLoad = 32u;
 const uint kQuads = 2u;
 const vec4 kQuadScale = vec4(1.0, 1.0 / 16.0, 1.0 / 256.0, 1.0 / 4096.0);
 
-layout(set = 0, binding = 1, std430) readonly restrict buffer WeightWords { uint weight_words[]; };
-layout(set = 0, binding = 1, std430) readonly restrict buffer WeightLoads { uvec4 weight_loads[]; };
-
-#ifndef K_SIZE  // lib/fixed_sizes.glsl
-#define K_SIZE problem.k
-#define N_SIZE problem.n
-#endif
-uint loads_per_row() { return (K_SIZE + kPerLoad - 1u) / kPerLoad; }
+$include "lib/weight_rows.glsl"
 
 int weight_at(uint n, uint k) {
   const uint word = weight_words[4u * n * loads_per_row() + k / kPerWord];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reads a weight in the form weight_q8_rows: rows of 16-byte loads, four integers in a word. The weight is operand 1.
+// Reads a weight in the form weight_q8_rows: rows of 16-byte loads, four integers in a word.
 //
 // Kernels that take either form of rows use these names:
 //
@@ -14,7 +14,6 @@
 // Bytes become f32 without a conversion, which GPUs do at a quarter of their rate or less: an integer u below 2^23 in
 // the mantissa of 2^23 is the float 2^23 + u. A field of bits stays in place, which multiplies it by a power of two.
 // The activation is multiplied by kQuadScale instead, once for all its weights.
-$include "lib/field_of_float.glsl"
 $gives const uint kPerWord
 $gives const uint kPerLoad
 $gives int weight_at(uint n, uint k)
@@ -24,23 +23,13 @@ $gives const vec4 kQuadScale
 $gives uint quad_element(uint quad, uint lane)
 $gives uint weight_bytes(uint word, uint i)
 $gives const float kByteFactor
-$gives K_SIZE
-$gives N_SIZE
-$gives uint loads_per_row()
 
 const uint kPerWord = 4u;
 const uint kPerLoad = 16u;
 const uint kQuads = 1u;
 const vec4 kQuadScale = vec4(1.0, 1.0 / 256.0, 1.0, 1.0 / 256.0);
 
-layout(set = 0, binding = 1, std430) readonly restrict buffer WeightWords { uint weight_words[]; };
-layout(set = 0, binding = 1, std430) readonly restrict buffer WeightLoads { uvec4 weight_loads[]; };
-
-#ifndef K_SIZE  // lib/fixed_sizes.glsl
-#define K_SIZE problem.k
-#define N_SIZE problem.n
-#endif
-uint loads_per_row() { return (K_SIZE + kPerLoad - 1u) / kPerLoad; }
+$include "lib/weight_rows.glsl"
 
 int weight_at(uint n, uint k) {
   const uint word = weight_words[4u * n * loads_per_row() + k / kPerWord];
