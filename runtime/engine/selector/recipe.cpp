@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <span>
+#include <tuple>
 
 #include "runtime/engine/selector/force.h"
 
@@ -81,12 +82,21 @@ Outcome<std::vector<Fitting>, Rejection> fit_steps(const RecipeInfo& recipe, con
   return steps;
 }
 
-// Adds recipes with a known time that have other kernels in their steps than the picked ones.
+// Whether the time ranks behind the best of these choices. A time that is scaled by costs is not known yet.
+bool is_behind(const KnownTime& time, const std::vector<Choice>& choices) {
+  if (time.cost_us > 0) return false;
+  const std::tuple rank(time.source, !time.is_final, time.us);
+  return std::ranges::any_of(choices, [&](const Choice& choice) { return rank_of(choice) <= rank; });
+}
+
+// Adds recipes with a known time that have other kernels in their steps than the picked ones. Unless all are wanted,
+// those that rank behind another are left out: finding their kernels is most of a first decision.
 void add_known(const RecipeInfo& recipe, const Request& request, const SelectOptions& options,
                std::vector<Choice>& choices) {
   if (!request.times) return;
   const std::string beginning = fmt::format("{}(", recipe.id);
   for (const auto& [id, time] : request.times->beginning_with(beginning)) {
+    if (!options.all_step_kernels && is_behind(time, choices)) continue;
     const auto ids = step_ids(id);
     if (ids.size() != recipe.steps.size() || std::ranges::find(choices, id, &Choice::id) != choices.end()) continue;
     const auto steps = fit_steps(recipe, request, options, ids);
