@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/affine_choices.h"
 #include "common/files.h"
 #include "common/log.h"
 #include "registry.h"
@@ -140,7 +141,10 @@ int print_figures(const KernelLibrary& library) {
   fmt::print(
       "timed: problems whose choice was measured. changed: times of kernels that are compiled to others now.\n"
       "Where they are few or many, qgen-tune measures the table anew.\n");
-  return is_good ? 0 : 1;
+  const ChoiceCount affine = count_affine_choices(library);
+  fmt::print("choices of affine quantization, which are estimated: {} of {} as written down\n{}", affine.as_written,
+             affine.all, affine.differences);
+  return is_good && affine.as_written == affine.all ? 0 : 1;
 }
 
 // ---- choices --------------------------------------------------------------------------------------------------------
