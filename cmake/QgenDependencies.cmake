@@ -89,7 +89,7 @@ if(NOT CLI11_FOUND)
   qgen_fetch_cli11()
 endif()
 add_library(qgen_cli INTERFACE)
-target_link_libraries(qgen_cli INTERFACE $<BUILD_INTERFACE:CLI11::CLI11>)
+target_link_libraries(qgen_cli INTERFACE $<BUILD_INTERFACE:CLI11::CLI11> qgen_manual)
 
 # ---- fmt: g++ 12 has no <format>. Debian ships it as a shared library only: fmt_archive.cpp is its source again
 qgen_find(fmt 9)

@@ -19,21 +19,22 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)  # of packages (QgenPackages.cmake)
 get_property(programs GLOBAL PROPERTY QGEN_PROGRAMS)
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/qgen")
 set(include "${CMAKE_INSTALL_INCLUDEDIR}/qgen")
 
-foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann cli sqlite eigen common vocabulary
+foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann cli manual sqlite eigen common vocabulary
                         library json yaml_reader tensor device profiles selector tuning fitting report dispatch
                         self_test calls infer operators kernels reference measure runner tuner runtime planner graph onnx_schema onnx c)
   set_target_properties(qgen_${target} PROPERTIES EXPORT_NAME ${target})
-  install(TARGETS qgen_${target} EXPORT qgenTargets)
+  install(TARGETS qgen_${target} EXPORT qgenTargets LIBRARY COMPONENT lib NAMELINK_COMPONENT dev)
 endforeach()
 foreach(target IN ITEMS options c)
   target_include_directories(qgen_${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 target_include_directories(qgen_kernels INTERFACE $<INSTALL_INTERFACE:${include}/kernels>)
-install(TARGETS ${programs} EXPORT qgenTargets)
+install(TARGETS ${programs} EXPORT qgenTargets RUNTIME COMPONENT programs)
 install(EXPORT qgenTargets NAMESPACE qgen:: DESTINATION "${package}")
 
 # Public headers alone (include/qgen), in which the rooms' headers are contained. Of the shipped operators: the typed
@@ -57,3 +58,5 @@ configure_package_config_file(cmake/qgenConfig.cmake.in qgenConfig.cmake INSTALL
 write_basic_package_version_file(qgenConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/qgenConfig.cmake" "${PROJECT_BINARY_DIR}/qgenConfigVersion.cmake"
               cmake/QgenAddKernels.cmake DESTINATION "${package}")
+
+include("${CMAKE_CURRENT_LIST_DIR}/QgenPackages.cmake")

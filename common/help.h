@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include "common/manual/manual.h"
 #include "common/text.h"
 
 namespace qgen {
@@ -30,11 +31,12 @@ class WrappedHelp : public CLI::Formatter {
   }
 };
 
-// Of a program and of the commands that it declares afterwards.
+// Of a program and of the commands that it declares afterwards. Also adds the options of manual.h.
 inline void wrap_help(CLI::App& app, size_t column = 26) {
   auto formatter = std::make_shared<WrappedHelp>();
   formatter->column_width(column);
   app.formatter(formatter);
+  add_manual_options(app);
 }
 
 }  // namespace qgen
