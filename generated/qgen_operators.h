@@ -31,7 +31,7 @@ typedef struct qgen_integers {
 
 /* ---- used by the functions below -------------------------------------------------------------------------------- */
 
-#define QGEN_MOST_ARGUMENTS 9
+#define QGEN_MOST_ARGUMENTS 10
 #define QGEN_MOST_ATTRIBUTES 16
 
 typedef struct qgen_typed_call {
@@ -622,6 +622,100 @@ static inline qgen_code qgen_dequantize_affine(qgen_device* device,
   qgen_typed_integer(&call, "quant_min", args->quant_min);
   qgen_typed_integer(&call, "quant_max", args->quant_max);
   return qgen_typed_end(&call, "dequantize_affine", device, frame, results, error);
+}
+
+/* dq8ta_conv2d: int8 x int8 convolution with a computed input scale, floating-point output */
+typedef struct qgen_dq8ta_conv2d_args {
+  /* i8 [N, C, H, W] or [N, C, W] */
+  const qgen_tensor* input;
+  /* f32 [P]; of the input; P is 1 */
+  const qgen_tensor* scale;
+  /* i32 [P]; of the input */
+  const qgen_tensor* zero_point;
+  /* i8 [O, I, KH, KW] or [O, I, KW]; I is C / groups */
+  qgen_weight* weight;
+  /* f32 [O]; one per output channel */
+  const qgen_tensor* weight_scales;
+  /* i32 [O]; may be null; one per output channel, with one group only; if omitted: 0 */
+  const qgen_tensor* weight_zero_points;
+  /* i32 [N, S, H, W] or [N, S, W]; may be null; of input - zero_point, with weight_zero_points; S is 1 */
+  const qgen_tensor* channel_sums;
+  /* f32 [O]; may be null; if omitted: 0 */
+  const qgen_tensor* bias;
+  /* written to; null: the call makes it */
+  const qgen_tensor* output;
+  /* the step of the window; [height, width], or one for both; elements; default (1; for pools: kernel_size) */
+  qgen_integers stride;
+  /* [height, width], one for both, or [top, left, bottom, right]; elements; default (0) */
+  qgen_integers padding;
+  /* the distance between taps; [height, width], or one for both; elements; default (1) */
+  qgen_integers dilation;
+  /* the number of groups of channels; 1 to 1073741824; default 1 */
+  int64_t groups;
+  /* none, relu, relu6, hardswish; applied last; default none */
+  const char* activation;
+} qgen_dq8ta_conv2d_args;
+static inline qgen_dq8ta_conv2d_args qgen_dq8ta_conv2d_defaults(void) {
+  qgen_dq8ta_conv2d_args args;
+  memset(&args, 0, sizeof args);
+  args.groups = 1;
+  return args;
+}
+static inline qgen_code qgen_dq8ta_conv2d(qgen_device* device,
+                                          qgen_frame* frame,
+                                          const qgen_dq8ta_conv2d_args* args,
+                                          qgen_results** results,
+                                          qgen_error** error) {
+  qgen_typed_call call;
+  memset(&call, 0, sizeof call);
+  qgen_typed_tensor(&call, "input", args->input);
+  qgen_typed_tensor(&call, "scale", args->scale);
+  qgen_typed_tensor(&call, "zero_point", args->zero_point);
+  qgen_typed_weight(&call, "weight", args->weight);
+  qgen_typed_tensor(&call, "weight_scales", args->weight_scales);
+  qgen_typed_tensor(&call, "weight_zero_points", args->weight_zero_points);
+  qgen_typed_tensor(&call, "channel_sums", args->channel_sums);
+  qgen_typed_tensor(&call, "bias", args->bias);
+  qgen_typed_tensor(&call, "output", args->output);
+  qgen_typed_integers(&call, "stride", args->stride);
+  qgen_typed_integers(&call, "padding", args->padding);
+  qgen_typed_integers(&call, "dilation", args->dilation);
+  qgen_typed_integer(&call, "groups", args->groups);
+  qgen_typed_word(&call, "activation", args->activation);
+  return qgen_typed_end(&call, "dq8ta_conv2d", device, frame, results, error);
+}
+
+/* dynamic_quantize_image: an image quantized by its own range, and the sums of its channels */
+typedef struct qgen_dynamic_quantize_image_args {
+  /* f32, f16 [N, C, H, W] */
+  const qgen_tensor* input;
+  /* written to; null: the call makes it */
+  const qgen_tensor* output;
+  /* written to; null: the call makes it */
+  const qgen_tensor* scale;
+  /* written to; null: the call makes it */
+  const qgen_tensor* zero_point;
+  /* written to; null: the call makes it */
+  const qgen_tensor* channel_sums;
+} qgen_dynamic_quantize_image_args;
+static inline qgen_dynamic_quantize_image_args qgen_dynamic_quantize_image_defaults(void) {
+  qgen_dynamic_quantize_image_args args;
+  memset(&args, 0, sizeof args);
+  return args;
+}
+static inline qgen_code qgen_dynamic_quantize_image(qgen_device* device,
+                                                    qgen_frame* frame,
+                                                    const qgen_dynamic_quantize_image_args* args,
+                                                    qgen_results** results,
+                                                    qgen_error** error) {
+  qgen_typed_call call;
+  memset(&call, 0, sizeof call);
+  qgen_typed_tensor(&call, "input", args->input);
+  qgen_typed_tensor(&call, "output", args->output);
+  qgen_typed_tensor(&call, "scale", args->scale);
+  qgen_typed_tensor(&call, "zero_point", args->zero_point);
+  qgen_typed_tensor(&call, "channel_sums", args->channel_sums);
+  return qgen_typed_end(&call, "dynamic_quantize_image", device, frame, results, error);
 }
 
 /* embedding_q4gsw: dequantized rows of an int4 weight with a scale per group */

@@ -37,6 +37,11 @@ void add_affine(std::vector<Row>& rows) {
     rows.push_back({"choose_qparams_affine", fmt::format("8192x8192.{}", blocks.name), choose,
                     TimedRequest{choose.request, fmt::format("choose_qparams_{}.f32.buffer.shared.vec1", plain)}});
   }
+  for (const std::string_view shape : {"1x64x512x512", "1x512x32x32"}) {
+    const TimedRequest quantize{{.shapes = {fmt::format("input={}:f32", shape)}}};
+    rows.push_back({"dynamic_quantize_image", fmt::format("{}.f32", shape), quantize,
+                    TimedRequest{quantize.request, "two_pass(choose_qparams_partial.f32.buffer.shared.vec4"}});
+  }
   for (const auto& [m, k] : {std::pair{256, 1024}, {512, 2048}, {1, 2048}, {1, 8096}}) {
     const TimedRequest choose{
         {.shapes = {fmt::format("input={}x{}:f32", m, k)}, .attributes = {fmt::format("block_size=1,{}", k)}}};
@@ -54,6 +59,7 @@ Family affine_family() {
       {"quantize_affine", {"8192x8192.f32.tensor", "8192x8192.f16.groups_of_128"}},
       {"quantize_linear", {"8192x8192.f32.tensor"}},
       {"dequantize_affine", {"8192x8192.tensor", "8192x8192.groups_of_128"}},
+      {"dynamic_quantize_image", {"1x64x512x512.f32"}},
       {"choose_qparams_affine", {"8192x8192.tensor", "8192x8192.rows", "8192x8192.columns"}},
   };
   return family;

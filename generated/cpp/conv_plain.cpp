@@ -262,6 +262,18 @@ constexpr InterfaceInfo binds_f4f61101 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_c6550408,
 };
+constexpr BindingInfo bindings_3a6c8539[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
+};
+constexpr InterfaceInfo binds_6521a176 = {
+    .bindings = bindings_3a6c8539,
+    .problem_buffer = problem_buffer_0c2ee5f3,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_c6550408,
+};
 enum Interface : uint16_t {
   uses_0c5783bf,
   uses_3106db83,
@@ -269,6 +281,7 @@ enum Interface : uint16_t {
   uses_6f94405d,
   uses_bb840e56,
   uses_d415189a,
+  uses_f313ef98,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_f94b3768, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_0c5783bf
@@ -277,6 +290,7 @@ constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_f4f61101, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_6f94405d
   {&binds_f4f61101, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_bb840e56
   {&binds_f4f61101, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_d415189a
+  {&binds_6521a176, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_f313ef98
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -290,6 +304,7 @@ constexpr auto kRows = [] {
     {"conv_plain.packed_4c.strided.f16", {packed_4c, strided, f16, StorageAccess::native}, uses_0c5783bf},
     {"conv_plain.packed_4c.strided.f16.by_words", {packed_4c, strided, f16, StorageAccess::by_words}, uses_67c22c6a},
     {"conv_plain.packed_4c.strided.f32", {packed_4c, strided, f32, StorageAccess::native}, uses_3106db83},
+    {"conv_plain.packed_4c.strided.i32", {packed_4c, strided, i32, StorageAccess::native}, uses_f313ef98},
     {"conv_plain.packed_4c.strided.i8", {packed_4c, strided, i8, StorageAccess::native}, uses_bb840e56},
     {"conv_plain.packed_4c.strided.i8.by_words", {packed_4c, strided, i8, StorageAccess::by_words}, uses_6f94405d},
     {"conv_plain.packed_4c1w.packed_4c.i8", {packed_4c1w, packed_4c, i8, StorageAccess::native}, uses_d415189a},
@@ -308,6 +323,7 @@ constexpr auto kRows = [] {
     {"conv_plain.strided.strided.f16", {strided, strided, f16, StorageAccess::native}, uses_0c5783bf},
     {"conv_plain.strided.strided.f16.by_words", {strided, strided, f16, StorageAccess::by_words}, uses_67c22c6a},
     {"conv_plain.strided.strided.f32", {strided, strided, f32, StorageAccess::native}, uses_3106db83},
+    {"conv_plain.strided.strided.i32", {strided, strided, i32, StorageAccess::native}, uses_f313ef98},
     {"conv_plain.strided.strided.i8", {strided, strided, i8, StorageAccess::native}, uses_bb840e56},
     {"conv_plain.strided.strided.i8.by_words", {strided, strided, i8, StorageAccess::by_words}, uses_6f94405d},
   });

@@ -187,6 +187,7 @@ enum class Variant : uint16_t {
   packed_4c_strided_f16,
   packed_4c_strided_f16_by_words,
   packed_4c_strided_f32,
+  packed_4c_strided_i32,
   packed_4c_strided_i8,
   packed_4c_strided_i8_by_words,
   packed_4c1w_packed_4c_i8,
@@ -205,6 +206,7 @@ enum class Variant : uint16_t {
   strided_strided_f16,
   strided_strided_f16_by_words,
   strided_strided_f32,
+  strided_strided_i32,
   strided_strided_i8,
   strided_strided_i8_by_words,
 };

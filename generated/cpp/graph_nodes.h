@@ -160,6 +160,37 @@ inline graph::Var dequantize_affine(graph::Builder& net,
   return net.add(node, "output");
 }
 
+inline graph::Var dq8ta_conv2d(graph::Builder& net,
+                               const Dq8taConv2dInputs<graph::InGraph>& inputs,
+                               const Dq8taConv2dAttributes& attributes = {}) {
+  graph::NodeOf node("dq8ta_conv2d");
+  node.inputs({
+    {"input", inputs.input}, {"scale", inputs.scale}, {"zero_point", inputs.zero_point}, {"weight", inputs.weight},
+    {"weight_scales", inputs.weight_scales}, {"weight_zero_points", inputs.weight_zero_points},
+    {"channel_sums", inputs.channel_sums}, {"bias", inputs.bias},
+  });
+  node.attributes({
+    {"stride", graph::to_value(attributes.stride)}, {"padding", graph::to_value(attributes.padding)},
+    {"dilation", graph::to_value(attributes.dilation)}, {"groups", graph::to_value(attributes.groups)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
+  });
+  return net.add(node, "output");
+}
+
+struct DynamicQuantizeImageValues {
+  graph::Var output;
+  graph::Var scale;
+  graph::Var zero_point;
+  graph::Var channel_sums;
+};
+inline DynamicQuantizeImageValues dynamic_quantize_image(graph::Builder& net,
+                                                         const DynamicQuantizeImageInputs<graph::InGraph>& inputs) {
+  graph::NodeOf node("dynamic_quantize_image");
+  node.inputs({{"input", inputs.input}});
+  const auto made = net.add(node, {"output", "scale", "zero_point", "channel_sums"});
+  return {made[0], made[1], made[2], made[3]};
+}
+
 inline graph::Var embedding_q4gsw(graph::Builder& net,
                                   const EmbeddingQ4gswInputs<graph::InGraph>& inputs,
                                   const EmbeddingQ4gswAttributes& attributes = {}) {

@@ -20,6 +20,7 @@
 #include "conv2d_transposed.h"
 #include "conv_coopmat.h"
 #include "conv_depthwise.h"
+#include "conv_dynamic_finish.h"
 #include "conv_finish.h"
 #include "conv_plain.h"
 #include "conv_planes_finish.h"
@@ -33,11 +34,13 @@
 #include "conv_tile.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
+#include "dq8ta_conv2d.h"
 #include "dynamic_coopmat.h"
 #include "dynamic_finish.h"
 #include "dynamic_gemv.h"
 #include "dynamic_plain.h"
 #include "dynamic_quantize.h"
+#include "dynamic_quantize_image.h"
 #include "dynamic_tiled.h"
 #include "embedding_q4gsw.h"
 #include "fused_binary.h"
@@ -85,6 +88,7 @@
 #include "q8ta_resize2d.h"
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
+#include "quantize_image.h"
 #include "quantize_linear.h"
 #include "quantize_q4gsw.h"
 #include "read_words.h"
@@ -123,7 +127,8 @@ namespace conv2d_q8ta_q8csw { constexpr uint32_t kFirstModule = conv2d_q8csw::kF
 namespace conv2d_transposed { constexpr uint32_t kFirstModule = conv2d_q8ta_q8csw::kFirstModule + conv2d_q8ta_q8csw::kVariants; }
 namespace conv_coopmat { constexpr uint32_t kFirstModule = conv2d_transposed::kFirstModule + conv2d_transposed::kVariants; }
 namespace conv_depthwise { constexpr uint32_t kFirstModule = conv_coopmat::kFirstModule + conv_coopmat::kVariants; }
-namespace conv_finish { constexpr uint32_t kFirstModule = conv_depthwise::kFirstModule + conv_depthwise::kVariants; }
+namespace conv_dynamic_finish { constexpr uint32_t kFirstModule = conv_depthwise::kFirstModule + conv_depthwise::kVariants; }
+namespace conv_finish { constexpr uint32_t kFirstModule = conv_dynamic_finish::kFirstModule + conv_dynamic_finish::kVariants; }
 namespace conv_plain { constexpr uint32_t kFirstModule = conv_finish::kFirstModule + conv_finish::kVariants; }
 namespace conv_planes_finish { constexpr uint32_t kFirstModule = conv_plain::kFirstModule + conv_plain::kVariants; }
 namespace conv_quantize { constexpr uint32_t kFirstModule = conv_planes_finish::kFirstModule + conv_planes_finish::kVariants; }
@@ -136,12 +141,14 @@ namespace conv_real_tile { constexpr uint32_t kFirstModule = conv_real_plain::kF
 namespace conv_tile { constexpr uint32_t kFirstModule = conv_real_tile::kFirstModule + conv_real_tile::kVariants; }
 namespace copy_words { constexpr uint32_t kFirstModule = conv_tile::kFirstModule + conv_tile::kVariants; }
 namespace dequantize_affine { constexpr uint32_t kFirstModule = copy_words::kFirstModule + copy_words::kVariants; }
-namespace dynamic_coopmat { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }
+namespace dq8ta_conv2d { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }
+namespace dynamic_coopmat { constexpr uint32_t kFirstModule = dq8ta_conv2d::kFirstModule + dq8ta_conv2d::kVariants; }
 namespace dynamic_finish { constexpr uint32_t kFirstModule = dynamic_coopmat::kFirstModule + dynamic_coopmat::kVariants; }
 namespace dynamic_gemv { constexpr uint32_t kFirstModule = dynamic_finish::kFirstModule + dynamic_finish::kVariants; }
 namespace dynamic_plain { constexpr uint32_t kFirstModule = dynamic_gemv::kFirstModule + dynamic_gemv::kVariants; }
 namespace dynamic_quantize { constexpr uint32_t kFirstModule = dynamic_plain::kFirstModule + dynamic_plain::kVariants; }
-namespace dynamic_tiled { constexpr uint32_t kFirstModule = dynamic_quantize::kFirstModule + dynamic_quantize::kVariants; }
+namespace dynamic_quantize_image { constexpr uint32_t kFirstModule = dynamic_quantize::kFirstModule + dynamic_quantize::kVariants; }
+namespace dynamic_tiled { constexpr uint32_t kFirstModule = dynamic_quantize_image::kFirstModule + dynamic_quantize_image::kVariants; }
 namespace embedding_q4gsw { constexpr uint32_t kFirstModule = dynamic_tiled::kFirstModule + dynamic_tiled::kVariants; }
 namespace fused_binary { constexpr uint32_t kFirstModule = embedding_q4gsw::kFirstModule + embedding_q4gsw::kVariants; }
 namespace fused_bmm { constexpr uint32_t kFirstModule = fused_binary::kFirstModule + fused_binary::kVariants; }
@@ -188,7 +195,8 @@ namespace q8ta_quantize_linear { constexpr uint32_t kFirstModule = q8ta_quantize
 namespace q8ta_resize2d { constexpr uint32_t kFirstModule = q8ta_quantize_linear::kFirstModule + q8ta_quantize_linear::kVariants; }
 namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_resize2d::kFirstModule + q8ta_resize2d::kVariants; }
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
-namespace quantize_linear { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
+namespace quantize_image { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
+namespace quantize_linear { constexpr uint32_t kFirstModule = quantize_image::kFirstModule + quantize_image::kVariants; }
 namespace quantize_q4gsw { constexpr uint32_t kFirstModule = quantize_linear::kFirstModule + quantize_linear::kVariants; }
 namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstModule + quantize_q4gsw::kVariants; }
 namespace reduce { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }

@@ -13,6 +13,8 @@ namespace conv2d_q8csw { extern const SignatureInfo signatures[1]; }
 namespace conv2d_q8ta_q8csw { extern const SignatureInfo signatures[1]; }
 namespace conv2d_transposed { extern const SignatureInfo signatures[1]; }
 namespace dequantize_affine { extern const SignatureInfo signatures[1]; }
+namespace dq8ta_conv2d { extern const SignatureInfo signatures[1]; }
+namespace dynamic_quantize_image { extern const SignatureInfo signatures[1]; }
 namespace embedding_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace fused_binary { extern const SignatureInfo signatures[2]; }
 namespace fused_bmm { extern const SignatureInfo signatures[2]; }
@@ -189,6 +191,27 @@ Expected<Call> infer_dequantize_affine(const InferArguments& arguments) {
 }
 
 Expected<Call> infer_embedding_q4gsw(const InferArguments& arguments) {
+Expected<Call> infer_dq8ta_conv2d(const Given& given) {
+  const Dq8taConv2dInputs<Described> inputs{
+    .input = given.tensor(0), .scale = given.tensor(1), .zero_point = given.tensor(2), .weight = given.tensor(3),
+    .weight_scales = given.tensor(5), .weight_zero_points = given.optional(6), .channel_sums = given.optional(7),
+    .bias = given.optional(8),
+  };
+  const Dq8taConv2dAttributes attributes{
+    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
+    .activation = given.attribute<words::Activation>(4),
+  };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_dynamic_quantize_image(const Given& given) {
+  const DynamicQuantizeImageInputs<Described> inputs{.input = given.tensor(0)};
+  return infer(inputs);
+}
+
+Expected<Call> infer_embedding_q4gsw(const Given& given) {
   const EmbeddingQ4gswInputs<Described> inputs{
     .indices = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(2),
   };
@@ -1198,6 +1221,83 @@ Expected<DeviceTensor> dequantize_affine(Context& context,
     argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), argument_of(inputs.output),
   });
   return run_for_one(context, dequantize_affine::signatures[0], call, std::move(arguments));
+}
+
+Expected<Call> dq8ta_conv2d_call(const Dq8taConv2dInputs<Described>& inputs,
+                                 const Dq8taConv2dAttributes& attributes) {
+  Given given(dq8ta_conv2d::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_tensor(1, inputs.scale);
+  given.set_tensor(2, inputs.zero_point);
+  given.set_tensor(3, inputs.weight);
+  given.set_tensor(5, inputs.weight_scales);
+  given.set_optional(6, inputs.weight_zero_points);
+  given.set_optional(7, inputs.channel_sums);
+  given.set_optional(8, inputs.bias);
+  given.set_attribute(0, attributes.stride);
+  given.set_attribute(1, attributes.padding);
+  given.set_attribute(2, attributes.dilation);
+  given.set_attribute(3, attributes.groups);
+  given.set_attribute(4, attributes.activation);
+  given.set_output(9, inputs.output);
+  return checked(given, infer_dq8ta_conv2d);
+}
+Expected<DeviceTensor> dq8ta_conv2d(Context& context,
+                                    const Dq8taConv2dInputs<OnDevice>& inputs,
+                                    const Dq8taConv2dAttributes& attributes) {
+  const ArgumentKey key{
+    dq8ta_conv2d::signatures[0], inputs.input, inputs.scale, inputs.zero_point, inputs.weight, inputs.weight_scales,
+    inputs.weight_zero_points, inputs.channel_sums, inputs.bias, inputs.output, attributes.stride, attributes.padding,
+    attributes.dilation, attributes.groups, attributes.activation,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Dq8taConv2dInputs<Described> described{
+      .input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point),
+      .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+      .weight_zero_points = desc_of(inputs.weight_zero_points), .channel_sums = desc_of(inputs.channel_sums),
+      .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    };
+    return dq8ta_conv2d_call(described, attributes);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.scale), argument_of(inputs.zero_point), argument_of(inputs.weight),
+    {}, argument_of(inputs.weight_scales), argument_of(inputs.weight_zero_points), argument_of(inputs.channel_sums),
+    argument_of(inputs.bias), argument_of(inputs.output),
+  });
+  return run_for_one(context, dq8ta_conv2d::signatures[0], call, std::move(arguments));
+}
+
+Expected<Call> dynamic_quantize_image_call(const DynamicQuantizeImageInputs<Described>& inputs) {
+  Given given(dynamic_quantize_image::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_output(1, inputs.output);
+  given.set_output(2, inputs.scale);
+  given.set_output(3, inputs.zero_point);
+  given.set_output(4, inputs.channel_sums);
+  return checked(given, infer_dynamic_quantize_image);
+}
+Expected<DynamicQuantizeImageOutputs> dynamic_quantize_image(Context& context,
+                                                             const DynamicQuantizeImageInputs<OnDevice>& inputs) {
+  const ArgumentKey key{
+    dynamic_quantize_image::signatures[0], inputs.input, inputs.output, inputs.scale, inputs.zero_point,
+    inputs.channel_sums,
+  };
+  const auto call = call_of(context, key, [&] {
+    const DynamicQuantizeImageInputs<Described> described{
+      .input = desc_of(inputs.input), .output = desc_of(inputs.output), .scale = desc_of(inputs.scale),
+      .zero_point = desc_of(inputs.zero_point), .channel_sums = desc_of(inputs.channel_sums),
+    };
+    return dynamic_quantize_image_call(described);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.output), argument_of(inputs.scale), argument_of(inputs.zero_point),
+    argument_of(inputs.channel_sums),
+  });
+  auto made = run(context, dynamic_quantize_image::signatures[0], call, std::move(arguments));
+  if (!made) return made.error();
+  return DynamicQuantizeImageOutputs{
+    std::move((*made)[0]), std::move((*made)[1]), std::move((*made)[2]), std::move((*made)[3]),
+  };
 }
 
 Expected<Call> embedding_q4gsw_call(const EmbeddingQ4gswInputs<Described>& inputs,
@@ -3108,6 +3208,8 @@ std::span<const OperatorEntry> entries() {
       {conv2d_q8ta_q8csw::signatures[0], infer_conv2d_q8ta_q8csw},
       {conv2d_transposed::signatures[0], infer_conv2d_transposed},
       {dequantize_affine::signatures[0], infer_dequantize_affine},
+      {dq8ta_conv2d::signatures[0], infer_dq8ta_conv2d},
+      {dynamic_quantize_image::signatures[0], infer_dynamic_quantize_image},
       {embedding_q4gsw::signatures[0], infer_embedding_q4gsw},
       {strided_copy::signatures[2], infer_expand},
       {fused_binary::signatures[0], infer_fused_add},

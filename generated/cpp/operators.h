@@ -288,6 +288,59 @@ Expected<DeviceTensor> dequantize_affine(Context& context,
                                          const DequantizeAffineAttributes& attributes = {},
                                          const DequantizeAffineRepresentations& representations = {});
 
+// dq8ta_conv2d: int8 x int8 convolution with a computed input scale, floating-point output
+template <typename As>
+struct Dq8taConv2dInputs {
+  typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]
+  typename As::Tensor scale;  // f32 [P]; of the input; P is 1
+  typename As::Tensor zero_point;  // i32 [P]; of the input
+  typename As::Weight weight;  // i8 [O, I, KH, KW] or [O, I, KW]; I is C / groups
+  typename As::Tensor weight_scales;  // f32 [O]; one per output channel
+  // i32 [O]; one per output channel, with one group only; if omitted: 0
+  typename As::Optional weight_zero_points = {};
+  // i32 [N, S, H, W] or [N, S, W]; of input - zero_point, with weight_zero_points; S is 1
+  typename As::Optional channel_sums = {};
+  typename As::Optional bias = {};  // f32 [O]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct Dq8taConv2dAttributes {
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
+  std::optional<std::vector<int64_t>> stride = std::nullopt;
+  // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
+  std::optional<std::vector<int64_t>> padding = std::nullopt;
+  // the distance between taps; [height, width], or one for both; elements; without: 1
+  std::optional<std::vector<int64_t>> dilation = std::nullopt;
+  int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
+  words::Activation activation = words::Activation::none;  // applied last
+};
+Expected<Call> infer(const Dq8taConv2dInputs<Described>& inputs,
+                     const Dq8taConv2dAttributes& attributes);
+Expected<Call> dq8ta_conv2d_call(const Dq8taConv2dInputs<Described>& inputs,
+                                 const Dq8taConv2dAttributes& attributes = {});
+Expected<DeviceTensor> dq8ta_conv2d(Context& context,
+                                    const Dq8taConv2dInputs<OnDevice>& inputs,
+                                    const Dq8taConv2dAttributes& attributes = {});
+
+// dynamic_quantize_image: an image quantized by its own range, and the sums of its channels
+template <typename As>
+struct DynamicQuantizeImageInputs {
+  typename As::Tensor input;  // f32, f16 [N, C, H, W]
+  typename As::Output output = {};  // written to; without: the call makes it
+  typename As::Output scale = {};  // written to; without: the call makes it
+  typename As::Output zero_point = {};  // written to; without: the call makes it
+  typename As::Output channel_sums = {};  // written to; without: the call makes it
+};
+struct DynamicQuantizeImageOutputs {
+  DeviceTensor output;  // i8 [...]
+  DeviceTensor scale;  // f32 [P]; P is 1
+  DeviceTensor zero_point;  // i32 [P]; P is 1
+  DeviceTensor channel_sums;  // i32 [N, S, H, W]; of output - zero_point; S is 1
+};
+Expected<Call> infer(const DynamicQuantizeImageInputs<Described>& inputs);
+Expected<Call> dynamic_quantize_image_call(const DynamicQuantizeImageInputs<Described>& inputs);
+Expected<DynamicQuantizeImageOutputs> dynamic_quantize_image(Context& context,
+                                                             const DynamicQuantizeImageInputs<OnDevice>& inputs);
+
 // embedding_q4gsw: dequantized rows of an int4 weight with a scale per group
 template <typename As>
 struct EmbeddingQ4gswInputs {

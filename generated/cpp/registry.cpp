@@ -18,6 +18,7 @@
 #include "conv2d_transposed.h"
 #include "conv_coopmat.h"
 #include "conv_depthwise.h"
+#include "conv_dynamic_finish.h"
 #include "conv_finish.h"
 #include "conv_plain.h"
 #include "conv_planes_finish.h"
@@ -31,11 +32,13 @@
 #include "conv_tile.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
+#include "dq8ta_conv2d.h"
 #include "dynamic_coopmat.h"
 #include "dynamic_finish.h"
 #include "dynamic_gemv.h"
 #include "dynamic_plain.h"
 #include "dynamic_quantize.h"
+#include "dynamic_quantize_image.h"
 #include "dynamic_tiled.h"
 #include "embedding_q4gsw.h"
 #include "fused_binary.h"
@@ -83,6 +86,7 @@
 #include "q8ta_resize2d.h"
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
+#include "quantize_image.h"
 #include "quantize_linear.h"
 #include "quantize_q4gsw.h"
 #include "read_words.h"
@@ -129,6 +133,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &conv2d_transposed::op,
   &conv_coopmat::op,
   &conv_depthwise::op,
+  &conv_dynamic_finish::op,
   &conv_finish::op,
   &conv_plain::op,
   &conv_planes_finish::op,
@@ -142,11 +147,13 @@ constexpr const OperatorInfo* kOperators[] = {
   &conv_tile::op,
   &copy_words::op,
   &dequantize_affine::op,
+  &dq8ta_conv2d::op,
   &dynamic_coopmat::op,
   &dynamic_finish::op,
   &dynamic_gemv::op,
   &dynamic_plain::op,
   &dynamic_quantize::op,
+  &dynamic_quantize_image::op,
   &dynamic_tiled::op,
   &embedding_q4gsw::op,
   &fused_binary::op,
@@ -194,6 +201,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8ta_resize2d::op,
   &q8ta_unary::op,
   &quantize_affine::op,
+  &quantize_image::op,
   &quantize_linear::op,
   &quantize_q4gsw::op,
   &read_words::op,
@@ -225,6 +233,8 @@ constexpr const SignatureInfo* kSignatures[] = {
   &conv2d_q8ta_q8csw::signatures[0],  // conv2d_q8ta_q8csw
   &conv2d_transposed::signatures[0],  // conv2d_transposed
   &dequantize_affine::signatures[0],  // dequantize_affine
+  &dq8ta_conv2d::signatures[0],  // dq8ta_conv2d
+  &dynamic_quantize_image::signatures[0],  // dynamic_quantize_image
   &embedding_q4gsw::signatures[0],  // embedding_q4gsw
   &strided_copy::signatures[2],  // expand
   &fused_binary::signatures[0],  // fused_add

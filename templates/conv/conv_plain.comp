@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // An int8 convolution without tiles: an invocation loops over the window of one output pixel, for four channels. It
-// needs no device feature, supports any groups, and is the baseline of the other kernels.
+// needs no device feature, supports any groups, and is the baseline of the other kernels. If output_dtype is i32, it
+// stores the sums of products, for conv_dynamic_finish.comp.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
@@ -14,6 +15,13 @@ ${declare_words(weight, 4)}
 $include "lib/grid.glsl"
 $include "lib/conv_input.glsl"
 
+$if output_dtype == i32
+${declare(output, 4)}
+$include "lib/conv_place.glsl"
+
+uint ceil_div4(uint x) { return (x + 3u) / 4u; }
+uint last_column() { return problem.output_sides[2] - 1u; }
+$else
 int weight_sum(uint n) {
   const uint sums = problem.channels == 0u ? 0u : problem.tap_sums;  // of no channels there are none
   int sum = 0;
@@ -21,6 +29,7 @@ int weight_sum(uint n) {
   return sum;
 }
 $include "lib/conv_store.glsl"
+$end
 
 int dot4(uint a, uint b) {
   const ivec4 products = unpack_i8(a) * unpack_i8(b);
@@ -72,5 +81,9 @@ void main() {
     const uvec2 at = uvec2(tap % problem.taps[0], tap / problem.taps[0]);
     sums += tap_sums(place.w, read_at(place.xy, at), tap, block);
   }
+$if output_dtype == i32
+  output_data[index] = sums;
+$else
   store_pixel(place, sums, columns_at(4u * block));
+$end
 }

@@ -11,7 +11,6 @@ $gives void store_pixel(uvec4 at, ivec4 sums, Columns columns)
 $gives uint last_column()
 $gives uint residual_at(uvec4 at)
 $gives void store_bytes(uvec4 at, uint word)
-$gives uvec4 place_of(uint pixel, uint channel)
 
 uint last_column() { return problem.output_sides[2] - 1u; }
 $include "lib/linear_outputs.glsl"
@@ -68,8 +67,4 @@ void store_pixel(uvec4 at, ivec4 sums, Columns columns) {
 }
 $end
 
-// The place of a pixel of the output, counted row by row and image by image, padding of rows included.
-uvec4 place_of(uint pixel, uint channel) {
-  const uint row = pixel / problem.row_pixels;
-  return uvec4(pixel % problem.row_pixels, row % problem.output_sides[1], channel, row / problem.output_sides[1]);
-}
+$include "lib/conv_place.glsl"

@@ -19,7 +19,6 @@ $gives Column column_at(uint column)
 $gives Columns columns_at(uint column)
 $gives vec4 short_sums(ivec4 sums, Columns columns)
 $gives vec4 linear_outputs(ivec4 sums, Columns columns)
-$gives float activate(float y)
 $gives vec4 short_shifted(vec4 sum, Columns columns)
 $gives ivec4 long_outputs(ivec4 sums, Columns columns)
 $gives ivec4 quantized_outputs(ivec4 sums, Columns columns)
@@ -81,23 +80,7 @@ Columns columns_at(uint column) {
   return joined(column_at(column), column_at(column + 1u), column_at(column + 2u), column_at(column + 3u));
 }
 
-// a - b rounded once, although it may not fit an int. The differences of the halves become floats by their bits. The
-// low ones still contain the shift, which was removed from the high ones in advance: only the last sum rounds.
-vec4 exact_difference(ivec4 a, ivec4 b) {
-  const vec4 high = intBitsToFloat((a >> 16) - (b >> 16) + kRoundingShiftBits);
-  const vec4 low = intBitsToFloat((a & 0xffff) - (b & 0xffff) + kRoundingShiftBits);
-  precise const vec4 difference = (high * 65536.0 - kRoundingShift * 65537.0) + low;
-  return difference;
-}
-
-// The same of a difference that fits an int.
-vec4 short_difference(ivec4 a, ivec4 b) {
-  const ivec4 difference = a - b;
-  const vec4 high = intBitsToFloat((difference >> 12) + kRoundingShiftBits);
-  const vec4 low = intBitsToFloat((difference & 0xfff) | kRoundingShiftBits);
-  precise const vec4 real = fma(high, vec4(4096.0), vec4(-kRoundingShift * 4097.0)) + low;  // fused or not: exact
-  return real;
-}
+$include "lib/integer_differences.glsl"
 
 // Sums less the correction, which an int holds.
 vec4 short_sums(ivec4 sums, Columns columns) {
@@ -120,14 +103,7 @@ vec4 linear_outputs(ivec4 sums, Columns columns) {
   return real_outputs(exact_difference(columns.correction, -sums), columns);
 }
 
-float activate(float y) {
-  if (problem.activation == kActivationNone || is_nan(y)) return y;
-  if (problem.activation == kActivationRelu) return max(y, 0.0);
-  if (problem.activation == kActivationRelu6) return clamp(y, 0.0, 6.0);
-  precise const float shifted = y + 3.0;
-  precise const float product = y * clamp(shifted, 0.0, 6.0);
-  return divide_by_six(product);
-}
+$include "lib/activate.glsl"
 
 $if output_dtype == i8
 // round_to_int() and a saturating sum, with the clamp before the conversion: both bounds are small integers.

@@ -93,6 +93,33 @@ class AffineTest : public testing::KernelTest {
   }
 };
 
+// ---- images by their own range --------------------------------------------------------------------------------------
+
+TEST_F(AffineTest, QuantizesImagesByTheirOwnRange) {
+  const Shape shapes[] = {{1, 1, 1, 1}, {2, 3, 5, 7},    {1, 16, 4, 4}, {1, 70, 3, 3},
+                          {3, 5, 1, 11},   {1, 33, 20, 21}, {0, 4, 3, 3}};
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(to_text(shape));
+    for (const auto& [low, high] : {std::pair{-3.0, 5.0}, {0.5, 2.0}, {-4.0, -1.0}, {0.0, 0.0}}) {
+      for (const DType dtype : {DType::f32, DType::f16}) {
+        Request request;
+        request.inputs["input"] = Random(5).reals(dtype, shape, low, high);
+        expect_reference("dynamic_quantize_image", request, kEveryVariant);
+      }
+    }
+  }
+}
+
+// NaN makes the scale NaN, and each integer the zero point; infinity makes it infinite.
+TEST_F(AffineTest, QuantizesImagesWithNanAndInfinity) {
+  for (const double special : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    Request request;
+    request.inputs["input"] = Random(5).reals(DType::f32, {1, 6, 3, 3}, -1, 1);
+    set_element(request.inputs["input"], 7, special);
+    expect_reference("dynamic_quantize_image", request, kEveryVariant);
+  }
+}
+
 // ---- shapes ---------------------------------------------------------------------------------------------------------
 
 // clang-format off

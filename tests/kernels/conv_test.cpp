@@ -95,6 +95,28 @@ Request with_real_weight(Request request, DType dtype = DType::f32) {
   return request;
 }
 
+// And with the scale and the zero point of the input as tensors, and weights that may have zero points too.
+Request with_computed_scale(const ConvCase& c, int64_t zero_point, bool has_weight_zero_points) {
+  Request request = left_real(forward(c));
+  for (const char* name : {"input_scale", "input_zero_point"}) request.attributes.erase(name);
+  request.inputs["scale"] = tensor_of(DType::f32, {1}, {0.0173});
+  request.inputs["zero_point"] = tensor_of(DType::i32, {1}, {static_cast<double>(zero_point)});
+  if (!has_weight_zero_points) return request;
+  const int64_t outputs = c.weight[0], channels = c.input[1];
+  request.inputs["weight_zero_points"] = Random(7).integers(DType::i32, {outputs}, -128, 127);
+  Shape shape = c.input;
+  shape[1] = 1;
+  HostTensor sums = zeros(DType::i32, shape);
+  const HostTensor& input = request.inputs["input"];
+  const int64_t plane = element_count(Shape(shape.begin() + 2, shape.end()));
+  for (int64_t i = 0; i < element_count(input.shape); ++i) {
+    const int64_t pixel = i / plane / channels * plane + i % plane;
+    set_element(sums, pixel, element(sums, pixel) + element(input, i) - static_cast<double>(zero_point));
+  }
+  request.inputs["channel_sums"] = sums;
+  return request;
+}
+
 class ConvTest : public testing::KernelTest {
  protected:
   void expect_right(const ConvCase& c, const measure::VerifyOptions& options) {
@@ -322,6 +344,47 @@ TEST_F(ConvTest, OfRealsTakesSubnormalHalves) {
   input = Random(2).integers(DType::f16, input.shape, -1023, 1023);
   for (int64_t i = 0; i < element_count(input.shape); ++i) set_element(input, i, element(input, i) * 0x1p-24);
   expect_reference("conv2d_q8csw", request, kEveryVariantAsAsked);
+}
+
+// ---- a computed input scale -----------------------------------------------------------------------------------------
+
+TEST_F(ConvTest, OfAComputedScaleGivesTheReferenceInEveryShape) {
+  for (const ConvCase& c : kShapes) {
+    SCOPED_TRACE(text_of(c));
+    expect_reference("dq8ta_conv2d", with_computed_scale(c, -7, false), kEveryVariant);
+    if (c.groups == 1) expect_reference("dq8ta_conv2d", with_computed_scale(c, 100, true), kEveryVariant);
+  }
+}
+
+TEST_F(ConvTest, OfAComputedScaleTakesRowsSlicesAndEmptySides) {
+  const ConvCase cases[] = {{{2, 5, 11}, {6, 5, 3}, {2}, {1, 2}, {2}},
+                            {{1, 192, 3, 3}, {5, 192, 3, 3}, {1}, {1}},
+                            {{0, 4, 3, 3}, {4, 4, 3, 3}},
+                            {{1, 0, 3, 3}, {4, 0, 3, 3}},
+                            {{1, 4, 3, 3}, {0, 4, 3, 3}}};
+  for (const ConvCase& c : cases) {
+    SCOPED_TRACE(text_of(c));
+    expect_reference("dq8ta_conv2d", with_computed_scale(c, -128, false), kEveryVariantAsAsked);
+    expect_reference("dq8ta_conv2d", with_computed_scale(c, 127, true), kEveryVariantAsAsked);
+  }
+}
+
+// Sums of the greatest magnitude, which no float holds: 255 * 255 * 1,152.
+TEST_F(ConvTest, OfAComputedScaleAddsTheLargestProductsExactly) {
+  const ConvCase c{{1, 128, 4, 4}, {5, 128, 3, 3}, {1}, {1}};
+  for (const int64_t sign : {1, -1}) {
+    Request request = with_computed_scale(c, -128, true);
+    for (const char* name : {"input", "weight"}) {
+      HostTensor& bytes = request.inputs[name];
+      const bool is_input = std::string_view(name) == "input";
+      for (int64_t i = 0; i < element_count(bytes.shape); ++i) set_element(bytes, i, is_input || sign > 0 ? 127 : -128);
+    }
+    HostTensor& zero_points = request.inputs["weight_zero_points"];
+    for (int64_t i = 0; i < 5; ++i) set_element(zero_points, i, sign > 0 ? -128 : 127);
+    HostTensor& sums = request.inputs["channel_sums"];
+    for (int64_t i = 0; i < element_count(sums.shape); ++i) set_element(sums, i, 128 * 255);
+    expect_reference("dq8ta_conv2d", request, kEveryVariant);
+  }
 }
 
 // ---- every small problem --------------------------------------------------------------------------------------------
@@ -727,6 +790,13 @@ TEST(ConvRefusals, OfAWeightOfReals) {
   const ConvCase c{{1, 4, 5, 5}, {4, 4, 3, 3}};
   Request dtypes = with_real_weight(forward(c));
   dtypes.inputs["weight"] = zeros(DType::f16, c.weight);
+  EXPECT_TEXT(refusal_of("dq8ta_conv2d", with_computed_scale({{1, 8, 4, 4}, {8, 4, 3, 3}, {1}, {1}, {1}, 2}, 0, true)),
+              "there are weight_zero_points and 2 groups, and no kernel has both");
+  Request no_sums = with_computed_scale({{1, 8, 4, 4}, {8, 8, 3, 3}}, 0, true);
+  no_sums.inputs.erase("channel_sums");
+  EXPECT_TEXT(refusal_of("dq8ta_conv2d", no_sums), "weight_zero_points need channel_sums");
+  EXPECT_TEXT(refusal_of("dq8ta_conv2d", with_computed_scale({{1, 33026, 1, 1}, {1, 33026, 1, 1}}, 0, false)),
+              "an output adds 33026 products, and the sums are exact up to 33025");
   EXPECT_TEXT(refusal_of("conv2d", dtypes), "input is f32 and the weight is f16, and no kernel accepts both");
   Request bias = with_real_weight(transposed(c));
   bias.inputs["bias"] = zeros(DType::f32, {3});

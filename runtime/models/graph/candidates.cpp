@@ -24,7 +24,7 @@ std::vector<Layout> layouts_for(const TensorInfo& info, DType dtype) {
 }
 
 void put(InferArguments& arguments, const Slot& slot, Layout layout) {
-  if (slot.is_output) arguments.set_representation(slot.operand, Representation{Storage::buffer, layout});
+  if (slot.is_output) arguments.set_output(slot.operand, TensorDesc{.layout = layout});
   else arguments.tensors[slot.operand]->tensor.layout = layout;
 }
 
@@ -114,8 +114,10 @@ Expected<Offer> Candidates::slots_of(const Graph& graph, const Node& node, const
     for (const Port& port : *ports) {
       if (graph.values[port.value].is_constant) continue;
       const TensorInfo& info = *find_tensor(entry, port.operand);
-      const DType dtype = plain->operands[info.operand]->dtype;
-      offer.slots.push_back({is_output, port.value, info.operand, layouts_for(info, dtype)});
+      const TensorDesc& tensor = *plain->operands[info.operand];
+      const bool is_fixed = is_output && !info.has_place;  // the operator has one layout for it
+      offer.slots.push_back({is_output, port.value, info.operand,
+                             is_fixed ? std::vector{tensor.layout} : layouts_for(info, tensor.dtype)});
     }
   }
   offer.arguments = std::move(arguments);

@@ -153,11 +153,15 @@ void Builder::add_parameters(graph::Node& node, std::string_view port, const Per
       {zero_point, constant(fmt::format("{} {}", node.name, zero_point), scalar(parameters.zero_point))});
 }
 
-// Integers with a zero point that the model computes, and a scale of 1.
-void Builder::add_dynamic(graph::Node& node, const std::string& port, const Pending::Dynamic& operand) {
+// Fused operators have operands of the port's name, others `scale` and `zero_point`.
+void Builder::add_dynamic(graph::Node& node, Style style, const std::string& port, const Pending::Dynamic& operand) {
+  const std::string of = style == Style::computed ? "" : port + "_";
   node.inputs.push_back({port, operand.codes});
-  node.inputs.push_back({port + "_scale", constant(fmt::format("{} {}_scale", node.name, port), scalar(1.0f))});
-  node.inputs.push_back({port + "_zero_point", operand.zero_point});
+  node.inputs.push_back({of + "scale", operand.scale
+                                           ? *operand.scale
+                                           : constant(fmt::format("{} {}_scale", node.name, port), scalar(1.0f))});
+  node.inputs.push_back({of + "zero_point", operand.zero_point});
+  if (style == Style::computed && operand.channel_sums) node.inputs.push_back({"channel_sums", *operand.channel_sums});
 }
 
 // q8ta operators have the scale and zero point as attributes, fused ones as operands; all others read floating-point
@@ -194,7 +198,7 @@ Done Builder::add_operand(graph::Node& node, Style style, const Pending::Operand
     if (style == Style::q8ta) return unsupported(fmt::format("{} is a floating-point tensor", port));
     node.inputs.push_back({port, real->value});
   } else if (const auto* dynamic = std::get_if<Pending::Dynamic>(&operand.value)) {
-    add_dynamic(node, port, *dynamic);
+    add_dynamic(node, style, port, *dynamic);
   } else if (const auto* view = std::get_if<View>(&operand.value)) {
     add_view(node, style, port, *view);
   } else if (style == Style::fused) {
@@ -497,6 +501,7 @@ Expected<Real> Builder::real(Pending& pending) {
       if (const auto* it = std::get_if<Real>(&operand.value)) result.dtype = it->dtype;
     }
     result.value = add(*std::move(node), pending.shape);
+    result.is_integer = pending.is_integer && functions.empty();
   }
   for (const Pending::Applied& next : functions) {
     if (!next.function.has_real()) return without_operator(next);

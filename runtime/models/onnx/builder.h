@@ -76,7 +76,7 @@ class Builder {
   ValueId dequantized(const View& view);
   Expected<graph::Node> node_of(const Pending& pending, const Form& form);
   Done add_operand(graph::Node& node, Style style, const Pending::Operand& operand);
-  void add_dynamic(graph::Node& node, const std::string& port, const Pending::Dynamic& operand);
+  void add_dynamic(graph::Node& node, Style style, const std::string& port, const Pending::Dynamic& operand);
   void add_view(graph::Node& node, Style style, const std::string& port, const View& view);
   void add_quantized_constant(graph::Node& node, const std::string& port, const QuantizedConstant& operand);
   // For Style::weighted: the weight of an int8 layer, dequantized.

@@ -31,6 +31,7 @@ Expected<Imported> Importer::run() {
   }
   for (const Node& node : model_.graph.nodes) {
     for (const std::string& output : node.outputs) writers_.emplace(output, &node);
+    if (node.op == "ConvInteger" && node.domain.empty() && !node.inputs.empty()) convolved_.insert(node.inputs[0]);
   }
   lower_all();
   for (const ValueInfo& output : model_.graph.outputs) {
@@ -76,7 +77,6 @@ void Importer::lower_all() {
     const bool is_lost = std::ranges::any_of(reads_of(node), [&](auto read) { return lost_.contains(read); });
     Done done = !is_read(node) ? Done(lacking(node.op)) : is_lost ? check_lost(node) : lower(node);
     if (done && !is_lost) done = check_results(node);
-    signs_.add(node);
     if (!done) refused_.push_back({&node, done.error()});
     if (done && !is_lost) continue;
     for (const std::string& output : node.outputs) {
@@ -606,6 +606,10 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   if (node.op == "Add") {
     if (auto biased = add_bias(node, arguments)) return *std::move(biased);
   }
+  if (node.op == "Mul") {
+    note_computed_scale(node, arguments);
+    if (auto scaled = with_computed_scale(node, arguments)) return *std::move(scaled);
+  }
   if (node.op == "Mul" || node.op == "Div" || node.op == "Add" || node.op == "Sub") {
     auto layer = scaled_or_shifted(node, arguments);
     if (!layer) return layer.error();
@@ -647,6 +651,11 @@ Expected<std::optional<Known>> Importer::cast(const Node& node, const Known& inp
   if (to == ElementType::f64) to = ElementType::f32;
   const bool is_of_reals = input.as<Real>() || input.as<PendingPtr>() || input.as<View>();
   const bool gives_reals = to == ElementType::f32 || to == ElementType::f16;
+  if (const auto* pending = input.as<PendingPtr>(); pending && (*pending)->is_integer && to == ElementType::f32) {
+    auto real = std::make_shared<Pending>(**pending);
+    real->is_integer = false;
+    return std::optional(Known{std::move(real), input.shape});
+  }
   if (!is_of_reals || !gives_reals) {
     auto result = as_type(node, input, to);
     if (!result) return result.error();

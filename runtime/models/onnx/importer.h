@@ -29,7 +29,6 @@
 #include "runtime/models/onnx/order.h"
 #include "runtime/models/onnx/quantized_operators.h"
 #include "runtime/models/onnx/reader.h"
-#include "runtime/models/onnx/signs.h"
 
 namespace qgen::onnx {
 
@@ -47,7 +46,7 @@ class Importer {
  public:
   // Of its elements, to the model.
   static ElementType element_type_of(const Known& known);
-  Importer(const Model& model, bool fuses) : model_(model), signs_(model.graph) { builder_.fuses = fuses; }
+  Importer(const Model& model, bool fuses) : model_(model) { builder_.fuses = fuses; }
 
   Expected<Imported> run();
   // After run(): the operations without an operator; empty: none, or run() ended for another reason.
@@ -183,6 +182,11 @@ class Importer {
   Known dequantize_channels(const Known& input, const Codes& codes, const Parameters& parameters);
   // Scale and zero point of all of the input; as ONNX has them for uint8, 128 less.
   Done quantize_dynamically(const Node& node);
+  struct Computed {
+    ValueId codes, scale, zero_point;
+  };
+  Computed quantized_image(const std::string& name, const Real& real);
+  Computed quantized_block(const std::string& name, const Real& real);
 
   // ---- operators that say their own quantization --------------------------------------------------------------------
 
@@ -194,6 +198,13 @@ class Importer {
   Expected<Known> quantized_operator(const QuantizedOperator& row, const Node& node, Arguments arguments);
   // Integers of 4 or 8 bits; groups of neighbours along K have a scale and a zero point each.
   Expected<Known> matmul_nbits(const Node& node, Arguments arguments);
+  // The product of sums of bytes with their computed scale, and perhaps a constant: the same operation with a scale.
+  // nullopt: it is something else.
+  std::optional<Known> with_computed_scale(const Node& node, Arguments arguments);
+  // Of a Mul of a computed scale and a constant, for the Mul that reads it.
+  void note_computed_scale(const Node& node, Arguments arguments);
+  // The weight's scale multiplied by a constant; false: it has no place for it.
+  bool scale_weight(Pending& layer, const Known& constant);
   // Integers as floating-point values with a scale of 1; a Dynamic operand, if the zero point is computed at run time.
   Expected<Known> whole(const Node& node, Arguments arguments, size_t index);
   Expected<Known> of_integers(const Node& node, Arguments arguments);
@@ -320,13 +331,20 @@ class Importer {
   Expected<Known> viewed(const Node& node, const Known& input, const Dims& target);
 
   const Model& model_;
-  Signs signs_;                              // of the lowered node
   std::vector<const ModelGraph*> branches_;  // that are being lowered, the innermost last
   Order order_;
   Builder builder_;
   std::map<std::string, Known, std::less<>> known_;
   std::map<std::string, int64_t, std::less<>> symbols_;
   std::map<std::string_view, const Node*> writers_;
+  // Scales that DynamicQuantizeLinear computes, and their products with a constant, by name.
+  struct ComputedScale {
+    ValueId scale = 0;
+    std::optional<Known> factor = {};
+  };
+  std::map<std::string, ComputedScale, std::less<>> computed_scales_;
+  std::map<ValueId, ValueId> channel_sums_;                // of dynamic_quantize_image, by its bytes
+  std::set<std::string_view> convolved_;                   // values that a ConvInteger reads
   std::map<std::string_view, const ValueInfo*> declared_;  // values of the model whose shapes it says
   struct Refused {
     const Node* node;

@@ -60,10 +60,12 @@ struct Pattern;
 // A floating-point operation that is not in the graph yet. The parts that depend on the desired form of its result are
 // missing.
 struct Pending {
-  // Bytes with a scale of 1 and a zero point of the graph.
+  // Bytes whose zero point is a value of the graph, and their scale too, if it is given; else it is 1.
   struct Dynamic {
     ValueId codes = 0;
     ValueId zero_point = 0;
+    std::optional<ValueId> scale = {};
+    std::optional<ValueId> channel_sums = {};  // of images: of the bytes less the zero point
   };
   struct Operand {
     std::string_view port;
@@ -87,6 +89,7 @@ struct Pending {
   std::vector<graph::Port> constants = {};  // weight, scales, bias
   Attributes attributes = {};
   bool takes_bias = false;                // an operand `bias`, a real for each output
+  bool is_integer = false;                // as Real::is_integer
   Dims shape = {};                        // of the operation's result
   std::vector<Applied> functions = {};    // of the result, the first one first
   std::optional<Dims> reshaped = {};      // its present shape

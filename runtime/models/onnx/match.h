@@ -12,6 +12,8 @@ using Match = Expected<Pending>(Builder& builder, const Node& node, Arguments ar
 
 // match_convolutions.cpp
 Match conv, conv_of_copies, conv_of_reals, conv_of_pixels, conv_transposed;
+// Of bytes whose scale and zero point the model computes.
+Match conv_of_computed;
 Match conv_of_real_weight, conv_transposed_of_reals;
 // match_products.cpp
 Match linear_of_bytes, linear_of_nibbles, linear_of_reals, bmm, matmul, bmm_of_reals;

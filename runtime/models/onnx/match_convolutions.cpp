@@ -70,6 +70,34 @@ Expected<Pending> conv_of_reals(Builder& builder, const Node& node, Arguments ar
   return convolution(builder, node, arguments, {"input", *real, arguments[0]->shape});
 }
 
+// The weight's integers and their zero points, if a difference exceeds int8; else the differences.
+Expected<Pending> conv_of_computed(Builder& builder, const Node& node, Arguments arguments) {
+  const auto view = view_at(builder, arguments, 0);
+  if (!view) return view.error();
+  const auto constant = taps_at(builder, arguments);
+  if (!constant) return constant.error();
+  const TensorPtr& codes = (*constant)->codes;
+  auto pending = forward(builder, node, arguments[0]->shape, codes->shape);
+  if (!pending) return pending;
+  pending->operands.push_back({"input", *view, arguments[0]->shape});
+  if (auto symmetric = symmetric_along(**constant, 0)) {
+    add_weight(builder, codes, *pending, *std::move(symmetric), "");
+    return pending;
+  }
+  if (node.integer("group", 1) != 1) return unsupported("its weight exceeds int8 without its zero point, in groups");
+  if (!is_byte(codes->type)) return unsupported("its weight does not have 8 bits");
+  const std::vector<float> ones(static_cast<size_t>(codes->shape[0]), 1.0f);
+  std::vector<int32_t> zero_points = (*constant)->parameters.zero_points;
+  if (zero_points.size() == 1) zero_points.resize(ones.size(), zero_points.front());
+  for (int32_t& zero_point : zero_points) zero_point -= shift_of(codes->type);
+  add_weight(builder, codes, *pending, {signed_codes(*codes), make_tensor<float>(DType::f32, {std::ssize(ones)}, ones)},
+             " as it is signed");
+  pending->constants.push_back(
+      {"weight_zero_points", builder.constant(node.name + " weight_zero_points",
+                                              make_tensor<int32_t>(DType::i32, {std::ssize(ones)}, zero_points))});
+  return pending;
+}
+
 // An integer weight that exceeds int8 without its zero points. It becomes a sum of int8 weights, for an input that is
 // repeated along its channels.
 Expected<Pending> conv_of_copies(Builder& builder, const Node& node, Arguments arguments) {

@@ -21,6 +21,7 @@ constexpr Form as_fused(std::string_view op) { return {op, Style::fused}; }
 constexpr Form of_reals(std::string_view op) { return {op, Style::real, true}; }
 constexpr Form joining(std::string_view op) { return {op, Style::joins}; }
 constexpr Form weighted(std::string_view op) { return {op, Style::weighted, true}; }
+constexpr Form computed(std::string_view op) { return {op, Style::computed, true}; }
 constexpr Form plain(std::string_view op) { return {op, Style::real}; }
 constexpr Form kNone = {};
 
@@ -32,6 +33,7 @@ constexpr Pattern kPatterns[] = {
     {"Conv", "real, int8 weight", kNone, of_reals("conv2d_q8csw"), conv_of_reals},
     {"Conv", "int8, int8 weight of one tap", as_fused("bmm"), as_fused("bmm"), conv_of_pixels},
     {"Conv", "any, any", kNone, of_reals("conv2d"), conv_of_real_weight},
+    {"ConvInteger", "int8 of a computed scale, int8 weight", kNone, computed("dq8ta_conv2d"), conv_of_computed},
     {"ConvTranspose", "int8, int8 weight", as_q8ta("q8ta_conv2d_transposed", true, true), weighted("conv2d_transposed"),
      conv_transposed},
     {"ConvTranspose", "any, any", kNone, of_reals("conv2d_transposed"), conv_transposed_of_reals},

@@ -25,6 +25,7 @@ enum class Style : uint8_t {
   fused,     // operands that may be quantized; further operands input_scale, input_zero_point
   joins,     // any number of operands, int8 or floating-point, which are joined four at a time
   real,      // floating-point
+  computed,  // int8 operands; operands scale, zero_point and channel_sums of the device
   weighted,  // the same with a floating-point weight, if the operands are integers with scales
 };
 

@@ -111,7 +111,7 @@ Expected<Known> Importer::dequantize(const Node& node, Arguments arguments) {
   const auto* scale = arguments.size() > 1 && arguments[1] ? arguments[1]->as<Real>() : nullptr;
   const auto* zero_point = arguments.size() > 2 && arguments[2] ? arguments[2]->as<DynamicZeroPoint>() : nullptr;
   if (codes && scale && zero_point) return dequantized_dynamically(node, *codes, scale->value, *zero_point);
-  // DynamicQuantizeLinear of values that are never below 0 has a constant zero point.
+  // The scale alone is computed.
   const TensorPtr fixed = tensor_at(arguments, 2);
   if (codes && scale && arguments[1]->shape.empty() && fixed && fixed->type == codes->type && fixed->size() == 1) {
     const auto zero = static_cast<int32_t>(fixed->integer(0)) - shift_of(fixed->type);
@@ -148,6 +148,37 @@ Known Importer::dequantize_channels(const Known& input, const Codes& codes, cons
   return Known{Real{builder_.add(std::move(dequantize), input.shape)}, input.shape};
 }
 
+Importer::Computed Importer::quantized_image(const std::string& name, const Real& real) {
+  constexpr std::string_view kOutputs[] = {"output", "scale", "zero_point", "channel_sums"};
+  const Dims shape = builder_.shapes[real.value];
+  const auto values =
+      builder_.graph.add({.name = name, .op = "dynamic_quantize_image", .inputs = {{"input", real.value}}}, kOutputs);
+  Dims sums = shape;
+  sums[1] = {1};
+  builder_.shapes.resize(builder_.graph.values.size(), {Number{1}});
+  builder_.shapes[values[0]] = shape;
+  builder_.shapes[values[3]] = sums;
+  channel_sums_[values[0]] = values[3];
+  return {values[0], values[1], values[2]};
+}
+
+Importer::Computed Importer::quantized_block(const std::string& name, const Real& real) {
+  constexpr std::string_view kOutputs[] = {"scale", "zero_point"};
+  const auto parameters = builder_.graph.add({.name = name + " parameters",
+                                              .op = "choose_qparams_affine",
+                                              .inputs = {{"input", real.value}},
+                                              .attributes = {{"keepdim", false}}},
+                                             kOutputs);
+  builder_.shapes.resize(builder_.graph.values.size(), {Number{1}});
+  const Dims shape = builder_.shapes[real.value];
+  const ValueId codes =
+      builder_.add({.name = name,
+                    .op = "quantize_linear",
+                    .inputs = {{"input", real.value}, {"scale", parameters[0]}, {"zero_point", parameters[1]}}},
+                   shape);
+  return {codes, parameters[0], parameters[1]};
+}
+
 Done Importer::quantize_dynamically(const Node& node) {
   const auto arguments = arguments_of(node);
   if (!arguments) return arguments.error();
@@ -156,27 +187,14 @@ Done Importer::quantize_dynamically(const Node& node) {
   if (!real) return real.error();
   if (real->dtype != DType::f32) return unsupported("its input is not float32");
   const Dims shape = builder_.shapes[real->value];
-  constexpr std::string_view kOutputs[] = {"scale", "zero_point"};
-  const auto parameters = builder_.graph.add({.name = node.name + " parameters",
-                                              .op = "choose_qparams_affine",
-                                              .inputs = {{"input", real->value}},
-                                              .attributes = {{"keepdim", false}}},
-                                             kOutputs);
-  builder_.shapes.resize(builder_.graph.values.size(), {Number{1}});
-  const ValueId codes =
-      builder_.add({.name = node.name,
-                    .op = "quantize_linear",
-                    .inputs = {{"input", real->value}, {"scale", parameters[0]}, {"zero_point", parameters[1]}}},
-                   shape);
+  const bool is_convolved = convolved_.contains(node.outputs[0]) && shape.size() == 4 && builder_.fuses;
+  const Computed made = is_convolved ? quantized_image(node.name, *real) : quantized_block(node.name, *real);
   // A scalar to the model, and one element to the operator.
-  const auto scale = builder_.reshape(node.name + " scale", parameters[0], {});
+  const auto scale = builder_.reshape(node.name + " scale", made.scale, {});
   if (!scale) return scale.error();
-  Known zero_point{DynamicZeroPoint{parameters[1]}, {}};
-  if (signs_.is_never_negative(node.inputs.front())) {
-    Tensor zero{node.name + " zero point", ElementType::u8, {}, {std::byte{0}}};
-    zero_point.what = std::make_shared<const Tensor>(std::move(zero));
-  }
-  const Known results[] = {{Codes{codes, ElementType::u8}, shape}, {Real{*scale}, {}}, zero_point};
+  if (node.outputs.size() > 1) computed_scales_[node.outputs[1]] = {made.scale};
+  const Known results[] = {
+      {Codes{made.codes, ElementType::u8}, shape}, {Real{*scale}, {}}, {DynamicZeroPoint{made.zero_point}, {}}};
   for (size_t i = 0; i < std::min(std::size(results), node.outputs.size()); ++i) {
     if (!node.outputs[i].empty()) known_.insert_or_assign(node.outputs[i], results[i]);
   }

@@ -219,6 +219,55 @@ Known Importer::dequantized_dynamically(const Node& node, const Codes& codes, Va
       shape};
 }
 
+void Importer::note_computed_scale(const Node& node, Arguments arguments) {
+  for (size_t i = 0; i < 2 && node.inputs.size() == 2 && arguments.size() == 2; ++i) {
+    const auto scale = computed_scales_.find(node.inputs[i]);
+    if (scale == computed_scales_.end() || scale->second.factor || !tensor_at(arguments, 1 - i)) continue;
+    computed_scales_[node.outputs[0]] = {scale->second.scale, *arguments[1 - i]};
+    return;
+  }
+}
+
+bool Importer::scale_weight(Pending& layer, const Known& constant) {
+  const auto scales = std::ranges::find(layer.constants, "weight_scales", &graph::Port::operand);
+  if (scales != layer.constants.end()) {
+    const auto factors = of_channels(layer, constant);
+    HostTensor products = *builder_.graph.values[scales->value].data;
+    if (!factors || std::ssize(*factors) != element_count(products.shape)) return false;
+    for (size_t i = 0; i < factors->size(); ++i) products.as<float>()[i] *= (*factors)[i];
+    scales->value = builder_.constant(layer.name + " weight_scales", std::move(products));
+    return true;
+  }
+  // A matrix of bytes.
+  const TensorPtr factor = constant.tensor();
+  if (!factor || !is_real(factor->type) || factor->size() != 1 || layer.operands.size() != 2) return false;
+  auto& other = layer.operands[1].value;
+  if (auto* view = std::get_if<View>(&other)) view->quantization.scale *= factor->real(0);
+  else if (auto* weight = std::get_if<QuantizedConstant>(&other))
+    for (float& scale : weight->parameters.scales) scale *= factor->real(0);
+  else return false;
+  return true;
+}
+
+std::optional<Known> Importer::with_computed_scale(const Node& node, Arguments arguments) {
+  for (size_t i = 0; i < 2 && node.inputs.size() == 2 && arguments.size() == 2; ++i) {
+    const auto* waiting = arguments[i] ? arguments[i]->as<PendingPtr>() : nullptr;
+    const auto scale = computed_scales_.find(node.inputs[1 - i]);
+    if (!waiting || scale == computed_scales_.end() || (*waiting)->operands.empty()) continue;
+    const auto* sums = std::get_if<Pending::Dynamic>(&(*waiting)->operands.front().value);
+    const bool is_sum =
+        sums && !sums->scale && (*waiting)->functions.empty() && !(*waiting)->reshaped &&
+        std::ranges::find((*waiting)->constants, "bias", &graph::Port::operand) == (*waiting)->constants.end();
+    if (!is_sum) continue;
+    Pending scaled = **waiting;
+    scaled.name += " + " + node.name;
+    std::get<Pending::Dynamic>(scaled.operands.front().value).scale = scale->second.scale;
+    if (scale->second.factor && !scale_weight(scaled, *scale->second.factor)) continue;
+    return Known{std::make_shared<Pending>(std::move(scaled)), arguments[i]->shape};
+  }
+  return std::nullopt;
+}
+
 Expected<Known> Importer::of_integers(const Node& node, Arguments arguments) {
   const auto second = whole(node, arguments, 1);
   if (!second) return second;
@@ -226,24 +275,32 @@ Expected<Known> Importer::of_integers(const Node& node, Arguments arguments) {
   stand_in.op = node.op == "ConvInteger" ? "Conv" : "MatMul";
   const auto* dynamic = arguments.size() > 2 && arguments[2] ? arguments[2]->as<DynamicZeroPoint>() : nullptr;
   const auto* codes = arguments.empty() || !arguments[0] ? nullptr : arguments[0]->as<Codes>();
-  Known known;
-  if (dynamic && codes && stand_in.op == "MatMul") {
+  if (dynamic && codes) {
     // As a view of any zero point; the operand is put right afterwards.
     const Known first{View{codes->value, {1, 0}}, arguments[0]->shape};
     const Known* operands[] = {&first, &*second};
-    auto pending = match(builder_, "MatMulInteger", stand_in, operands);
-    if (!pending) return pending.error();
-    pending->operands.front().value = Pending::Dynamic{codes->value, dynamic->value};
-    known = {std::make_shared<Pending>(*std::move(pending)), {}};
-  } else {
-    const auto first = dynamic && codes ? less_zero_point(node, *codes, *dynamic) : whole(node, arguments, 0);
-    if (!first) return first;
-    const Known* operands[] = {&*first, &*second};
-    auto result = operation(stand_in.op == "Conv" ? "Conv" : "MatMulInteger", stand_in, operands);
-    if (!result) return result;
-    known = *std::move(result);
+    auto pending = match(builder_, node.op, stand_in, operands);
+    const auto sums = channel_sums_.find(codes->value);
+    const bool lacks_sums =
+        pending && sums == channel_sums_.end() &&
+        std::ranges::find(pending->constants, "weight_zero_points", &graph::Port::operand) != pending->constants.end();
+    if (pending && !lacks_sums) {
+      Pending::Dynamic operand{codes->value, dynamic->value};
+      if (sums != channel_sums_.end()) operand.channel_sums = sums->second;
+      pending->operands.front().value = operand;
+      pending->is_integer = true;
+      const Dims shape = pending->shape;
+      return Known{std::make_shared<Pending>(*std::move(pending)), shape};
+    }
+    if (node.op == "MatMulInteger") return pending.error();
+    if (!pending && pending.error().kind != Error::Kind::unsupported) return pending.error();
   }
-  auto real = builder_.real_of(known);
+  const auto first = dynamic && codes ? less_zero_point(node, *codes, *dynamic) : whole(node, arguments, 0);
+  if (!first) return first;
+  const Known* operands[] = {&*first, &*second};
+  auto known = operation(stand_in.op == "Conv" ? "Conv" : "MatMulInteger", stand_in, operands);
+  if (!known) return known;
+  auto real = builder_.real_of(*known);
   if (!real) return real.error();
   real->is_integer = true;
   return Known{*real, builder_.shapes[real->value]};

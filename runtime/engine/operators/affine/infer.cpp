@@ -9,6 +9,7 @@
 
 #include "choose_qparams_affine.h"
 #include "dequantize_affine.h"
+#include "dynamic_quantize_image.h"
 #include "quantize_affine.h"
 #include "quantize_linear.h"
 #include "runtime/engine/operators/affine/dequantize_to.h"
@@ -270,6 +271,49 @@ Expected<Call> infer(const ChooseQparamsAffineInputs<Described>& inputs,
   const Shape kept = attributes.keepdim ? *counts : without_spanned(*counts, view.shape);
   return make_call(
       fields, {.input = tensor, .scale = TensorDesc{DType::f32, kept}, .zero_point = TensorDesc{DType::i32, kept}});
+}
+
+// The whole image is one block. An empty one has the range 0, and so the least scale.
+Expected<Call> infer(const DynamicQuantizeImageInputs<Described>& inputs) {
+  const TensorDesc& input = inputs.input;
+  const auto side = [&](size_t i) { return Integer(input.shape[i]); };
+  const Integer plane = side(2) * side(3);
+  const Integer pixels = side(0) * plane;
+  const int64_t elements = element_count(input.shape);
+  constexpr IntegerRange kBytes{-128, 127};
+  const Mapping mapping = mapping_of(kBytes);
+  const dynamic_quantize_image::Problem fields{
+      .parameters = 1,
+      .block_elements = u32(elements),
+      .run = u32(elements),
+      .step = 1,
+      .are_runs = 1,
+      .first = 0,
+      .real_packed = 0,
+      .rank = 1,
+      .sizes = std::array<uint32_t, kMaxRank>{u32(elements), 1, 1, 1, 1, 1, 1, 1},
+      .strides = std::array<int32_t, kMaxRank>{1},
+      .blocks = std::array<uint32_t, kMaxRank>{u32(elements), 1, 1, 1, 1, 1, 1, 1},
+      .mapping = words::MappingType::asymmetric,
+      .range = mapping.range,
+      .half_range = mapping.half_range,
+      .quant_min_real = mapping.quant_min_real,
+      .quant_max_real = mapping.quant_max_real,
+      .eps = least_scale(input.dtype),
+      .quant_min = mapping.quant_min,
+      .quant_max = mapping.quant_max,
+      .symmetric_zero_point = mapping.symmetric_zero_point,
+      .image_pixels = u32(pixels.value),
+      .plane = u32(plane.value),
+      .channels = u32(input.shape[1]),
+  };
+  Shape sums = input.shape;
+  sums[1] = 1;
+  return make_call(fields, {.input = input,
+                            .output = TensorDesc{DType::i8, input.shape, Storage::buffer, Layout::packed_4c},
+                            .scale = TensorDesc{DType::f32, {1}},
+                            .zero_point = TensorDesc{DType::i32, {1}},
+                            .channel_sums = TensorDesc{DType::i32, sums}});
 }
 
 }  // namespace generated::operators

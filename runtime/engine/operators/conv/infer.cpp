@@ -15,6 +15,7 @@
 #include "conv2d_q8csw.h"
 #include "conv2d_q8ta_q8csw.h"
 #include "conv2d_transposed.h"
+#include "dq8ta_conv2d.h"
 #include "operators.h"
 #include "q8ta_conv2d.h"
 #include "q8ta_conv2d_dequantize.h"
@@ -411,6 +412,65 @@ Expected<Call> infer(const Q8taConv2dDequantizeInputs<Described>& inputs,
       .has_bias = inputs.bias ? 1u : 0u,
   };
   return real_output_call(fields, inputs, conv, output);
+}
+
+namespace {
+
+// Sums of products of two differences of bytes, which an int holds.
+constexpr int64_t kMaxDynamicDepth = 33025;
+
+Done check_dynamic(const Dq8taConv2dInputs<Described>& inputs, const Convolution& conv) {
+  if (inputs.scale->shape != Shape{1})
+    return refused(
+        fmt::format("scale is {}, and the input has one scale and one zero point", to_text(inputs.scale->shape)));
+  if (depth_of(conv) > Integer(kMaxDynamicDepth))
+    return refused(fmt::format("an output adds {} products, and the sums are exact up to {}", depth_of(conv).value,
+                               kMaxDynamicDepth),
+                   "split the channels, and add the results");
+  if (!inputs.weight_zero_points) return std::monostate{};
+  if (conv.channels.groups != 1)
+    return Error{
+        Error::Kind::unsupported,
+        fmt::format("there are weight_zero_points and {} groups, and no kernel has both", conv.channels.groups), ""};
+  if (!inputs.channel_sums) return refused("weight_zero_points need channel_sums", "dynamic_quantize_image makes them");
+  if (inputs.channel_sums->shape[1] == 1) return std::monostate{};
+  return refused(
+      fmt::format("channel_sums is {}, and has one sum for each pixel", to_text(inputs.channel_sums->shape)));
+}
+
+}  // namespace
+
+// int8 tensors whose scale and zero point are on the device.
+Expected<Call> infer(const Dq8taConv2dInputs<Described>& inputs, const Dq8taConv2dAttributes& attributes) {
+  const TensorDesc &input = inputs.input, &weight = inputs.weight;
+  const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, DType::f32);
+  if (!forward) return forward.error();
+  const auto& [conv, sides, output] = *forward;
+  if (Done sound = check_dynamic(inputs, conv); !sound) return sound.error();
+  const Phases phases = one_phase(*forward);
+  Walked walked = walked_tap_by_tap(conv);
+  walked.is_by_phase = true;  // the epilogue reads sums of each tap: fewer taps are inside at the image's edge
+  const dq8ta_conv2d::Problem fields{
+      QGEN_CONV_SIZES(conv, output, phases, walked),
+      QGEN_CONV_WALK(conv, input, output, phases, walked),
+      QGEN_CONV_LINES(conv),
+      .activation = attributes.activation,
+      .has_bias = inputs.bias ? 1u : 0u,
+      .has_weight_zero_points = inputs.weight_zero_points ? 1u : 0u,
+  };
+  const int64_t run = std::max<int64_t>(conv.channels.of_a_group, 1);
+  Call call = make_call(fields, {.input = input,
+                                 .scale = inputs.scale,
+                                 .zero_point = inputs.zero_point,
+                                 .weight = weight,
+                                 .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
+                                 .weight_scales = inputs.weight_scales,
+                                 .weight_zero_points = inputs.weight_zero_points,
+                                 .channel_sums = inputs.channel_sums,
+                                 .bias = inputs.bias,
+                                 .output = output});
+  call.row_sum_run = run;
+  return call;
 }
 
 // Floating-point tensors; only the weight is quantized.

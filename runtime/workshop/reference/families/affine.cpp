@@ -9,6 +9,7 @@
 
 #include "runtime/engine/calls/attributes.h"
 #include "runtime/engine/tensor/quant_params.h"
+#include "runtime/workshop/reference/linear.h"
 #include "runtime/workshop/reference/rows.h"
 
 namespace qgen::reference {
@@ -71,9 +72,33 @@ static Tensors choose_qparams_affine(const Request& request) {
   return {{"scale", std::move(scale)}, {"zero_point", std::move(zero_point)}};
 }
 
+static Tensors dynamic_quantize_image(const Request& request) {
+  const HostTensor& input = request.inputs.at("input");
+  const HostTensor reals = rounded_to(DType::f32, input);
+  constexpr IntegerBounds kBytes{-128, 127};
+  const auto to = choose_qparams(reals.as<float>(), MappingType::asymmetric, kBytes, eps_of(request));
+  const HostTensor scale = make_tensor<float>(DType::f32, {1}, std::span(&to.scale, 1));
+  const HostTensor zero_point = make_tensor<int32_t>(DType::i32, {1}, std::span(&to.zero_point, 1));
+  HostTensor codes = zeros(DType::i8, input.shape);
+  const auto x = reals.as<float>();
+  for (size_t i = 0; i < x.size(); ++i)
+    codes.as<int8_t>()[i] = static_cast<int8_t>(quantize_linear(x[i], to.scale, to.zero_point, kBytes));
+  Shape shape = input.shape;
+  shape[1] = 1;
+  HostTensor sums = zeros(DType::i32, shape);
+  const int64_t plane = element_count(Shape(shape.begin() + 2, shape.end()));
+  for (int64_t i = 0; i < element_count(input.shape); ++i) {
+    const auto pixel = static_cast<size_t>(i / plane / input.shape[1] * plane + i % plane);
+    sums.as<int32_t>()[pixel] += codes.as<int8_t>()[static_cast<size_t>(i)] - to.zero_point;
+  }
+  return {
+      {"output", std::move(codes)}, {"scale", scale}, {"zero_point", zero_point}, {"channel_sums", std::move(sums)}};
+}
+
 static constexpr Row kRows[] = {
     {"choose_qparams_affine", choose_qparams_affine},
     {"dequantize_affine", dequantize_affine},
+    {"dynamic_quantize_image", dynamic_quantize_image},
     {"quantize_affine", quantize_affine},
     {"quantize_linear", quantize_linear},
 };

@@ -197,6 +197,31 @@ Tensors q8ta_conv2d_dequantize(const Request& request) {
   return {{"output", rounded_to(dtype_attribute(request, "output_dtype"), reals)}};
 }
 
+// Of an input and a weight that are less their zero points: the sums of ONNX's ConvInteger.
+Tensors dq8ta_conv2d(const Request& request) {
+  const HostTensor &input = request.inputs.at("input"), &weight = request.inputs.at("weight");
+  const HostTensor* weight_zero_points = find_input(request, "weight_zero_points");
+  const Walk walk(request, input, weight, forward_at);
+  const Pair sides = places(walk.input.sides, walk.geometry);
+  const int64_t outputs = walk.weight.batch;
+  const int32_t zero_point = request.inputs.at("zero_point").as<int32_t>()[0];
+  const LinearParams params{.input_scale = request.inputs.at("scale").as<float>()[0],
+                            .activation = activation_of(request)};
+  const auto pixels = input.as<int8_t>(), weights = weight.as<int8_t>();
+  HostTensor y = zeros(DType::f32, output_shape(walk.input, outputs, sides));
+  for (int64_t i = 0; i < element_count(y.shape); ++i) {
+    const int64_t plane = i / sides.x / sides.y, o = plane % outputs;
+    const int32_t less = weight_zero_points ? weight_zero_points->as<int32_t>()[static_cast<size_t>(o)] : 0;
+    int64_t sum = 0;
+    walk.for_each_product(plane / outputs, o, {i / sides.x % sides.y, i % sides.x}, [&](int64_t pixel, int64_t w) {
+      sum += int64_t{pixels[static_cast<size_t>(pixel)] - zero_point} * (weights[static_cast<size_t>(w)] - less);
+    });
+    y.as<float>()[static_cast<size_t>(i)] =
+        output_of(sum, static_cast<size_t>(o), request.inputs.at("weight_scales"), find_input(request, "bias"), params);
+  }
+  return {{"output", std::move(y)}};
+}
+
 // The rows from `first` on of a tensor [rows, ...].
 HostTensor rows_from(const HostTensor& tensor, int64_t first, int64_t rows) {
   Shape shape = tensor.shape;
@@ -291,6 +316,7 @@ constexpr Row kRows[] = {
     exact_row<conv2d_transposed>("conv2d_transposed"),
     exact_row<conv2d_q8csw>("conv2d_q8csw"),
     {"conv2d_q8ta_q8csw", conv2d_q8ta_q8csw},
+    {"dq8ta_conv2d", dq8ta_conv2d},
     {"q8ta_conv2d", q8ta_conv2d},
     {"q8ta_conv2d_dequantize", q8ta_conv2d_dequantize},
     {"q8ta_conv2d_transposed", q8ta_conv2d_transposed},

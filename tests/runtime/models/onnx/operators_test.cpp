@@ -376,65 +376,192 @@ TEST(QuantizedOperators, QuantizedWhileTheModelRuns) {
   const std::string w = m.random_integers(ElementType::i8, {4, 3}, -127, 127);
   const std::string sums = m.node("Cast", {m.node("MatMulInteger", {"codes", w, "zero"})}, {{"to", int64_t{1}}});
   m.output(m.node("Mul", {sums, m.node("Mul", {"scale", m.scalar(0.01f)})}));
-  EXPECT_EQ(imported_operators(m), "choose_qparams_affine quantize_linear reshape bmm fused_mul fused_mul");
+  EXPECT_EQ(imported_operators(m), "choose_qparams_affine quantize_linear bmm");
   const auto outputs = judged(m.import()->graph, {{"x", Random(1).reals(DType::f32, {2, 5, 4}, -1, 1)}});
   ASSERT_TRUE(outputs) << to_text(outputs.error());
   EXPECT_EQ(outputs->begin()->second.shape, (Shape{2, 5, 3}));
 }
 
-// The integers minus the zero point are floats, whose sums are exact. After a Relu the zero point is 0, and the
-// convolution is one of int8.
-TEST(QuantizedOperators, AConvolutionQuantizedWhileTheModelRuns) {
-  struct Case {
-    int64_t weight_zero;
-    bool is_behind_relu;
-    std::string operators;
+namespace {
+
+// DynamicQuantizeLinear, an integer layer, Cast, Mul of the scales, and perhaps Add and Relu, as quantize_dynamic of ONNX
+// Runtime writes them.
+struct DynamicLayer {
+  std::string name;
+  Shape input, weight;
+  int64_t groups = 1, padding = 0, weight_zero = 128;
+  bool has_scales = false;  // one for each channel
+  bool has_bias = true, has_relu = true;
+  double low = -1, high = 2;  // of the input
+  std::string operators = "dynamic_quantize_image dq8ta_conv2d";
+
+  bool is_matrix() const { return weight.size() == 2; }
+  int64_t channels() const { return is_matrix() ? weight[1] : weight[0]; }
+  Shape of_channels() const {
+    Shape shape(is_matrix() ? 1 : weight.size(), 1);
+    shape[is_matrix() ? 0 : 1] = channels();
+    return shape;
+  }
+};
+
+struct DynamicModel {
+  ModelBuilder m;
+  std::string weight, scales, bias;
+};
+
+std::string add_layer(DynamicModel& model, const DynamicLayer& layer) {
+  ModelBuilder& m = model.m;
+  model.weight = m.random_integers(ElementType::u8, layer.weight, std::max<int64_t>(0, layer.weight_zero - 200), 255);
+  model.scales = layer.has_scales ? m.random_reals(layer.of_channels(), 0.001, 0.02) : m.scalar(0.0123f);
+  const std::string both = m.node("Mul", {"scale", model.scales});
+  const std::vector<std::string> inputs{"codes", model.weight, "zero", m.zero(layer.weight_zero, ElementType::u8)};
+  const std::vector<int64_t> pads(2 * (layer.weight.size() - 2), layer.padding);
+  const std::string sums = layer.is_matrix() ? m.node("MatMulInteger", inputs)
+                                             : m.node("ConvInteger", inputs, {{"pads", pads}, {"group", layer.groups}});
+  std::string y = m.node("Mul", {m.node("Cast", {sums}, {{"to", int64_t{1}}}), both});
+  if (layer.has_bias) y = m.node("Add", {y, model.bias = m.random_reals(layer.of_channels(), -1, 1)});
+  return layer.has_relu ? m.node("Relu", {y}) : y;
+}
+
+DynamicModel model_of(const DynamicLayer& layer) {
+  DynamicModel model;
+  const std::string x = model.m.input("x", layer.input);
+  model.m.model.graph.nodes.push_back(
+      {.name = "quantize", .op = "DynamicQuantizeLinear", .inputs = {x}, .outputs = {"codes", "scale", "zero"}});
+  return model;
+}
+
+// As ONNX defines the nodes, one after another, each rounded to float.
+std::vector<float> by_definition(const DynamicLayer& layer, const DynamicModel& model, const HostTensor& x) {
+  float low = 0, high = 0;
+  for (const float value : x.as<float>()) low = std::min(low, value), high = std::max(high, value);
+  const float scale = (high - low) / 255;
+  const float zero = std::clamp(std::nearbyint((0 - low) / scale), 0.0f, 255.0f);
+  std::vector<int64_t> codes;
+  for (const float value : x.as<float>())
+    codes.push_back(static_cast<int64_t>(std::clamp(std::nearbyint(value / scale) + zero, 0.0f, 255.0f) - zero));
+  const auto& constants = model.m.model.graph.initializers;
+  const Tensor& weight = *constants.at(model.weight);
+  const Tensor& scales = *constants.at(model.scales);
+  const auto result = [&](int64_t sum, int64_t channel) {
+    const float both = scale * scales.real(layer.has_scales ? channel : 0);
+    float y = static_cast<float>(sum) * both;
+    if (layer.has_bias) y = y + constants.at(model.bias)->real(channel);
+    return layer.has_relu ? std::max(y, 0.0f) : y;
   };
-  const std::string end = "fused_mul requantize reshape ";
-  const Case cases[] = {
-      {0, false, "choose_qparams_affine quantize_linear reshape dequantize_affine conv2d_q8csw " + end + "requantize"},
-      {100, false, "choose_qparams_affine quantize_linear reshape dequantize_affine conv2d " + end + "requantize"},
-      {0, true,
-       "fused_relu choose_qparams_affine quantize_linear reshape q8ta_conv2d_dequantize fused_mul requantize "
-       "pointwise"},
-      {100, true,
-       "fused_relu choose_qparams_affine quantize_linear reshape q8ta_concat q8ta_conv2d_dequantize fused_mul "
-       "requantize "
-       "pointwise"},
-  };
-  for (const auto& [weight_zero, is_behind_relu, operators] : cases) {
-    ModelBuilder m;
-    std::string x = m.input("x", {-1, 4, 6, 6});
-    if (is_behind_relu) x = m.node("Relu", {x});
-    m.model.graph.nodes.push_back(
-        {.name = "quantize", .op = "DynamicQuantizeLinear", .inputs = {x}, .outputs = {"codes", "scale", "zero"}});
-    const std::string w = m.random_integers(ElementType::u8, {3, 4, 3, 3}, 0, weight_zero == 0 ? 127 : 255);
-    const std::string sums = m.node("ConvInteger", {"codes", w, "zero", m.zero(weight_zero, ElementType::u8)},
-                                    {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
-    m.output(m.node("Mul", {m.node("Cast", {sums}, {{"to", int64_t{1}}}), "scale"}));
-    m.output("codes");
-    m.output("scale");
-    m.output("zero");
-    EXPECT_EQ(imported_operators(m), operators);
-    const auto outputs = judged(m.import()->graph, {{"x", Random(1).reals(DType::f32, {2, 4, 6, 6}, -1, 2)}});
-    ASSERT_TRUE(outputs) << to_text(outputs.error());
-    // A convolution of integers by its definition, padded with the zero point.
-    const HostTensor& codes = outputs->at("codes");
-    const double zero = element(outputs->at("zero"), 0), scale = element(outputs->at("scale"), 0);
-    const Tensor& weight = *m.model.graph.initializers.at(w);
-    const HostTensor& result = outputs->at(m.model.graph.outputs[0].name);
-    ASSERT_EQ(result.shape, (Shape{2, 3, 6, 6}));
-    for (int64_t i = 0; i < element_count(result.shape); ++i) {
-      const int64_t column = i % 6, row = i / 6 % 6, o = i / 36 % 3, n = i / 108;
-      double sum = 0;
-      for (int64_t tap = 0; tap < 36; ++tap) {
-        const int64_t c = tap / 9, v = column + tap % 3 - 1, h = row + tap / 3 % 3 - 1;
-        if (v < 0 || v >= 6 || h < 0 || h >= 6) continue;
-        sum += (element(codes, ((n * 4 + c) * 6 + h) * 6 + v) - zero) *
-               static_cast<double>(weight.integer(o * 36 + tap) - weight_zero);
-      }
-      EXPECT_EQ(element(result, i), static_cast<float>(sum) * static_cast<float>(scale)) << i;
+  const auto w = [&](int64_t i) { return weight.integer(i) - layer.weight_zero; };
+  std::vector<float> results;
+  if (layer.is_matrix()) {
+    const int64_t k = layer.weight[0], n = layer.weight[1];
+    for (int64_t i = 0; i < std::ssize(codes) / k * n; ++i) {
+      int64_t sum = 0;
+      for (int64_t c = 0; c < k; ++c) sum += codes[static_cast<size_t>(i / n * k + c)] * w(c * n + i % n);
+      results.push_back(result(sum, i % n));
     }
+    return results;
+  }
+  const int64_t height = layer.input[2], width = layer.input[3], channels = layer.weight[1], taps = layer.weight[2];
+  const int64_t rows = height + 2 * layer.padding - taps + 1, columns = width + 2 * layer.padding - taps + 1;
+  for (int64_t i = 0; i < layer.input[0] * layer.weight[0] * rows * columns; ++i) {
+    const int64_t o = i / columns / rows % layer.weight[0], n = i / columns / rows / layer.weight[0];
+    const int64_t first = o / (layer.weight[0] / layer.groups) * channels;
+    int64_t sum = 0;
+    for (int64_t tap = 0; tap < channels * taps * taps; ++tap) {
+      const int64_t row = i / columns % rows - layer.padding + tap / taps % taps;
+      const int64_t column = i % columns - layer.padding + tap % taps;
+      if (row < 0 || row >= height || column < 0 || column >= width) continue;
+      const int64_t c = first + tap / taps / taps;
+      sum += codes[static_cast<size_t>(((n * layer.input[1] + c) * height + row) * width + column)] *
+             w(o * channels * taps * taps + tap);
+    }
+    results.push_back(result(sum, o));
+  }
+  return results;
+}
+
+const DynamicLayer kDynamicLayers[] = {
+    {.name = "values of both signs", .input = {2, 4, 6, 6}, .weight = {3, 4, 3, 3}, .padding = 1},
+    {.name = "values never below 0", .input = {1, 4, 6, 6}, .weight = {3, 4, 3, 3}, .padding = 1, .low = 0},
+    {.name = "values below 0 only", .input = {1, 4, 6, 6}, .weight = {3, 4, 3, 3}, .padding = 2, .high = -0.5},
+    {.name = "a weight far from its zero point",
+     .input = {1, 16, 6, 5},
+     .weight = {8, 16, 3, 3},
+     .padding = 1,
+     .weight_zero = 60,
+     .low = -3},
+    {.name = "a scale for each channel",
+     .input = {1, 5, 4, 4},
+     .weight = {6, 5, 3, 3},
+     .weight_zero = 200,
+     .has_scales = true},
+    {.name = "no bias, no Relu", .input = {1, 5, 4, 4}, .weight = {6, 5, 2, 2}, .has_bias = false, .has_relu = false},
+    {.name = "one tap", .input = {1, 20, 4, 4}, .weight = {6, 20, 1, 1}, .weight_zero = 140},
+    {.name = "depthwise", .input = {1, 8, 6, 6}, .weight = {8, 1, 3, 3}, .groups = 8, .padding = 1},
+    {.name = "an empty batch", .input = {0, 4, 6, 6}, .weight = {3, 4, 3, 3}, .padding = 1},
+    {.name = "a matrix",
+     .input = {2, 5, 7},
+     .weight = {7, 6},
+     .has_relu = false,
+     .operators = "choose_qparams_affine quantize_linear bmm fused_add"},
+};
+
+}  // namespace
+
+TEST(QuantizedOperators, LayersQuantizedWhileTheModelRuns) {
+  for (const DynamicLayer& layer : kDynamicLayers) {
+    SCOPED_TRACE(layer.name);
+    DynamicModel model = model_of(layer);
+    model.m.output(add_layer(model, layer));
+    EXPECT_EQ(imported_operators(model.m), layer.operators);
+    const HostTensor x = Random(1).reals(DType::f32, layer.input, layer.low, layer.high);
+    const auto outputs = judged(model.m.import()->graph, {{"x", x}});
+    ASSERT_TRUE(outputs) << to_text(outputs.error());
+    const auto result = outputs->begin()->second.as<float>();
+    EXPECT_EQ(std::vector<float>(result.begin(), result.end()), by_definition(layer, model, x));
+  }
+}
+
+// The quantized tensor is computed once, and its readers have weights of their own.
+TEST(QuantizedOperators, LayersThatShareAQuantizedTensor) {
+  const DynamicLayer one{.name = "", .input = {1, 4, 6, 6}, .weight = {3, 4, 3, 3}, .padding = 1, .weight_zero = 90};
+  const DynamicLayer other{.name = "", .input = {1, 4, 6, 6}, .weight = {5, 4, 1, 1}, .has_relu = false};
+  DynamicModel first = model_of(one);
+  first.m.output(add_layer(first, one));
+  DynamicModel second = first;
+  second.m.output(add_layer(second, other));
+  EXPECT_EQ(imported_operators(second.m), "dynamic_quantize_image dq8ta_conv2d dq8ta_conv2d");
+  const HostTensor x = Random(1).reals(DType::f32, one.input, -2, 1);
+  const auto outputs = judged(second.m.import()->graph, {{"x", x}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  for (const auto& [model, layer, index] : {std::tuple(&first, &one, 0), {&second, &other, 1}}) {
+    const auto result = outputs->at(second.m.model.graph.outputs[static_cast<size_t>(index)].name).as<float>();
+    EXPECT_EQ(std::vector<float>(result.begin(), result.end()), by_definition(*layer, *model, x));
+  }
+}
+
+// The sums themselves are integers, and what the model computes of the bytes beside a convolution stays as it is.
+TEST(QuantizedOperators, SumsOfATensorQuantizedWhileTheModelRuns) {
+  const DynamicLayer layer{.name = "", .input = {1, 4, 5, 5}, .weight = {3, 4, 3, 3}};
+  DynamicModel model = model_of(layer);
+  ModelBuilder& m = model.m;
+  const std::string w = m.random_integers(ElementType::u8, layer.weight, 0, 255);
+  m.output(m.node("ConvInteger", {"codes", w, "zero", m.zero(128, ElementType::u8)}));
+  for (const char* name : {"codes", "scale", "zero"}) m.output(name);
+  EXPECT_EQ(imported_operators(m),
+            "dynamic_quantize_image reshape dq8ta_conv2d quantize_affine requantize reshape requantize");
+  const HostTensor x = Random(1).reals(DType::f32, layer.input, -1, 2);
+  const auto outputs = judged(m.import()->graph, {{"x", x}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  const HostTensor &codes = outputs->at("codes"), &sums = outputs->at(m.model.graph.outputs[0].name);
+  const double zero = element(outputs->at("zero"), 0);
+  for (int64_t i = 0; i < element_count(sums.shape); ++i) {
+    double sum = 0;
+    for (int64_t tap = 0; tap < 36; ++tap) {
+      const int64_t place = (tap / 9 * 5 + i / 3 % 3 + tap / 3 % 3) * 5 + i % 3 + tap % 3;
+      sum += (element(codes, place) - zero) *
+             static_cast<double>(m.model.graph.initializers.at(w)->integer(i / 9 * 36 + tap) - 128);
+    }
+    EXPECT_EQ(element(sums, i), sum) << i;
   }
 }
 
