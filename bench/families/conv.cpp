@@ -122,9 +122,11 @@ void add_forward_to_reals(std::vector<Row>& rows, const Convolution& c) {
 
 void add_forward_of_a_computed_scale(std::vector<Row>& rows, const Convolution& c) {
   const Texts shapes = {fmt::format("input={}x{}x{}x{}:i8", c.images, c.channels, c.height, c.width),
-                        "scale=1:f32=0.04", "zero_point=1:i32=-3",
+                        "scale=1:f32=0.04",
+                        "zero_point=1:i32=-3",
                         fmt::format("weight={}x{}x{}x{}:i8", c.outputs, c.channels / c.groups, c.taps, c.taps),
-                        fmt::format("weight_scales={}:f32=0.01", c.outputs), fmt::format("bias={}:f32", c.outputs)};
+                        fmt::format("weight_scales={}:f32=0.01", c.outputs),
+                        fmt::format("bias={}:f32", c.outputs)};
   Row row = in_layouts("dq8ta_conv2d", text(c), shapes, attributes_of(c, {}), {"input=packed_4c"}, ".plain(");
   row.operations = 2.0 * c.outputs * c.channels / c.groups * c.taps * c.taps * places_of(c);
   rows.push_back(std::move(row));

@@ -236,6 +236,8 @@ enum class Variant : uint16_t {
   forward_packed_4c_strided_i32_m4n4_shared_packed_step32,
   forward_packed_4c_strided_i32_m4n8_shared_packed_step32,
   forward_packed_4c_strided_i32_m4n8_shared_scalar_step32,
+  forward_packed_4c_strided_i32_m8n8_shared_packed_step32,
+  forward_packed_4c_strided_i32_m8n8_shared_scalar_step32,
   forward_packed_4c_strided_i8_m4n4_shared_packed_step32,
   forward_packed_4c_strided_i8_m4n4_shared_packed_step32_by_words,
   forward_packed_4c_strided_i8_m4n8_shared_packed_step32,

@@ -96,8 +96,8 @@ class AffineTest : public testing::KernelTest {
 // ---- images by their own range --------------------------------------------------------------------------------------
 
 TEST_F(AffineTest, QuantizesImagesByTheirOwnRange) {
-  const Shape shapes[] = {{1, 1, 1, 1}, {2, 3, 5, 7},    {1, 16, 4, 4}, {1, 70, 3, 3},
-                          {3, 5, 1, 11},   {1, 33, 20, 21}, {0, 4, 3, 3}};
+  const Shape shapes[] = {{1, 1, 1, 1},  {2, 3, 5, 7},    {1, 16, 4, 4}, {1, 70, 3, 3},
+                          {3, 5, 1, 11}, {1, 33, 20, 21}, {0, 4, 3, 3}};
   for (const Shape& shape : shapes) {
     SCOPED_TRACE(to_text(shape));
     for (const auto& [low, high] : {std::pair{-3.0, 5.0}, {0.5, 2.0}, {-4.0, -1.0}, {0.0, 0.0}}) {
