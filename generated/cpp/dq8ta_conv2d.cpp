@@ -590,8 +590,8 @@ constexpr ShapeInfo kOutputShapes[] = {
 
 constexpr TensorInfo kDq8taConv2dTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::strided) | bit(Layout::packed_4c), .shapes = kInputShapes,
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_representation = true,
+    .dtypes = bit(DType::i8), .layouts = bit(Layout::strided) | bit(Layout::packed_4c), .shapes = kInputShapes,
   },
   {
     .name = "scale", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32), .shapes = kScaleShapes,

@@ -190,28 +190,27 @@ Expected<Call> infer_dequantize_affine(const InferArguments& arguments) {
   return infer(inputs, attributes, representations);
 }
 
-Expected<Call> infer_embedding_q4gsw(const InferArguments& arguments) {
-Expected<Call> infer_dq8ta_conv2d(const Given& given) {
+Expected<Call> infer_dq8ta_conv2d(const InferArguments& arguments) {
   const Dq8taConv2dInputs<Described> inputs{
-    .input = given.tensor(0), .scale = given.tensor(1), .zero_point = given.tensor(2), .weight = given.tensor(3),
-    .weight_scales = given.tensor(5), .weight_zero_points = given.optional(6), .channel_sums = given.optional(7),
-    .bias = given.optional(8),
+    .input = arguments.tensor(0), .scale = arguments.tensor(1), .zero_point = arguments.tensor(2),
+    .weight = arguments.tensor(3), .weight_scales = arguments.tensor(5), .weight_zero_points = arguments.optional(6),
+    .channel_sums = arguments.optional(7), .bias = arguments.optional(8),
   };
   const Dq8taConv2dAttributes attributes{
-    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
-    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
-    .activation = given.attribute<words::Activation>(4),
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = arguments.attribute<std::optional<std::vector<int64_t>>>(2), .groups = arguments.attribute<int64_t>(3),
+    .activation = arguments.attribute<words::Activation>(4),
   };
   return infer(inputs, attributes);
 }
 
-Expected<Call> infer_dynamic_quantize_image(const Given& given) {
-  const DynamicQuantizeImageInputs<Described> inputs{.input = given.tensor(0)};
+Expected<Call> infer_dynamic_quantize_image(const InferArguments& arguments) {
+  const DynamicQuantizeImageInputs<Described> inputs{.input = arguments.tensor(0)};
   return infer(inputs);
 }
 
-Expected<Call> infer_embedding_q4gsw(const Given& given) {
+Expected<Call> infer_embedding_q4gsw(const InferArguments& arguments) {
   const EmbeddingQ4gswInputs<Described> inputs{
     .indices = arguments.tensor(0), .weight = arguments.tensor(1), .weight_scales = arguments.tensor(2),
   };
@@ -1225,22 +1224,22 @@ Expected<DeviceTensor> dequantize_affine(Context& context,
 
 Expected<Call> dq8ta_conv2d_call(const Dq8taConv2dInputs<Described>& inputs,
                                  const Dq8taConv2dAttributes& attributes) {
-  Given given(dq8ta_conv2d::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_tensor(1, inputs.scale);
-  given.set_tensor(2, inputs.zero_point);
-  given.set_tensor(3, inputs.weight);
-  given.set_tensor(5, inputs.weight_scales);
-  given.set_optional(6, inputs.weight_zero_points);
-  given.set_optional(7, inputs.channel_sums);
-  given.set_optional(8, inputs.bias);
-  given.set_attribute(0, attributes.stride);
-  given.set_attribute(1, attributes.padding);
-  given.set_attribute(2, attributes.dilation);
-  given.set_attribute(3, attributes.groups);
-  given.set_attribute(4, attributes.activation);
-  given.set_output(9, inputs.output);
-  return checked(given, infer_dq8ta_conv2d);
+  InferArguments arguments(dq8ta_conv2d::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_tensor(1, inputs.scale);
+  arguments.set_tensor(2, inputs.zero_point);
+  arguments.set_tensor(3, inputs.weight);
+  arguments.set_tensor(5, inputs.weight_scales);
+  arguments.set_optional(6, inputs.weight_zero_points);
+  arguments.set_optional(7, inputs.channel_sums);
+  arguments.set_optional(8, inputs.bias);
+  arguments.set_attribute(0, attributes.stride);
+  arguments.set_attribute(1, attributes.padding);
+  arguments.set_attribute(2, attributes.dilation);
+  arguments.set_attribute(3, attributes.groups);
+  arguments.set_attribute(4, attributes.activation);
+  arguments.set_output(9, inputs.output);
+  return checked(arguments, infer_dq8ta_conv2d);
 }
 Expected<DeviceTensor> dq8ta_conv2d(Context& context,
                                     const Dq8taConv2dInputs<OnDevice>& inputs,
@@ -1268,13 +1267,13 @@ Expected<DeviceTensor> dq8ta_conv2d(Context& context,
 }
 
 Expected<Call> dynamic_quantize_image_call(const DynamicQuantizeImageInputs<Described>& inputs) {
-  Given given(dynamic_quantize_image::signatures[0]);
-  given.set_tensor(0, inputs.input);
-  given.set_output(1, inputs.output);
-  given.set_output(2, inputs.scale);
-  given.set_output(3, inputs.zero_point);
-  given.set_output(4, inputs.channel_sums);
-  return checked(given, infer_dynamic_quantize_image);
+  InferArguments arguments(dynamic_quantize_image::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_output(1, inputs.output);
+  arguments.set_output(2, inputs.scale);
+  arguments.set_output(3, inputs.zero_point);
+  arguments.set_output(4, inputs.channel_sums);
+  return checked(arguments, infer_dynamic_quantize_image);
 }
 Expected<DynamicQuantizeImageOutputs> dynamic_quantize_image(Context& context,
                                                              const DynamicQuantizeImageInputs<OnDevice>& inputs) {

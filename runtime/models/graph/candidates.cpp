@@ -115,7 +115,7 @@ Expected<Offer> Candidates::slots_of(const Graph& graph, const Node& node, const
       if (graph.values[port.value].is_constant) continue;
       const TensorInfo& info = *find_tensor(entry, port.operand);
       const TensorDesc& tensor = *plain->operands[info.operand];
-      const bool is_fixed = is_output && !info.has_place;  // the operator has one layout for it
+      const bool is_fixed = is_output && !info.has_representation;  // the operator has one layout for it
       offer.slots.push_back({is_output, port.value, info.operand,
                              is_fixed ? std::vector{tensor.layout} : layouts_for(info, tensor.dtype)});
     }
