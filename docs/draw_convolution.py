@@ -236,7 +236,7 @@ def split():
 def tile():
     """The outputs of one invocation among those of its workgroup."""
     axes = kernel("conv_tile")
-    group, own = largest(axes["group"]), largest(axes["tile"])
+    group, own = largest(axes["group"]), largest([own for own in axes["tile"] if own["m"] == 4])  # 8: of CPUs
     down, blocks = group["m"] * own["m"], group["n"] * own["n"] // 4
     at_row, at_block = 2, 5
     p = Picture(720, 330)
