@@ -199,7 +199,7 @@ Result<std::vector<Admitted>> admitted_choices(const Spec& spec, const Question&
   for (const Axis& axis : spec.parameters) names.push_back(axis.name.value);
   for (const auto& [name, text] : question.values) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return complaint(fmt::format("'{}' has no parameter '{}'", question.op, name), "one of " + join_sorted(names),
+      return complaint(fmt::format("'{}' has no parameter '{}'", question.op, name), one_of(names),
                        suggest(name, names));
     }
     for (Admitted& one : admitted) {
@@ -207,7 +207,7 @@ Result<std::vector<Admitted>> admitted_choices(const Spec& spec, const Question&
       if (texts.empty()) continue;
       const bool is_number = text.find_first_not_of("0123456789") == text.npos;  // and near to every other
       if (std::find(texts.begin(), texts.end(), text) == texts.end()) {
-        return complaint(fmt::format("parameter '{}' has no value '{}'", name, text), "one of " + join_sorted(texts),
+        return complaint(fmt::format("parameter '{}' has no value '{}'", name, text), one_of(texts),
                          is_number ? "" : suggest(text, texts));
       }
       std::erase_if(one.choices, [&, &asked = text](size_t choice) { return texts[choice] != asked; });
@@ -297,8 +297,7 @@ Result<const SpecJob*> job_of(const Product& product, const std::string& name) {
   if (const SpecJob* job = find_job(product, name)) return job;
   std::vector<std::string> names;
   for (const SpecJob& one : product.jobs) names.push_back(one.spec.name.value);
-  return complaint(fmt::format("no operator is named '{}'", name), "one of " + join_sorted(names),
-                   suggest(name, names));
+  return complaint(fmt::format("no operator is named '{}'", name), one_of(names), suggest(name, names));
 }
 
 }  // namespace

@@ -149,6 +149,11 @@ std::string join_sorted(std::vector<std::string> words, std::string_view separat
   return fmt::format("{}", fmt::join(words, separator));
 }
 
+std::string one_of(std::vector<std::string> words) {
+  if (words.size() < 2) return words.empty() ? "" : words.front();
+  return "one of " + join_sorted(std::move(words));
+}
+
 void append(Diagnostics& to, Diagnostics from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }

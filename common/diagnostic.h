@@ -68,6 +68,8 @@ std::string suggest(std::string_view written, const std::vector<std::string>& ca
 
 // "a, b, c", sorted.
 std::string join_sorted(std::vector<std::string> words, std::string_view separator = ", ");
+// For Diagnostic::expected: "one of a, b, c", sorted; of one word the word; of none "", which prints nothing.
+std::string one_of(std::vector<std::string> words);
 
 void append(Diagnostics& to, Diagnostics from);
 

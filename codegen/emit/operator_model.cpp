@@ -46,7 +46,7 @@ std::string declaration(const spec::ProblemField& field) {
 std::string field_names(const spec::Spec& spec) {
   std::vector<std::string> names;
   for (const auto& field : spec.problem) names.push_back(field.name.value);
-  return names.empty() ? "no block: the spec has no problem fields" : "one of " + join_sorted(std::move(names));
+  return names.empty() ? "no block: the spec has no problem fields" : one_of(std::move(names));
 }
 
 // Collects the faults of one family's kernels. A fault that many share is reported once, for the first.

@@ -81,7 +81,7 @@ class Resolver {
     const bool is_device = node.name.starts_with(kDevicePrefix);
     std::ranges::copy_if(all, std::back_inserter(shown),
                          [&](const std::string& name) { return name.starts_with(kDevicePrefix) == is_device; });
-    const std::string expected = shown.empty() ? "" : fmt::format("one of {}", join_sorted(shown));
+    const std::string expected = one_of(shown);
     const auto dotted = std::find_if(all.begin(), all.end(), [&](const std::string& name) {
       return name.ends_with("." + node.name) || name.starts_with(node.name + ".");
     });
@@ -246,7 +246,7 @@ class Resolver {
     report(word,
            fmt::format("'{}' is not a value of {} '{}'", word.name, symbol.kind.empty() ? "the name" : symbol.kind,
                        symbol.name),
-           fmt::format("one of {}", join_sorted(symbol.words)), suggest(word.name, symbol.words), std::move(notes));
+           one_of(symbol.words), suggest(word.name, symbol.words), std::move(notes));
     return false;
   }
 
@@ -287,7 +287,7 @@ class Resolver {
     if (std::any_of(a.words.begin(), a.words.end(), [&](const auto& word) { return holds(b.words, word); }))
       return true;
     report(at, fmt::format("'{}' and '{}' have no value in common", a.name, b.name), "",
-           fmt::format("{} is one of {}; {} is one of {}", a.name, join_sorted(a.words), b.name, join_sorted(b.words)));
+           fmt::format("{} is {}; {} is {}", a.name, one_of(a.words), b.name, one_of(b.words)));
     return false;
   }
 
@@ -306,8 +306,7 @@ class Resolver {
     std::vector<std::string> names = builtin_functions();
     for (const Function& function : scope_.functions()) names.push_back(function.name);
     for (const Shorthand& shorthand : shorthands(scope_)) names.emplace_back(shorthand.name);
-    report(node, fmt::format("unknown function '{}'", node.name), fmt::format("one of {}", join_sorted(names)),
-           suggest(node.name, names));
+    report(node, fmt::format("unknown function '{}'", node.name), one_of(names), suggest(node.name, names));
     return std::nullopt;
   }
 

@@ -75,8 +75,8 @@ class DeclarationParser {
     const Argument& wanted = arguments_[0];
     const auto found = std::find(operands.begin(), operands.end(), wanted.text);
     if (found != operands.end()) return static_cast<size_t>(found - operands.begin());
-    report(wanted.where, fmt::format("'{}' is not an operand of '{}'", wanted.text, spec_.name.value),
-           operands.empty() ? "" : "one of " + join_sorted(operands), suggest(wanted.text, operands));
+    report(wanted.where, fmt::format("'{}' is not an operand of '{}'", wanted.text, spec_.name.value), one_of(operands),
+           suggest(wanted.text, operands));
     return std::nullopt;
   }
 

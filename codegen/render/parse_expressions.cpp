@@ -102,8 +102,8 @@ bool ExpressionReader::report_unknown_function(std::string_view text, const Sour
     return true;
   }
   known.insert(known.end(), declarations.begin(), declarations.end());
-  report(state_, file_, place_of(name, text, where), fmt::format("unknown function '{}'", name),
-         "one of " + join_sorted(known), suggest(name, known));
+  report(state_, file_, place_of(name, text, where), fmt::format("unknown function '{}'", name), one_of(known),
+         suggest(name, known));
   return true;
 }
 

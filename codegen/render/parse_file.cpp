@@ -109,8 +109,7 @@ class FileParser {
     std::vector<std::string> all;
     for (const std::string_view directive : directive_names()) all.push_back(fmt::format("${}", directive));
     const std::string written = fmt::format("${}", current_->keyword);
-    report(keyword_place(), fmt::format("unknown directive '{}'", written), "one of " + join_sorted(all),
-           suggest(written, all));
+    report(keyword_place(), fmt::format("unknown directive '{}'", written), one_of(all), suggest(written, all));
     ++forgiven_ends_;  // it may have been meant to open a block
   }
 

@@ -57,8 +57,7 @@ class ShapeChecker {
   void report_unknown(const YamlNode& key, const std::string& what, KeyTable keys) {
     std::vector<std::string> names;
     for (const Key& known : keys) names.emplace_back(known.name);
-    report(key.where, fmt::format("unknown key '{}' in {}", key.text, what),
-           fmt::format("one of {}", join_sorted(names)), suggest(key.text, names));
+    report(key.where, fmt::format("unknown key '{}' in {}", key.text, what), one_of(names), suggest(key.text, names));
   }
 
   // Reports a node of another kind, and says so.
@@ -145,9 +144,9 @@ class ShapeChecker {
     } else if (key.leaf == Leaf::field && node.kind == Kind::map) {
       check_object(node, where, what, key.object);
       if (!node.find("words") && !node.find("type"))
-        report(where, fmt::format("{} has neither 'words' nor 'type'", what), "one of them");
+        report(where, fmt::format("{} has neither 'words' nor 'type'", what), "'words' or 'type'");
       if (node.find("words") && node.find("type"))
-        report(where, fmt::format("{} has 'words' and a 'type'", what), "one of them");
+        report(where, fmt::format("{} has 'words' and a 'type'", what), "only one of them");
     } else if (key.leaf == Leaf::use) {
       check_use(node, what);
     } else if (key.leaf == Leaf::fitted && node.kind == Kind::map) {
@@ -241,9 +240,9 @@ class ShapeChecker {
 
   void check_word(const YamlNode& node, const Key& key) {
     if (std::find(key.words.begin(), key.words.end(), node.text) != key.words.end()) return;
-    const std::string_view parameter = key.leaf == Leaf::choice ? ", or $parameter" : "";
+    const std::string parameter = key.leaf == Leaf::choice ? ", or $parameter" : "";
     report(node.where, fmt::format("'{}' is not {}", node.text, with_article(key.noun.empty() ? key.name : key.noun)),
-           fmt::format("one of {}{}", join_sorted(key.words), parameter), suggest(node.text, key.words));
+           one_of(key.words) + parameter, suggest(node.text, key.words));
   }
 
   // One shape, or several.
@@ -327,7 +326,7 @@ class ShapeChecker {
       if (first.find(entry.key.text)) continue;
       has_unknown = true;
       report(entry.key.where, fmt::format("the first record of {} has no field '{}'", what, entry.key.text),
-             fmt::format("one of {}", join_sorted(fields)), suggest(entry.key.text, fields));
+             one_of(fields), suggest(entry.key.text, fields));
     }
     for (const std::string& field : fields) {
       if (has_unknown || record.find(field)) continue;  // a misspelt field is one fault, not also one that is missing

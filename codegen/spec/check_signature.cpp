@@ -126,8 +126,7 @@ class SignatureChecker {
     if (found != spec_.operands.end()) return &*found;
     std::vector<std::string> names;
     for (const Operand& operand : spec_.operands) names.push_back(operand.name.value);
-    report(name.where, fmt::format("'{}' is not an operand", name.value), fmt::format("one of {}", join_sorted(names)),
-           suggest(name.value, names));
+    report(name.where, fmt::format("'{}' is not an operand", name.value), one_of(names), suggest(name.value, names));
     return nullptr;
   }
 
@@ -170,8 +169,8 @@ class SignatureChecker {
       const auto dtypes = dtype_words();
       for (const auto& word : attribute.words) {
         if (std::ranges::find(dtypes, word.value) == dtypes.end())
-          report(word.where, fmt::format("'{}' is not a dtype", word.value),
-                 fmt::format("one of {}", join_sorted(dtypes)), suggest(word.value, dtypes));
+          report(word.where, fmt::format("'{}' is not a dtype", word.value), one_of(dtypes),
+                 suggest(word.value, dtypes));
       }
     }
     append(errors_, check_words_differ(called, attribute.words));
@@ -199,8 +198,7 @@ class SignatureChecker {
     std::vector<std::string> names;
     for (const Attribute& attribute : spec_.attributes) names.push_back(attribute.name.value);
     if (std::ranges::find(names, name.value) != names.end()) return;
-    report(name.where, fmt::format("'{}' is not an attribute", name.value),
-           names.empty() ? "" : fmt::format("one of {}", join_sorted(names)), suggest(name.value, names));
+    report(name.where, fmt::format("'{}' is not an attribute", name.value), one_of(names), suggest(name.value, names));
   }
 
   void check_narrowing(const Narrowing& narrowing) {
@@ -210,7 +208,7 @@ class SignatureChecker {
     for (const auto& dtype : narrowing.dtypes) {
       if (std::ranges::find(possible, dtype.value) != possible.end()) continue;
       report(dtype.where, fmt::format("no kernel accepts {} for '{}'", dtype.value, operand->name.value),
-             fmt::format("one of {}", join_sorted(possible)), suggest(dtype.value, possible));
+             one_of(possible), suggest(dtype.value, possible));
     }
     if (narrowing.is_optional == true && !operand->is_optional) {
       report(narrowing.operand.where, fmt::format("'{}' is not optional to the kernels", operand->name.value), "",
@@ -227,6 +225,7 @@ class SignatureChecker {
         report(attribute->operand->where,
                fmt::format("'{}' is always in the layout that its storage says", attribute->operand->value),
                "an operand with a 'layout'");
+        continue;  // there is no default to check
       }
       if (attribute->otherwise && !attribute->otherwise->value.starts_with('('))
         check_default(*attribute, *attribute->otherwise, words);
@@ -249,8 +248,7 @@ class SignatureChecker {
       case Kind::word:
       case Kind::dtype:
       case Kind::layout:
-        if (std::ranges::find(words, given.value) == words.end())
-          refuse(fmt::format("one of {}, or a text in parentheses", join_sorted(words)));
+        if (std::ranges::find(words, given.value) == words.end()) refuse(one_of(words) + ", or a text in parentheses");
         return;
     }
   }

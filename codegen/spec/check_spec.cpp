@@ -286,8 +286,8 @@ class DeclarationChecker {
     if (input == spec_.operands.end()) {
       std::vector<std::string> names;
       for (const Operand& operand : spec_.operands) names.push_back(operand.name.value);
-      report(named.where, fmt::format("'{}' is not an operand", named.value),
-             fmt::format("one of {}", join_sorted(names)), suggest(named.value, names));
+      report(named.where, fmt::format("'{}' is not an operand", named.value), one_of(names),
+             suggest(named.value, names));
       return;
     }
     const std::string pair = fmt::format("'{}' cannot be written in place of '{}'", output.name.value, named.value);
@@ -325,7 +325,7 @@ class DeclarationChecker {
       if (std::find(words.begin(), words.end(), text) != words.end()) continue;
       report(value.where,
              fmt::format("'{}' is not a {}, and '{}' takes its {} from here", text, what, operand.name.value, what),
-             fmt::format("one of {}", join_sorted(words)), suggest(text, words))
+             one_of(words), suggest(text, words))
           .notes.push_back({choice.where, fmt::format("'${}' is given to '{}' here", choice.word, operand.name.value)});
     }
   }
@@ -338,7 +338,7 @@ class DeclarationChecker {
     report(
         choice.where,
         fmt::format("'{}' is not a {}, and '{}' takes its {} from here", choice.word, what, operand.name.value, what),
-        fmt::format("one of {}", join_sorted(words)), suggest(choice.word, words));
+        one_of(words), suggest(choice.word, words));
   }
 
   const Axis* find_parameter(std::string_view name) const {
@@ -354,8 +354,7 @@ class DeclarationChecker {
     const std::string message = other == declared_.end()
                                     ? fmt::format("'${}' names no parameter", choice.word)
                                     : fmt::format("'${}' names a {}, not a parameter", choice.word, other->second.kind);
-    report(choice.where, message, names.empty() ? "" : fmt::format("one of {}", join_sorted(names)),
-           suggest(choice.word, names));
+    report(choice.where, message, one_of(names), suggest(choice.word, names));
   }
 
   const Spec& spec_;
@@ -538,9 +537,9 @@ Diagnostics check_recipe(const Spec& spec, const Recipe& recipe) {
   }
   const auto check_source = [&](const Located<std::string>& ours) {
     if (ours.value == kNoOperand || holds(sources, ours.value)) return;
-    errors.push_back(
-        make_error(ours.where, fmt::format("'{}' is neither an operand nor scratch of this recipe", ours.value),
-                   fmt::format("one of {}, or {}", join_sorted(sources), kNoOperand), suggest(ours.value, sources)));
+    errors.push_back(make_error(ours.where,
+                                fmt::format("'{}' is neither an operand nor scratch of this recipe", ours.value),
+                                fmt::format("{}, or {}", one_of(sources), kNoOperand), suggest(ours.value, sources)));
   };
   for (const auto& [theirs, ours] : recipe.bind) check_source(ours);
   for (const Step& step : recipe.steps) {

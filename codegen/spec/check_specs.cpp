@@ -82,8 +82,8 @@ class StepChecker {
   template <typename Items>
   void report_unknown(const Located<std::string>& name, std::string_view kind, const Items& items) {
     const auto names = names_of(items);
-    report(name.where, fmt::format("'{}' has no {} '{}'", family_.name.value, kind, name.value),
-           names.empty() ? "" : fmt::format("one of {}", join_sorted(names)), suggest(name.value, names))
+    report(name.where, fmt::format("'{}' has no {} '{}'", family_.name.value, kind, name.value), one_of(names),
+           suggest(name.value, names))
         .notes.push_back({family_.name.where, fmt::format("'{}' is declared here", family_.name.value)});
   }
 
@@ -129,7 +129,7 @@ class StepChecker {
         operand.layout ? words_of(family_, *operand.layout) : std::vector<std::string>();
     if (std::find(takes.begin(), takes.end(), layout) != takes.end()) return;
     report(said->second.where, fmt::format("'{}' of '{}' is never {}", operand.name.value, family_.name.value, layout),
-           takes.empty() ? "" : fmt::format("one of {}", join_sorted(takes)), suggest(layout, takes))
+           one_of(takes), suggest(layout, takes))
         .notes.push_back({operand.name.where, fmt::format("'{}' is declared here", operand.name.value)});
   }
 
@@ -144,7 +144,7 @@ class StepChecker {
     const std::vector<std::string> takes = words_of(family_, operand.dtype);
     if (std::find(takes.begin(), takes.end(), dtype) != takes.end()) return;
     report(where, fmt::format("'{}' of '{}' does not accept {}", operand.name.value, family_.name.value, dtype),
-           fmt::format("one of {}", join_sorted(takes)))
+           one_of(takes))
         .notes.push_back({operand.name.where, fmt::format("'{}' is declared here", operand.name.value)});
   }
 
@@ -176,8 +176,7 @@ class StepChecker {
     if (said && said->second.expression.type() == Type::word) return check_word(field, said->second);
     if (field.is_word() && field.otherwise && text == field.otherwise->value) return;
     if (field.is_word()) {
-      report(where, fmt::format("the value of '{}' is not a word", field.name.value),
-             fmt::format("one of {}", join_sorted(texts_of(field.words))));
+      report(where, fmt::format("the value of '{}' is not a word", field.name.value), one_of(texts_of(field.words)));
       return;
     }
     const auto parsed = expression::parse(text, where, spec_.scope);
@@ -194,10 +193,9 @@ class StepChecker {
     if (ours ? ours->word_set == field.word_set : std::ranges::find(words, passed.text) != words.end()) return;
     const SourceLocation& where = passed.expression.where();
     if (!ours && !field.is_word()) return append(errors_, errors_of(passed.text, where));  // a misspelt name
-    report(
-        where, fmt::format("'{}' is not a value of '{}'", passed.text, field.name.value),
-        field.is_word() ? fmt::format("one of {}", join_sorted(words)) : fmt::format("a value for {}", to_text(field)),
-        suggest(passed.text, words));
+    report(where, fmt::format("'{}' is not a value of '{}'", passed.text, field.name.value),
+           field.is_word() ? one_of(words) : fmt::format("a value for {}", to_text(field)),
+           suggest(passed.text, words));
   }
 
   Diagnostics errors_of(std::string_view text, const SourceLocation& where) const {
@@ -228,8 +226,8 @@ class StepChecker {
       values.push_back(expression::to_text(one.value));
     }
     const std::string written = expression::to_text(value.value);
-    report(value.where, fmt::format("'{}' is not a value of parameter '{}'", written, parameter.value),
-           fmt::format("one of {}", join_sorted(values)), suggest(written, values))
+    report(value.where, fmt::format("'{}' is not a value of parameter '{}'", written, parameter.value), one_of(values),
+           suggest(written, values))
         .notes.push_back({axis->name.where, fmt::format("'{}' is declared here", parameter.value)});
   }
 

@@ -96,10 +96,9 @@ class KnownValues {
       return;
     }
     if (auto value = value_of(*symbol, text)) return set(name, *std::move(value));
-    errors.push_back(make_error(spec_.name.where,
-                                fmt::format("'{}' of '{}' cannot be '{}'", name, spec_.name.value, text),
-                                symbol->words.empty() ? std::string(expression::name(symbol->type))
-                                                      : fmt::format("one of {}", join_sorted(symbol->words))));
+    errors.push_back(
+        make_error(spec_.name.where, fmt::format("'{}' of '{}' cannot be '{}'", name, spec_.name.value, text),
+                   symbol->words.empty() ? std::string(expression::name(symbol->type)) : one_of(symbol->words)));
   }
 
   const Spec& spec_;

@@ -140,8 +140,7 @@ class Merger {
       std::vector<std::string> names;
       for (const Take& known : part.takes) names.push_back(known.name.text);
       errors_.push_back(make_error(entry.key.where, fmt::format("'{}' takes no '{}'", part.fragment, entry.key.text),
-                                   names.empty() ? "" : fmt::format("one of {}", join_sorted(names)),
-                                   suggest(entry.key.text, names)));
+                                   one_of(names), suggest(entry.key.text, names)));
     }
   }
 
@@ -300,7 +299,7 @@ class Merger {
     std::vector<std::string> names;
     for (const YamlEntry& list : lists.entries) names.push_back(list.key.text);
     errors_.push_back(make_error(fragment.where, fmt::format("'{}' has no list '{}'", fragment.text, wanted),
-                                 fmt::format("one of {}", join_sorted(names)), suggest(wanted, names)));
+                                 one_of(names), suggest(wanted, names)));
   }
 
   void add_entry(const YamlEntry& entry, YamlNode& merged) {
