@@ -297,7 +297,8 @@ Result<const SpecJob*> job_of(const Product& product, const std::string& name) {
   if (const SpecJob* job = find_job(product, name)) return job;
   std::vector<std::string> names;
   for (const SpecJob& one : product.jobs) names.push_back(one.spec.name.value);
-  return complaint(fmt::format("no operator is named '{}'", name), one_of(names), suggest(name, names));
+  const std::string hint = suggest(name, names);  // else there are a hundred names
+  return complaint(fmt::format("no operator is named '{}'", name), hint.empty() ? one_of(names) : "", hint);
 }
 
 }  // namespace

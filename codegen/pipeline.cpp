@@ -19,6 +19,8 @@
 #include "codegen/render/blame.h"
 #include "codegen/spec/parse_spec.h"
 #include "runtime/engine/library/blob_format.h"
+#include "vocabulary/dtypes.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 namespace {
@@ -223,6 +225,7 @@ Diagnostic Run::none_of(const spec::Spec& spec) const {
   for (const spec::Axis& axis : spec.parameters) {
     std::vector<std::string> values;
     for (const auto& value : axis.values) values.push_back(expression::to_text(value.value));
+    if (!find_dtype(values.front()) && !find_layout(values.front())) continue;
     axes.push_back(fmt::format("{} can be {}", axis.name.value, fmt::join(values, ", ")));
   }
   Diagnostic error;

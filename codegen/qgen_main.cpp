@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "codegen/run.h"
 #include "codegen/spec/parse_spec.h"
 #include "codegen/spec/words.h"
+#include "common/command_line.h"
 #include "common/files.h"
 #include "common/help.h"
 #include "common/log.h"
@@ -36,7 +38,7 @@ Examples:
   qgen specs/ --explain-cost 'resize2d(...)' --for devices/nvidia-h200.yaml   a cost as a sum
   qgen specs/ --why-not 'quantize_affine(input_storage=texture3d, vec=1)'
   qgen specs/ --stop-after render --filter 'quantize_affine.f16.*'   the GLSL of some variants
-  qgen specs/ --emit msl -o out/                      Metal sources, where SPIRV-Cross can say them
+  qgen specs/ --emit msl -o out/                      Metal sources, where SPIRV-Cross can translate
   qgen specs/ --emit spv -o out/ --operators softmax  SPIR-V files, and an index of them as JSON
   qgen specs/ --emit c -o out/ --operators softmax    kernels and their choice as C99
   qgen specs/ --shard 3/8 --cache DIR                 compile a share, on one machine of many
@@ -98,20 +100,21 @@ void declare_options(CLI::App& app, Flags& flags) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_number(app, "-j,--jobs", flags.run.threads, {0, kMostThreads}, "threads (default: one per core)");
   app.add_option("--opt", flags.opt, "how modules are optimised: perf (default), size or none")
-      ->check(CLI::IsMember(words(kOptimizations)))
+      ->check(one_of_words(words(kOptimizations)))
       ->option_text("WHAT");
   app.add_option("--target", flags.target,
                  "the oldest Vulkan whose drivers can run the modules: vulkan1.1, vulkan1.2 or vulkan1.3 (default); a "
                  "spec with 'target' has its own")
-      ->check(CLI::IsMember(spec::target_words()))
+      ->check(one_of_words(spec::target_words()))
       ->option_text("VERSION");
   app.add_option("--filter", flags.run.settings.filter, "only variants whose id matches, such as 'copy.*.vec?'")
       ->type_name("GLOB");
   add_list(app, "--operators", flags.run.settings.subset.operators,
-           "only these operators, and the kernels of their recipes, as q8ta_linear,softmax");
+           "only these operators, and the kernels of their recipes, such as q8ta_linear,softmax");
   add_list(app, "--dtypes", flags.run.settings.subset.dtypes,
-           "only variants whose parameters that are dtypes have these, as f16,i8; kernels of recipes keep all");
-  add_list(app, "--layouts", flags.run.settings.subset.layouts, "the same of layouts, as strided,packed_4c");
+           "only variants whose dtype parameters have these values, such as f16,i8; kernels of recipes keep all");
+  add_list(app, "--layouts", flags.run.settings.subset.layouts,
+           "only variants whose layout parameters have these values, such as strided,packed_4c");
   app.add_option("--for", flags.run.device_files, "only modules that one of these devices can run: device files")
       ->type_name("FILE")
       ->expected(1)
@@ -167,7 +170,7 @@ void declare_questions(CLI::App& app, Flags& flags) {
       ->type_name("COMBINATION");
   app.add_option("--stop-after", flags.stop_after,
                  "print the result of a room: spec, expand, render, compile, reflect or emit")
-      ->check(CLI::IsMember(words(kShownRooms)))
+      ->check(one_of_words(words(kShownRooms)))
       ->option_text("ROOM");
   auto languages = words(kLanguages);
   languages.emplace_back("spv");
@@ -175,7 +178,7 @@ void declare_questions(CLI::App& app, Flags& flags) {
   app.add_option("--emit", flags.language,
                  "write variants as msl or hlsl under -o, and list those that cannot be translated; as spv: "
                  "modules and index.json; or as c: arrays, tables and the choice, in C99")
-      ->check(CLI::IsMember(languages))
+      ->check(one_of_words(languages))
       ->option_text("LANGUAGE");
   app.add_flag("--schema", flags.schema, "print the JSON Schema of spec files, for editors");
 }
@@ -237,6 +240,9 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
     return "--shard compiles into the cache: leave out --no-cache";
   const bool writes = options.task == Task::store || options.task == Task::check || options.task == Task::translate;
   if (writes && options.output.empty()) return "no output folder: add -o DIR";
+  std::error_code code;
+  if (writes && std::filesystem::exists(options.output, code) && !std::filesystem::is_directory(options.output, code))
+    return "-o takes a folder, and " + printable(options.output) + " is a file";
   return "";
 }
 
@@ -249,7 +255,7 @@ int run_qgen(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? code(ExitCode::done) : code(ExitCode::bad_input);
+    return print_help_or_misuse(app, error) ? code(ExitCode::done) : code(ExitCode::bad_input);
   }
   const RunOptions options = options_of(flags);
   if (const std::string text = misuse(app, flags, options); !text.empty()) {

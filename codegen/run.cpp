@@ -45,8 +45,10 @@ RunResult failed(ExitCode code, std::string text) { return {code, "", std::move(
 // Failures of the machine; a mistyped path is the input's fault.
 RunResult failed(const Error& error) {
   const bool is_input = error.kind == Error::Kind::not_found || error.kind == Error::Kind::invalid_argument;
+  const std::string text = to_text(error);
+  const bool names_file = text.find(": error: ") != text.npos;  // "devices/mine.yaml:3:1: error: ..."
   return failed(is_input ? ExitCode::bad_input : ExitCode::bad_machine,
-                fmt::format("qgen: error: {}\n", to_text(error)));
+                fmt::format("qgen: {}{}\n", names_file ? "" : "error: ", text));
 }
 
 RunResult failed(const Diagnostics& errors, const SourceTexts& texts) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "codegen/spec/signature.h"
+#include "common/diagnostic.h"
 #include "vocabulary/dtypes.h"
 #include "vocabulary/layouts.h"
 
@@ -57,6 +58,28 @@ Diagnostic unknown_operator(const std::string& name, const std::vector<spec::Spe
 bool is_dtype(std::string_view word) { return find_dtype(word).has_value(); }
 bool is_layout(std::string_view word) { return find_layout(word).has_value(); }
 
+Diagnostic unknown_word(std::string_view option, std::string_view noun, const std::string& word,
+                        const std::vector<std::string>& known) {
+  Diagnostic error;
+  error.message = fmt::format("{}: there is no {} '{}'", option, noun, word);
+  error.hint = suggest(word, known);
+  if (error.hint.empty()) error.expected = one_of(known);
+  return error;
+}
+
+// --dtypes and --layouts take words of the vocabulary.
+Diagnostics unknown_words(const Subset& subset) {
+  Diagnostics errors;
+  std::vector<std::string> dtypes, layouts;
+  for (const auto& row : kDTypes) dtypes.emplace_back(row.name);
+  for (const auto& row : kLayouts) layouts.emplace_back(row.name);
+  for (const std::string& word : subset.dtypes)
+    if (!is_dtype(word)) errors.push_back(unknown_word("--dtypes", "dtype", word, dtypes));
+  for (const std::string& word : subset.layouts)
+    if (!is_layout(word)) errors.push_back(unknown_word("--layouts", "layout", word, layouts));
+  return errors;
+}
+
 // Whether a parameter with a choice of such words is one of those that are wanted.
 bool fits(const spec::Axis& axis, const std::string& value, const std::vector<std::string>& wanted,
           bool (*is_word)(std::string_view)) {
@@ -67,9 +90,10 @@ bool fits(const spec::Axis& axis, const std::string& value, const std::vector<st
 }  // namespace
 
 Result<std::vector<bool>> kept_specs(const Subset& subset, const std::vector<spec::Spec>& specs) {
+  Diagnostics errors = unknown_words(subset);
+  if (!errors.empty()) return errors;
   if (subset.operators.empty()) return std::vector<bool>(specs.size(), true);
   std::vector<bool> kept(specs.size());
-  Diagnostics errors;
   for (const std::string& name : subset.operators) {
     const auto spec = std::ranges::find_if(specs, [&](const auto& one) { return holds(names_of(one), name); });
     if (spec == specs.end()) errors.push_back(unknown_operator(name, specs));

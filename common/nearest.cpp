@@ -71,4 +71,10 @@ std::string did_you_mean(std::string_view written, std::span<const std::string_v
   return meant.empty() ? "" : fmt::format("did you mean '{}'?", meant);
 }
 
+std::string hint_among(std::string_view written, std::span<const std::string_view> candidates) {
+  if (const std::string hint = did_you_mean(written, candidates); !hint.empty()) return hint;
+  if (candidates.size() == 1) return fmt::format("the only one is '{}'", candidates.front());
+  return candidates.empty() ? "" : fmt::format("possible are {}", fmt::join(candidates, ", "));
+}
+
 }  // namespace qgen

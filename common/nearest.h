@@ -18,4 +18,7 @@ std::string_view nearest(std::string_view written, std::span<const std::string_v
 // "did you mean 'vec'?", or "" where none is near.
 std::string did_you_mean(std::string_view written, std::span<const std::string_view> candidates);
 
+// The same; where none is near, "possible are a, b, c" or "the only one is 'a'". Without candidates "".
+std::string hint_among(std::string_view written, std::span<const std::string_view> candidates);
+
 }  // namespace qgen

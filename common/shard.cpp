@@ -16,7 +16,7 @@ Expected<Shard> shard_of(std::string_view text) {
   const std::string_view behind = text.substr(std::min(slash + 1, text.size()));
   const auto index = read_number<uint32_t>(text.substr(0, slash)), count = read_number<uint32_t>(behind);
   if (index && count && *index >= 1 && *index <= *count && *count <= kMostShards) return Shard{*index, *count};
-  return refused(fmt::format("'{}' is no part: a part is I/N, as 3/8 is the third of eight", printable(text)));
+  return refused(fmt::format("'{}' is no part: a part is I/N, such as 3/8, the third of eight", printable(text)));
 }
 
 std::string to_text(const Shard& shard) { return fmt::format("{}/{}", shard.index, shard.count); }

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "common/command_line.h"
 #include "common/date.h"
 #include "common/files.h"
 #include "common/help.h"
@@ -242,7 +243,7 @@ int parse_and_run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kWrongInput;
+    return print_help_or_misuse(app, error) ? 0 : kWrongInput;
   }
   if (arguments.is_list && (arguments.is_json || arguments.is_measured || arguments.is_checked ||
                             arguments.is_to_enable || !arguments.device.empty() || !arguments.device_file.empty())) {

@@ -233,9 +233,7 @@ std::string to_text(const Value& value) {
 }
 
 std::string hint_of(std::string_view written, const std::vector<std::string_view>& known) {
-  const std::string_view meant = nearest(written.substr(0, kMaxQuoted), known);
-  if (!meant.empty()) return fmt::format("did you mean '{}'?", meant);
-  return known.empty() ? "" : fmt::format("there are {}", fmt::join(known, ", "));
+  return hint_among(written.substr(0, kMaxQuoted), known);
 }
 
 Expected<Object> Object::of(const Document& document, const Value& value,

@@ -26,7 +26,9 @@ Done Reader::run(std::string_view text, const std::function<void(const YAML::Nod
     if (documents.size() == 1) {
       read(documents[0]);
     } else {
-      fault(SourceLocation{file_}, fmt::format("the text contains {} YAML documents, not one", documents.size()));
+      fault(SourceLocation{file_},
+            documents.empty() ? "the file is empty"
+                              : fmt::format("the file has {} YAML documents, and can have one", documents.size()));
     }
   } catch (const YAML::Exception& thrown) {
     fault(place(thrown.mark), "this is not YAML: " + thrown.msg);

@@ -14,7 +14,7 @@ TEST(Shard, IsReadFromText) {
   for (const char* text : {"", "3", "/", "3/", "/8", "0/8", "9/8", "-1/8", "3/8/9", "3 / 8", "1/1000001", "a/b"}) {
     EXPECT_FALSE(shard_of(text)) << text;
   }
-  EXPECT_EQ(shard_of("9/8").error().message, "'9/8' is no part: a part is I/N, as 3/8 is the third of eight");
+  EXPECT_EQ(shard_of("9/8").error().message, "'9/8' is no part: a part is I/N, such as 3/8, the third of eight");
 }
 
 TEST(Shard, HasEachPieceOfWorkOnce) {

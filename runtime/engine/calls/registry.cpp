@@ -24,16 +24,9 @@ std::vector<std::string_view> names_of(const auto& infos) {
   return names;
 }
 
-// "did you mean 'x'?", or all there is.
-std::string hint_of(std::string_view written, const std::vector<std::string_view>& known) {
-  const std::string_view meant = nearest(written, known);
-  if (!meant.empty()) return fmt::format("did you mean '{}'?", meant);
-  return known.empty() ? "" : fmt::format("there are {}", fmt::join(known, ", "));
-}
-
 Error unknown(std::string_view op, std::string_view what, std::string_view name,
               const std::vector<std::string_view>& known) {
-  return {Error::Kind::invalid_argument, fmt::format("'{}' has no {} '{}'", op, what, name), hint_of(name, known)};
+  return {Error::Kind::invalid_argument, fmt::format("'{}' has no {} '{}'", op, what, name), hint_among(name, known)};
 }
 
 template <typename Map>
@@ -135,7 +128,7 @@ const OperatorEntry* find_operator(OperatorEntries operators, std::string_view n
 Error unknown_operator(OperatorEntries operators, std::string_view name) {
   auto known = names_of(operators);
   for (const OperatorAlias& alias : aliases_of(operators)) known.push_back(alias.name);
-  return {Error::Kind::not_found, fmt::format("unknown operator '{}'", name), hint_of(name, known)};
+  return {Error::Kind::not_found, fmt::format("unknown operator '{}'", name), hint_among(name, known)};
 }
 
 Expected<Request> complete(const OperatorEntry& entry, Request request, Data data) {

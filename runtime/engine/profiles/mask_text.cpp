@@ -16,7 +16,7 @@ namespace qgen::profiles {
 namespace {
 
 // Where a part of a mask was written, for messages.
-constexpr std::string_view kOption = "the command line";
+constexpr std::string_view kWithout = "--without", kLimit = "--limit";
 
 Error refused(std::string_view from, std::string message, std::string hint) {
   return Error{Error::Kind::invalid_argument, fmt::format("{}: {}", from, message), std::move(hint)};
@@ -99,9 +99,9 @@ Done add_device(const std::string& path, DeviceMask& mask) {
 
 // One item of the variable: as=FILE, without=FEATURE, or a limit.
 Done add_item(std::string_view item, DeviceMask& mask) {
-  constexpr std::string_view kAs = "as=", kWithout = "without=";
+  constexpr std::string_view kAs = "as=", kLacking = "without=";
   if (item.starts_with(kAs)) return add_device(std::string(item.substr(kAs.size())), mask);
-  if (item.starts_with(kWithout)) return add_feature(item.substr(kWithout.size()), kMaskVariable, mask);
+  if (item.starts_with(kLacking)) return add_feature(item.substr(kLacking.size()), kMaskVariable, mask);
   return add_limit(item, kMaskVariable, mask);
 }
 
@@ -123,10 +123,10 @@ Expected<DeviceMask> read_mask(const MaskText& text) {
     if (Done added = add_device(text.as, mask); !added) return added.error();
   }
   for (const std::string& name : text.without) {
-    if (Done added = add_feature(name, kOption, mask); !added) return added.error();
+    if (Done added = add_feature(name, kWithout, mask); !added) return added.error();
   }
   for (const std::string& limit : text.limits) {
-    if (Done added = add_limit(limit, kOption, mask); !added) return added.error();
+    if (Done added = add_limit(limit, kLimit, mask); !added) return added.error();
   }
   return mask;
 }

@@ -32,7 +32,7 @@ std::string hint_of(std::string_view written, const std::vector<std::string_view
   constexpr size_t kMaxShown = 4;
   const size_t left = shown.size() - std::min(shown.size(), kMaxShown);
   shown.resize(shown.size() - left);
-  return fmt::format("there are {}{}", fmt::join(shown, ", "), left > 0 ? fmt::format(" and {} more", left) : "");
+  return fmt::format("possible are {}{}", fmt::join(shown, ", "), left > 0 ? fmt::format(" and {} more", left) : "");
 }
 
 Error unknown_id(const OperatorInfo& op, const KernelLibrary& library, std::string_view id) {

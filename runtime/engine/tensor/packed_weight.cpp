@@ -19,7 +19,7 @@ Error no_form(std::string_view word) {
   std::string known;
   for (const WeightForm& form : weight_forms())
     known += fmt::format("{}{}", known.empty() ? "" : ", ", name(form.layout));
-  return refused(fmt::format("'{}' is no weight form", word), fmt::format("there are {}", known));
+  return refused(fmt::format("'{}' is no weight form", word), fmt::format("possible are {}", known));
 }
 
 // Removes and returns the text up to the next space.

@@ -153,9 +153,16 @@ class Inference {
     return std::monostate{};
   }
 
+  // "[any, 3, 256, 384]"
+  static std::string sides_text(const Shape& shape) {
+    std::vector<std::string> sides;
+    for (const int64_t side : shape) sides.push_back(side == kAnySide ? "any" : fmt::format("{}", side));
+    return fmt::format("[{}]", fmt::join(sides, ", "));
+  }
+
   static Expected<Shape> bound_shape(const Value& input, const Shape* given) {
     const auto refuse = [&](const std::string& fault) {
-      return refused(fmt::format("input '{}' is {}, and {}", input.name, to_text(input.shape), fault));
+      return refused(fmt::format("input '{}' is {}, and {}", input.name, sides_text(input.shape), fault));
     };
     if (!given && std::ranges::count(input.shape, kAnySide) > 0) return refuse("no shape is given for it");
     const Shape& shape = given ? *given : input.shape;

@@ -77,7 +77,7 @@ class Reader {
     Model model;
     for (const auto& opset : proto.opset_import())
       model.opsets[opset.domain() == "ai.onnx" ? "" : opset.domain()] = opset.version();
-    if (!proto.has_graph()) return refused("the model has no graph");
+    if (!proto.has_graph()) return refused(proto.ByteSizeLong() == 0 ? "the file is empty" : "the model has no graph");
     auto graph = graph_of(*proto.mutable_graph());
     if (!graph) return graph.error();
     model.graph = *std::move(graph);

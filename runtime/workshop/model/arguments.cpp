@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/command_line.h"
 #include "common/help.h"
 #include "common/number_option.h"
 #include "common/version.h"
@@ -22,13 +23,13 @@ Examples:
   qgen-model run resnet50.onnx --profile t.json    for ui.perfetto.dev or chrome://tracing
   qgen-model run resnet50.onnx --trace t.yaml      for qgen-tune --from-trace t.yaml
   qgen-model check resnet50.onnx --input x.npy     compare with the definitions of its operators
-  qgen-model check resnet50.onnx --unfused         with those of its nodes, each by itself
-  qgen-model check-support resnet50.onnx           what of it has no operator
+  qgen-model check resnet50.onnx --unfused         with the definitions of its ONNX nodes
+  qgen-model check-support resnet50.onnx           which nodes have no operator
   qgen-model compile resnet50.onnx -o net.qgen     for this device; `run` loads it in milliseconds
   qgen-model compile a.onnx -o a.qgen --for x.yaml --for y.yaml   for these devices, in one file
   qgen-model quantize net.onnx -o int8.onnx --calibrate samples/   a float model, to int8
 
-Exit codes: 0 done, 1 a check failed or check-support found a lack, 2 the arguments or the model are
+Exit codes: 0 done, 1 a check failed or a node has no operator, 2 the arguments or the model are
 wrong, 3 the machine failed.)";
 
 void add_model(CLI::App& app, Arguments& arguments, const char* text) {
@@ -150,7 +151,7 @@ void add_quantize(CLI::App& app, Arguments& arguments) {
       ->add_option("--method", calibration.method.method,
                    "how ranges of activations are chosen: minmax (the default), percentile or entropy")
       ->transform(CLI::Transformer(methods))
-      ->check(CLI::IsMember({CalibrationMethod::minmax, CalibrationMethod::percentile, CalibrationMethod::entropy}))
+      ->transform(one_of_words({"minmax", "percentile", "entropy"}))  // the later transform() is applied first
       ->option_text("METHOD");
   add_number(*quantize, "--percentile", calibration.method.percentile, {50, 100},
              "with --method percentile: how many of 100 elements are within the range (99.99)");
@@ -191,7 +192,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
     if (arguments.command == Command::compile && !arguments.compiled.ends_with(".qgen"))
       throw CLI::ValidationError("--output", "must end in .qgen");
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? runner::kDone : runner::kWrongInput;
+    return print_help_or_misuse(app, error) ? runner::kDone : runner::kWrongInput;
   }
   return arguments;
 }

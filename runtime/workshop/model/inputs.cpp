@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "common/files.h"
+#include "common/nearest.h"
 #include "runtime/engine/tensor/npy.h"
 #include "runtime/workshop/runner/command.h"
 #include "runtime/workshop/runner/random_input.h"
@@ -67,7 +68,7 @@ Expected<runner::Named> named(std::string_view flag, std::string_view typed, con
     return refused(fmt::format("{} takes name=file, given '{}'", flag, typed),
                    fmt::format("the model has {}", fmt::join(known, ", ")));
   return refused(fmt::format("{}: the model has no '{}'", flag, typed.substr(0, equals)),
-                 fmt::format("there are {}", fmt::join(known, ", ")));
+                 hint_among(typed.substr(0, equals), std::vector<std::string_view>(known.begin(), known.end())));
 }
 
 Done make(Inputs& inputs) {

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 
+#include "common/command_line.h"
 #include "common/help.h"
 #include "common/number_option.h"
 #include "common/version.h"
@@ -98,7 +99,7 @@ struct OptionUse {
   std::string_view goes_with;
 };
 constexpr OptionUse kOptionUses[] = {
-    {"OPERATOR", kOperator, "neither --cases nor --list"},
+    {"OPERATOR", kOperator, "options of an operator"},
     {"--input", kOperator, "an operator"},
     {"--shape", kOperator, "an operator"},
     {"--set", kOperator, "an operator"},
@@ -128,6 +129,8 @@ constexpr OptionUse kOptionUses[] = {
 Done check_options(const CLI::App& app, Mode mode) {
   for (const OptionUse& use : kOptionUses) {
     if (app.count(use.option) == 0 || (use.modes & bit(mode)) != 0) continue;
+    if (use.option == std::string_view("OPERATOR"))
+      return refused(fmt::format("an operator cannot be combined with {}", name(mode)));
     return refused(fmt::format("{} goes with {}, not with {}", use.option, use.goes_with, name(mode)));
   }
   if (app.count("--sample") != 0 && app.count("--all-kernels") == 0) {
@@ -173,7 +176,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
     if (is_idle && !arguments.is_help) throw CLI::RequiredError("an operator, --cases or --list");
     if (is_idle) throw CLI::CallForHelp();
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kWrongInput;
+    return print_help_or_misuse(app, error) ? kDone : kWrongInput;
   }
   if (const Done sound = check_options(app, arguments.mode()); !sound) return fail(program, sound.error());
   return arguments;

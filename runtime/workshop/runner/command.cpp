@@ -90,7 +90,7 @@ Done add_attribute(const OperatorEntry& entry, std::string_view text, Request& r
   return add(request.attributes, named->name, *value);
 }
 
-Done check_has_place(const OperatorEntry& entry, std::string_view name) {
+Done check_has_representation(const OperatorEntry& entry, std::string_view name) {
   const TensorInfo* info = find_tensor(entry, name);
   if (!info || info->role != TensorInfo::Role::weight) return std::monostate{};
   return refused(
@@ -100,11 +100,10 @@ Done check_has_place(const OperatorEntry& entry, std::string_view name) {
 Done add_storage(const OperatorEntry& entry, std::string_view text, Request& request) {
   const auto named = split_named("--storage", text);
   if (!named) return named.error();
-  if (Done free = check_has_place(entry, named->name); !free) return free;
+  if (Done free = check_has_representation(entry, named->name); !free) return free;
   const auto storage = find_storage(named->value);
   if (!storage)
-    return refused(fmt::format("'{}' is no storage", named->value),
-                   fmt::format("there are {}", fmt::join(names_of(kStorages), ", ")));
+    return refused(fmt::format("'{}' is no storage", named->value), hint_among(named->value, names_of(kStorages)));
   const Layout first = *storage == Storage::texture3d ? Layout::width_packed : Layout::strided;
   return add(request.representations, named->name, Representation{*storage, first});
 }
@@ -113,14 +112,10 @@ Done add_storage(const OperatorEntry& entry, std::string_view text, Request& req
 Done add_layout(const OperatorEntry& entry, std::string_view text, std::set<std::string>& laid_out, Request& request) {
   const auto named = split_named("--layout", text);
   if (!named) return named.error();
-  if (Done free = check_has_place(entry, named->name); !free) return free;
+  if (Done free = check_has_representation(entry, named->name); !free) return free;
   const auto layout = find_layout(named->value);
   if (!layout) {
-    const auto words = names_of(kLayouts);
-    const std::string_view meant = nearest(named->value, words);
-    return refused(
-        fmt::format("'{}' is no layout", named->value),
-        meant.empty() ? fmt::format("there are {}", fmt::join(words, ", ")) : fmt::format("did you mean '{}'?", meant));
+    return refused(fmt::format("'{}' is no layout", named->value), hint_among(named->value, names_of(kLayouts)));
   }
   if (!laid_out.insert(named->name).second) return refused(fmt::format("{} is given two layouts", named->name));
   const Representation place{info(*layout).storage, *layout};
@@ -251,8 +246,7 @@ Expected<OutputFiles> parse_outputs(const OperatorEntry& entry, const std::vecto
     if (std::ranges::find(outputs, named->name, &TensorInfo::name) == outputs.end()) {
       std::vector<std::string_view> names;
       for (const TensorInfo& info : outputs) names.push_back(info.name);
-      return refused(fmt::format("'{}' has no output '{}'", entry.name, named->name),
-                     fmt::format("there are {}", fmt::join(names, ", ")));
+      return refused(fmt::format("'{}' has no output '{}'", entry.name, named->name), hint_among(named->name, names));
     }
     if (named->value.empty())
       return refused(fmt::format("--output {} names no file", named->name), fmt::format("{}=file.npy", named->name));

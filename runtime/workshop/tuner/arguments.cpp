@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "common/command_line.h"
 #include "common/date.h"
 #include "common/help.h"
 #include "common/number_option.h"
@@ -53,22 +54,22 @@ void add_tune_options(CLI::App& app, Arguments& arguments) {
   typed("--shape", arguments.request.shapes,
         "with one --operator: an input of the problem, as for qgen-run: "
         "name=4096x4096:f32");
-  typed("-s,--set", arguments.request.attributes, "the same, an attribute: name=value");
-  typed("--storage", arguments.request.storages, "the same, a storage: name=texture3d");
-  typed("--layout", arguments.request.layouts, "the same, a layout: name=channels_packed");
+  typed("-s,--set", arguments.request.attributes, "with one --operator: an attribute, name=value");
+  typed("--storage", arguments.request.storages, "with one --operator: the storage of a tensor, name=texture3d");
+  typed("--layout", arguments.request.layouts, "with one --operator: the layout of a tensor, name=channels_packed");
   add_number(app, "--budget", arguments.budget_s, {1, 1e7, "seconds"},
              "the time for all problems together; default: "
              "60 for each");
   app.add_option("--strategy", arguments.search.strategy,
                  "exhaustive: measure every kernel, without a budget; halving: search in batches; auto (default): "
                  "exhaustive if the budget allows it, else halving")
-      ->transform(CLI::CheckedTransformer(kStrategies))
+      ->transform(CLI::Transformer(kStrategies))
+      ->transform(one_of_words({"auto", "exhaustive", "halving"}))  // the later transform() is applied first
       ->option_text("WORD");
   add_number(app, "--hang", arguments.hang_s, {0.1, 3600, "seconds"},
-             "a kernel that takes longer is ended and "
-             "quarantined (10)");
+             "a kernel that takes longer is ended and quarantined (default 10)");
   add_number(app, "--cool", arguments.cool_s, {0, 3600, "seconds"},
-             "wait so long at most, before each measurement, for a GPU that is too hot to keep its clock (0)");
+             "the longest wait, before each measurement, for a GPU that is too hot to keep its clock (default 0)");
   app.add_option_function<std::string>(
          "--shard",
          [&](const std::string& text) {
@@ -147,7 +148,9 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
               Command::merge);
   merge->add_option("FILE", arguments.files, "tuning files, or results")->required()->type_name("");
   merge->add_option("-o,--output", arguments.output, "default: standard output")->type_name("FILE");
-  merge->add_option("--decisions", arguments.decisions, "of results: write what became of the answers of each row")
+  merge
+      ->add_option("--decisions", arguments.decisions,
+                   "of results: write, for each row, how many answers there are and how many were left out")
       ->type_name("FILE");
   CLI::App* forget = command("forget", "remove times and quarantined kernels", Command::forget);
   forget->add_option("OP", arguments.operators, "only of these operators")->type_name("");
@@ -158,7 +161,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
                    "ago")
       ->transform(date_of)
       ->option_text("DATE or DAYS");
-  CLI::App* fit = command("fit", "find the constants of costs (fit: of specs) from tuning files", Command::fit);
+  CLI::App* fit = command("fit", "fit the cost constants of specs (under 'fit') to tuning files", Command::fit);
   fit->add_option("FILE", arguments.fit.files, "tuning files, of one device or several")->required()->type_name("");
   fit->add_option("--only", arguments.fit.only,
                   "only constants of this spec or fragment; may be given several "
@@ -193,7 +196,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
       throw CLI::ValidationError("forget", "give operators, or --all, or --older");
     }
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kWrongInput;
+    return print_help_or_misuse(app, error) ? kDone : kWrongInput;
   }
   return arguments;
 }

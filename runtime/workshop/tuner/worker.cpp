@@ -286,7 +286,7 @@ Done Worker::time(const Ids& ids, const measure::TimingOptions& how) {
   options.on_turn(0, measure::turns_of(options, contestants.size()));
   const auto times = measure::time_together(clock_, contestants, options);
   if (!times) {
-    say({{"fault", to_text(times.error())}});
+    say({{"fault", times.error().message}});
     return std::monostate{};
   }
   // A race watches a GPU's clock itself.

@@ -126,9 +126,7 @@ const Refusal kRefusals[] = {
     {"layout_of_cases", {"--cases", ".", "--layout", "a=strided"}, "--layout goes with an operator, not with --cases"},
     {"replays_of_a_run", with(kRelu, {"--replays", "60"}),
      "--replays goes with --time, not with an operator that is run once"},
-    {"operator_and_cases",
-     {"q8ta_relu", "--cases", "."},
-     "OPERATOR goes with neither --cases nor --list, not with --cases"},
+    {"operator_and_cases", {"q8ta_relu", "--cases", "."}, "an operator cannot be combined with --cases"},
     {"list_and_time", {"--list", "--time"}, "--time goes with an operator that is run, not with --list"},
     {"output_of_a_time", with(kRelu, {"--time", "-o", "output=q.npy"}),
      "--output goes with an operator that is run once, not with --time"},
@@ -152,7 +150,7 @@ const Refusal kRefusals[] = {
      with(kRelu, {"--shape", "input=4:i8", "--layout", "output=packed_4w", "--layout", "output=packed_4c"}),
      "output is given two layouts"},
     {"output_of_no_name", with(kRelu, {"--shape", "input=4:i8", "-o", "outptu=a.npy"}),
-     "'q8ta_relu' has no output 'outptu'\n  hint: there are output"},
+     "'q8ta_relu' has no output 'outptu'\n  hint: did you mean 'output'?"},
     {"output_of_no_file", with(kRelu, {"--shape", "input=4:i8", "-o", "output="}),
      "--output output names no file\n  hint: output=file.npy"},
     {"explain_of_nothing", with(kRelu, {"--shape", "input=4:i8", "--explain=most"}),
@@ -222,7 +220,7 @@ TEST_F(RuntimeProgram, ExplainsAKernelThatIsNotThereOnRequest) {
   EXPECT_EQ(answer.code, 2);
   EXPECT_THAT(answer.out, StartsWith("no kernel fits q8ta_relu of input i8 [4] -> output i8 [4] with input_scale 1, "
                                      "output_scale 1 on \""));
-  EXPECT_THAT(answer.err, StartsWith("qgen-run: 'nope' is no kernel or recipe of 'q8ta_unary'\n  hint: there are "));
+  EXPECT_THAT(answer.err, StartsWith("qgen-run: 'nope' is no kernel or recipe of 'q8ta_unary'\n  hint: possible are "));
   EXPECT_THAT(answer.err, HasSubstr(" more\n"));
 }
 

@@ -109,7 +109,7 @@ const RefusalCase kRefusals[] = {
     {"input_unknown", {.inputs = {{"inputs", zeros(DType::f32, {1})}}},
      "'reduce' has no input 'inputs'\n  hint: did you mean 'input'?"},
     {"representation_of_nothing", {.inputs = {{"input", zeros(DType::f32, {1})}}, .representations = {{"scratch", {}}}},
-     "'reduce' has no tensor 'scratch'\n  hint: there are input, bias, output"},
+     "'reduce' has no tensor 'scratch'\n  hint: possible are input, bias, output"},
 };
 // clang-format on
 

@@ -193,9 +193,9 @@ TEST(DeviceFile, KnowsTheFeatures) {
 }
 
 TEST(DeviceFile, RefusesWhatIsNoDevice) {
-  EXPECT_TEXT(fault_of(""), "device.yaml: error: the text contains 0 YAML documents, not one");
+  EXPECT_TEXT(fault_of(""), "device.yaml: error: the file is empty");
   EXPECT_TEXT(fault_of(std::string(kLeast) + "---\n"),
-              "device.yaml: error: the text contains 2 YAML documents, not one");
+              "device.yaml: error: the file has 2 YAML documents, and can have one");
   EXPECT_TRUE(fault_of("a: [1").starts_with("device.yaml:1:1: error: this is not YAML: "));
   EXPECT_TRUE(fault_of("[]").starts_with("device.yaml:1:1: error: a device must be a map\n"));
   EXPECT_TRUE(fault_of("name: a\nkind: cpu").starts_with("device.yaml:1:1: error: a device lacks 'vendor_id'\n"));

@@ -51,7 +51,7 @@ const RequestCase kRequests[] = {
     {"no_equals", {.attributes = {"quant_min"}}, "--set takes name=value, given 'quant_min'"},
     {"no_name", {.inputs = {"=x.npy"}}, "--input takes name=value, given '=x.npy'"},
     {"no_integer", {.attributes = {"quant_min=low"}}, "quant_min is 'low', and must be an integer"},
-    {"no_storage", {.storages = {"input=image"}}, "'image' is no storage\n  hint: there are buffer, texture3d"},
+    {"no_storage", {.storages = {"input=image"}}, "'image' is no storage\n  hint: possible are buffer, texture3d"},
     {"no_layout",
      {.layouts = {"input=widthpacked"}},
      "'widthpacked' is no layout\n  hint: did you mean 'width_packed'?"},
@@ -126,7 +126,7 @@ TEST(Command, OutputsGoToAFileEach) {
               "'./x/../s.npy'");
   EXPECT_TEXT(text_of_outputs({"scale="}), "--output scale names no file\n  hint: scale=file.npy");
   EXPECT_TEXT(text_of_outputs({"scales=s.npy"}),
-              "'choose_qparams_affine' has no output 'scales'\n  hint: there are scale, zero_point");
+              "'choose_qparams_affine' has no output 'scales'\n  hint: did you mean 'scale'?");
 }
 
 struct MadeUpCase {
