@@ -243,7 +243,7 @@ int parse_and_run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return print_help_or_misuse(app, error) ? 0 : kWrongInput;
+    return qgen::print_help_or_misuse(app, error) ? 0 : kWrongInput;
   }
   if (arguments.is_list && (arguments.is_json || arguments.is_measured || arguments.is_checked ||
                             arguments.is_to_enable || !arguments.device.empty() || !arguments.device_file.empty())) {

@@ -100,7 +100,8 @@ void Reader::fields(const YAML::Node& map, std::string_view what, const std::vec
 }
 
 void Reader::items(const YAML::Node& list, std::string_view what, const std::function<void(const YAML::Node&)>& read) {
-  if (!list.IsSequence()) return fault(list, fmt::format("{} must be a list", what), "[a, b]");
+  if (!list.IsSequence())
+    return fault(list, fmt::format("{} must be a list", what), "items that begin with '- ', or [a, b]");
   for (const auto& item : list) {
     if (!may_read_on(list)) return;
     read(item);
@@ -141,8 +142,9 @@ void Reader::integer(const YAML::Node& node, std::string_view what, int64_t leas
 }
 
 void Reader::boolean(const YAML::Node& node, std::string_view what, bool& value) {
-  constexpr std::string_view kWords[] = {"false", "true"};
-  if (const auto index = word(node, what, kWords)) value = *index == 1;
+  if (!scalar(node, what)) return;
+  if (node.Scalar() == "true" || node.Scalar() == "false") value = node.Scalar() == "true";
+  else fault(node, fmt::format("{} is '{}'", what, node.Scalar()), "true or false");
 }
 
 std::optional<size_t> Reader::word(const YAML::Node& node, std::string_view what,

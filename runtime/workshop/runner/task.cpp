@@ -63,7 +63,7 @@ Expected<std::vector<Task>> read_tasks(const std::string& file, std::string_view
   std::vector<Task> tasks;
   yaml::Reader reader(file);
   const Done done = reader.run(text, [&](const YAML::Node& root) {
-    reader.items(root, "a list of problems", [&](const YAML::Node& item) { tasks.push_back(task_of(reader, item)); });
+    reader.items(root, "a file of problems", [&](const YAML::Node& item) { tasks.push_back(task_of(reader, item)); });
   });
   if (!done) return done.error();
   return tasks;

@@ -136,7 +136,7 @@ TEST_F(HostileFiles, AFolderInAFilesPlaceIsTold) {
   fs::create_directories(here() / "out/cpp/copy.h");
   expect_refused("cannot write out/cpp/copy.h: it is a folder");
   write_text(here() / "file", "");
-  expect_refused({"specs", "-o", "file"}, "cannot make the folder file: Not a directory");
+  expect_refused({"specs", "-o", "file"}, "-o takes a folder, and file is a file");
   expect_refused({"specs", "-o", "made", "--depfile", "made/cpp"}, "cannot write made/cpp: it is a folder");
 }
 

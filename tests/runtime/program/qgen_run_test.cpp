@@ -7,6 +7,7 @@
 #include "common/sanitizers.h"
 #include "runtime/engine/calls/registry.h"
 #include "tests/runtime/program/run_runtime.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/source_folder.h"
 
 namespace qgen::tests {
@@ -180,7 +181,8 @@ TEST_F(RuntimeProgram, RefusesWhatItWouldNotDo) {
   for (const Refusal& row : kRefusals) {
     const Answer answer = qgen_run(row.arguments);
     EXPECT_EQ(answer.code, 2) << row.name;
-    EXPECT_EQ(answer.err, "qgen-run: " + std::string(row.err) + "\n") << row.name;
+    ASSERT_TRUE(answer.err.starts_with("qgen-run: ") && answer.err.ends_with('\n')) << row.name << answer.err;
+    EXPECT_TEXT(answer.err.substr(10, answer.err.size() - 11), row.err) << row.name;
     EXPECT_EQ(answer.out, "") << row.name;
   }
   EXPECT_TRUE(fs::is_empty(here()));

@@ -19,7 +19,6 @@ namespace qgen {
 namespace {
 
 using namespace generated::operators;
-using ::testing::HasSubstr;
 using testing::tensor_of;
 
 class MisuseTest : public testing::DeviceTest {
@@ -60,10 +59,12 @@ TEST_F(MisuseTest, ArgumentsAreWhatTheCallWasMadeFor) {
               "input is i8 [10] buffer strided, and the call was made for i8 [1000] buffer strided");
   EXPECT_TEXT(run_says(call, Relu{.input = &whole, .output = &four}),
               "output is i8 [4] buffer strided, and the call was made for i8 [1000] buffer strided");
-  EXPECT_THAT(run_says(call, Relu{.input = &folded, .output = Argument()}), HasSubstr("input is i8 [10, 100] "));
-  EXPECT_THAT(run_says(call, Relu{.input = &packed, .output = Argument()}),
-              HasSubstr("input is i8 [1000] buffer packed_4c, "));
-  EXPECT_THAT(run_says(call, Relu{.input = &floats, .output = Argument()}), HasSubstr("input is f32 [1000] "));
+  EXPECT_TEXT(run_says(call, Relu{.input = &folded, .output = Argument()}),
+              "input is i8 [10, 100] buffer strided, and the call was made for i8 [1000] buffer strided");
+  EXPECT_TEXT(run_says(call, Relu{.input = &packed, .output = Argument()}),
+              "input is i8 [1000] buffer packed_4c, and the call was made for i8 [1000] buffer strided");
+  EXPECT_TEXT(run_says(call, Relu{.input = &floats, .output = Argument()}),
+              "input is f32 [1000] buffer strided, and the call was made for i8 [1000] buffer strided");
   EXPECT_EQ(run_says(call, Relu{.input = &whole, .output = Argument()}), "accepted");
   const DeviceTensor output = bytes({1000});
   EXPECT_EQ(run_says(call, Relu{.input = &whole, .output = &output}), "accepted");
@@ -109,7 +110,7 @@ TEST_F(MisuseTest, AWeightIsNoOther) {
         .input = &input, .weight = &given, .weight_sums = sums, .weight_scales = &scales, .output = Argument()};
   };
   EXPECT_EQ(run_says(call, with(weight)), "accepted");
-  EXPECT_THAT(run_says(call, with(other)), HasSubstr("weight is i8 [4, 32] "));
+  EXPECT_THAT(run_says(call, with(other)), ::testing::HasSubstr("weight is i8 [4, 32] "));
 }
 
 // A choice that was made for one call, with the tensors of another.
@@ -121,7 +122,7 @@ TEST_F(MisuseTest, ChoicesAreOfTheirCalls) {
   ASSERT_TRUE(bound) << to_text(bound.error());
   const Work work{&choice, bound->operands};
   EXPECT_THAT(said(executor.record({&work, 1})),
-              HasSubstr("is i8 [10] buffer strided, and the choice was made for i8 [1000] buffer strided"));
+              ::testing::HasSubstr("is i8 [10] buffer strided, and the choice was made for i8 [1000] buffer strided"));
 }
 
 // A tensor's own description has its shape: for a program that fills a Problem itself.
@@ -132,7 +133,7 @@ TEST_F(MisuseTest, DescriptionsCarryShapes) {
   const Choice choice = best(call);
   const Work good{&choice, {&a, &b}}, bad{&choice, {&a, &c}};
   EXPECT_EQ(said(executor.record({&good, 1})), "accepted");
-  EXPECT_THAT(said(executor.record({&bad, 1})), HasSubstr("operand 'output' of"));
+  EXPECT_THAT(said(executor.record({&bad, 1})), ::testing::HasSubstr("operand 'output' of"));
 }
 
 // Except kernels that may write in place, and then only for the whole operand.
@@ -141,7 +142,7 @@ TEST_F(MisuseTest, WhatIsWrittenIsNoInput) {
   const Call clone = *q8ta_clone_call({.input = twelve});
   const DeviceTensor a = bytes({12});
   EXPECT_THAT(run_says(clone, Clone{.input = &a, .output = &a}),
-              HasSubstr("operand 'input' and operand 'output' of 'q8ta_clone."));
+              ::testing::HasSubstr("operand 'input' and operand 'output' of 'q8ta_clone."));
   EXPECT_EQ(run_says(relu_of({12}), Relu{.input = &a, .output = &a}), "accepted");
 }
 
@@ -164,8 +165,8 @@ TEST_F(MisuseTest, TypedFunctionsRefuse) {
               "weight has shape [4, 64]");
   EXPECT_TEXT(
       said(q8ta_clone(context, {.input = input}, {.output = Representation{Storage::texture3d, Layout::width_packed}})),
-      "output is width_packed in a texture3d, and can be strided, packed_4w, packed_4c, packed_4w4c, "
-      "packed_4h4w, packed_4c1w");
+      "output is width_packed in a texture3d, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, "
+      "packed_4c1w");
 }
 
 }  // namespace

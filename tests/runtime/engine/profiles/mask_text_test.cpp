@@ -6,12 +6,11 @@
 
 #include <cstdlib>
 
+#include "tests/support/expected_text.h"
 #include "tests/support/source_folder.h"
 
 namespace qgen::profiles {
 namespace {
-
-using ::testing::HasSubstr;
 
 class MaskTextTest : public ::testing::Test {
  protected:
@@ -58,23 +57,36 @@ TEST_F(MaskTextTest, AnOptionsDeviceReplacesTheVariables) {
   set("as=" + file("mali-g78"));
   const auto mask = read_mask({.as = file("apple-m1")});
   ASSERT_TRUE(mask) << to_text(mask.error());
-  EXPECT_THAT(mask->as->name, HasSubstr("M1"));
+  EXPECT_THAT(mask->as->name, ::testing::HasSubstr("M1"));
 }
 
 TEST_F(MaskTextTest, SaysWhatIsWrong) {
-  EXPECT_THAT(error_of({.without = {"shader_int9"}}), HasSubstr("there is no feature 'shader_int9'"));
-  EXPECT_THAT(error_of({.without = {"shader_int9"}}), HasSubstr("did you mean 'shader_int8'?"));
-  EXPECT_THAT(error_of({.limits = {"shared_bytes=4"}}), HasSubstr("there is no limit 'shared_bytes'"));
-  EXPECT_THAT(error_of({.limits = {"bound_sets"}}), HasSubstr("bound_sets is ''"));
-  EXPECT_THAT(error_of({.limits = {"bound_sets=0"}}), HasSubstr("bound_sets is '0'"));
-  EXPECT_THAT(error_of({.limits = {"bound_sets=4x4x4"}}), HasSubstr("bound_sets is '4x4x4'"));
-  EXPECT_THAT(error_of({.limits = {"vulkan=new"}}), HasSubstr("vulkan is 'new'"));
-  EXPECT_THAT(error_of({.as = file("no-such-device")}), HasSubstr("no-such-device"));
+  EXPECT_TEXT(error_of({.without = {"shader_int9"}}),
+              "--without: there is no feature 'shader_int9'\n"
+              "  hint: did you mean 'shader_int8'?");
+  EXPECT_TEXT(error_of({.limits = {"shared_bytes=4"}}),
+              "--limit: there is no limit 'shared_bytes'\n"
+              "  hint: devices/README.md lists features and limits");
+  EXPECT_TEXT(error_of({.limits = {"bound_sets"}}),
+              "--limit: bound_sets is ''\n"
+              "  hint: give a number from 1 to 4294967295");
+  EXPECT_TEXT(error_of({.limits = {"bound_sets=0"}}),
+              "--limit: bound_sets is '0'\n"
+              "  hint: give a number from 1 to 4294967295");
+  EXPECT_TEXT(error_of({.limits = {"bound_sets=4x4x4"}}),
+              "--limit: bound_sets is '4x4x4'\n"
+              "  hint: give a number from 1 to 4294967295");
+  EXPECT_TEXT(error_of({.limits = {"vulkan=new"}}),
+              "--limit: vulkan is 'new'\n"
+              "  hint: give a version, such as vulkan=1.2");
+  EXPECT_THAT(error_of({.as = file("no-such-device")}), ::testing::HasSubstr("no-such-device"));
 }
 
 TEST_F(MaskTextTest, SaysThatTheVariableIsWrong) {
   set("without=shader_int8,");
-  EXPECT_THAT(error_of({}), HasSubstr("QGEN_DEVICE_MASK: there is no limit ''"));
+  EXPECT_TEXT(error_of({}),
+              "QGEN_DEVICE_MASK: there is no limit ''\n"
+              "  hint: devices/README.md lists features and limits");
 }
 
 }  // namespace

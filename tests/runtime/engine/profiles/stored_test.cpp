@@ -8,12 +8,12 @@
 #include <stdlib.h>
 
 #include "common/files.h"
+#include "tests/support/expected_text.h"
 
 namespace qgen::profiles {
 namespace {
 
 using ::testing::EndsWith;
-using ::testing::HasSubstr;
 
 class Stored : public ::testing::Test {
  protected:
@@ -53,7 +53,7 @@ TEST_F(Stored, NumbersAreOfOneDriver) {
   DeviceProfile before = device_;
   before.driver_version = 0x10;
   const StoredNumbers copied = with_numbers_of(stored_path(before), device_);
-  EXPECT_THAT(copied.warning, HasSubstr("describes another version of the driver"));
+  EXPECT_THAT(copied.warning, ::testing::HasSubstr("describes another version of the driver"));
   EXPECT_EQ(copied.profile, device_);
 }
 
@@ -61,8 +61,8 @@ TEST_F(Stored, BrokenFileIsAWarning) {
   ASSERT_TRUE(write_file(stored_path(device_), "name: x\n"));
   const StoredNumbers found = with_stored_numbers(device_);
   EXPECT_EQ(found.profile, device_);
-  EXPECT_THAT(found.warning, HasSubstr("the measured numbers of 'Example GPU 1' are not used: "));
-  EXPECT_THAT(found.warning, HasSubstr("a device lacks 'kind'"));
+  EXPECT_THAT(found.warning, ::testing::HasSubstr("the measured numbers of 'Example GPU 1' are not used: "));
+  EXPECT_THAT(found.warning, ::testing::HasSubstr("a device lacks 'kind'"));
   EXPECT_THAT(found.warning, EndsWith("qgen-info --measure makes them anew"));
 }
 

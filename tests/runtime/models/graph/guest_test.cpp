@@ -10,13 +10,12 @@
 #include "operators.h"
 #include "registry.h"
 #include "runtime/models/graph/model.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/networks.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
 namespace {
-
-using ::testing::HasSubstr;
 
 class GuestTest : public testing::LentDevice {
  protected:
@@ -88,7 +87,8 @@ TEST_P(GuestTest, RecordsTypedCalls) {
   EXPECT_EQ(codes.dtype(), DType::i8);
   const auto wrong = softmax(context(), {.input = lent_x, .output = &codes});
   ASSERT_FALSE(wrong);
-  EXPECT_THAT(wrong.error().message, HasSubstr("output is i8 [4, 64] buffer strided, and the call was made for f32"));
+  EXPECT_TEXT(wrong.error().message,
+              "output is i8 [4, 64] buffer strided, and the call was made for f32 [4, 64] buffer strided");
   expect(frame.end());
   engine().run();
   EXPECT_EQ(downloaded(engine_y).data, expected.data);
@@ -132,8 +132,8 @@ TEST_P(GuestTest, RecordsAModelOnTheEnginesMemory) {
   expect(model.record(frame, {{"image", &lent[2]}}, {{"scores", &lent[3]}}));
   EXPECT_EQ(reason(prepared->record(frame, {{"picture", &lent[0]}})), "the model has no input 'picture'");
   EXPECT_EQ(reason(prepared->record(frame, {{"image", nullptr}})), "input 'image' is null");
-  EXPECT_THAT(reason(prepared->record(frame, {{"image", &lent[1]}})),
-              HasSubstr("'image' is f32 [2, 3, 20, 20] in a buffer, and was given f32 [2, 10] in a buffer"));
+  EXPECT_TEXT(reason(prepared->record(frame, {{"image", &lent[1]}})),
+              "'image' is f32 [2, 3, 20, 20] in a buffer, and was given f32 [2, 10] in a buffer");
   expect(frame.end());
   engine().run();
   for (uint32_t i = 0; i < 2; ++i) {
@@ -151,7 +151,7 @@ TEST_P(GuestTest, SaysThatAnArenaIsTooSmall) {
   const DeviceTensor arena = wrapped(engine_arena);
   const auto prepared = model.prepare({{"image", {1, 3, 20, 20}}}, &arena);
   ASSERT_FALSE(prepared);
-  EXPECT_THAT(prepared.error().message, HasSubstr("arena of 256 bytes"));
+  EXPECT_THAT(prepared.error().message, ::testing::HasSubstr("arena of 256 bytes"));
 }
 
 // Reshapes of an input and of an output have their memory, also where that is the engine's.
@@ -168,8 +168,8 @@ TEST_P(GuestTest, SeesReshapedTensorsInTheEnginesMemory) {
   Commands frame = whole(executor().commands({}));
   expect(frame.begin(engine().begin()));
   expect(model.record(frame, {{"x", &lent_input}}, {{"y", &lent_output}}));
-  EXPECT_THAT(reason(model.record(frame, {{"x", &lent_input}}, {{"same", &lent_output}})),
-              HasSubstr("output 'same' is an input that is passed through"));
+  EXPECT_TEXT(reason(model.record(frame, {{"x", &lent_input}}, {{"same", &lent_output}})),
+              "output 'same' is an input that is passed through, and no kernel writes it");
   expect(frame.end());
   engine().run();
   const auto at_once = model.run({{"x", picture({4, 6}, 3)}});

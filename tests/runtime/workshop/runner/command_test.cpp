@@ -76,8 +76,7 @@ TEST(Command, PlacesNoWeight) {
   const auto request = parse_request(*find_operator("q8ta_linear"), {.layouts = {"weight=weight_q8_rows"}});
   ASSERT_FALSE(request);
   EXPECT_TEXT(to_text(request.error()),
-              "weight is packed as the chosen kernel reads it, and has no storage or "
-              "layout to choose");
+              "weight is packed as the chosen kernel reads it, and has no storage or layout to choose");
 }
 
 // Refusals of an operator or the device come before any allocation: these would take terabytes.
@@ -89,19 +88,21 @@ TEST(Command, MakesUpNothingThatIsRefused) {
         read_request(*find_operator(op), {.shapes = std::move(shapes), .attributes = std::move(attributes)}, device);
     return request ? std::string() : to_text(request.error());
   };
-  EXPECT_TEXT(refusal("q8ta_relu", {"input=4000000000:i8"}, {"input_scale=1", "output_scale=1"}),
-              "a buffer of i8 [4000000000] takes 4000000000 bytes, and 'Example GPU 1' binds at most 134217728 at "
-              "once\n"
-              "  hint: split the tensor");
+  EXPECT_TEXT(
+      refusal("q8ta_relu", {"input=4000000000:i8"}, {"input_scale=1", "output_scale=1"}),
+      "a buffer of i8 [4000000000] takes 4000000000 bytes, and 'Example GPU 1' binds at most 134217728 at once\n"
+      "  hint: split the tensor");
   EXPECT_TEXT(
       refusal("q8ta_relu", {"input=4000000000000:i8"}, {"input_scale=1", "output_scale=1"}),
       "input of shape [4000000000000] takes 4000000000000 elements as strided, and kernels count at most 4294967295\n"
       "  hint: split the tensor");
   EXPECT_THAT(refusal("q8ta_relu", {"input=4000000000:f32"}, {"input_scale=1", "output_scale=1"}),
               ::testing::StartsWith("input is f32, and can be i8"));
-  EXPECT_THAT(refusal("q8ta_linear", {"input=1x4000000000:i8", "weight=1000x4000000000:i8", "weight_scales=1000:f32=1"},
+  EXPECT_TEXT(refusal("q8ta_linear", {"input=1x4000000000:i8", "weight=1000x4000000000:i8", "weight_scales=1000:f32=1"},
                       {"input_scale=1", "output_scale=1"}),
-              ::testing::HasSubstr("weight"));
+              "weight of shape [1000, 4000000000] takes 4000000000000 elements as weight_q8_4k4n, and kernels count at "
+              "most 4294967295\n"
+              "  hint: split the tensor");
   // Inputs that fit are generated.
   const auto small =
       read_request(*find_operator("q8ta_relu"),
@@ -122,8 +123,7 @@ TEST(Command, OutputsGoToAFileEach) {
   EXPECT_EQ(text_of_outputs({"zero_point=z.npy", "scale=s.npy"}), "scale->s.npy zero_point->z.npy ");
   EXPECT_TEXT(text_of_outputs({"scale=s.npy", "scale=t.npy"}), "scale is given twice");
   EXPECT_TEXT(text_of_outputs({"scale=s.npy", "zero_point=./x/../s.npy"}),
-              "two outputs have the same file, "
-              "'./x/../s.npy'");
+              "two outputs have the same file, './x/../s.npy'");
   EXPECT_TEXT(text_of_outputs({"scale="}), "--output scale names no file\n  hint: scale=file.npy");
   EXPECT_TEXT(text_of_outputs({"scales=s.npy"}),
               "'choose_qparams_affine' has no output 'scales'\n  hint: did you mean 'scale'?");
@@ -179,10 +179,11 @@ TEST(MadeUpInput, FromText) {
 TEST(MadeUpInput, OfMoreThanMemoryHolds) {
   const auto tensor = random_input("1073741824x1073741824:i8");
   ASSERT_FALSE(tensor);
-  EXPECT_THAT(to_text(tensor.error()),
-              ::testing::MatchesRegex("i8 \\[1073741824, 1073741824\\] takes 1152921504606846976 bytes, and the host "
-                                      "has only [0-9]+ available\n"
-                                      "  hint: a smaller shape"));
+  EXPECT_THAT(
+      to_text(tensor.error()),
+      ::testing::MatchesRegex(
+          "i8 \\[1073741824, 1073741824\\] takes 1152921504606846976 bytes, and the host has only [0-9]+ available\n"
+          "  hint: a smaller shape"));
 }
 #endif
 

@@ -9,6 +9,7 @@
 
 #include "operators.h"
 #include "runtime/engine/operators/shipped.h"
+#include "tests/support/expected_text.h"
 
 namespace qgen::runner {
 namespace {
@@ -16,7 +17,6 @@ namespace {
 using namespace generated::operators;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TensorDesc weight_of(const Shape& shape) {
   return {DType::i8, shape, Storage::buffer, Layout::weight_q8_rows, bit(Layout::weight_q8_4k4n)};
@@ -76,12 +76,35 @@ TEST(Tasks, MaySayWhichCacheTheyAreTimedWith) {
 
 TEST(Tasks, AreReadStrictly) {
   const auto fault = [](std::string_view text) { return to_text(read_tasks("p.yaml", text).error()); };
-  EXPECT_THAT(fault("- operator: a\n  shapes: [x]\n"), HasSubstr("shapes"));
-  EXPECT_THAT(fault("- shape: [x]\n"), HasSubstr("operator"));
-  EXPECT_THAT(fault("- operator: a\n  operator: b\n"), HasSubstr("p.yaml:2"));
-  EXPECT_THAT(fault("- operator: [a]\n"), HasSubstr("p.yaml:1"));
-  EXPECT_THAT(fault("operator: a\n"), HasSubstr("list"));
-  EXPECT_THAT(fault("- operator: a\n  cold: icy\n"), AllOf(HasSubstr("p.yaml:2"), HasSubstr("cold")));
+  EXPECT_TEXT(fault("- operator: a\n  shapes: [x]\n"),
+              "p.yaml:2:3: error: unknown key 'shapes' in a problem\n"
+              "    2 |   shapes: [x]\n"
+              "      |   ^~~~~~\n"
+              "  expected: one of operator, shape, set, storage, layout, cold\n"
+              "  hint: did you mean 'shape'?");
+  EXPECT_TEXT(fault("- shape: [x]\n"),
+              "p.yaml:1:3: error: a problem lacks 'operator'\n"
+              "    1 | - shape: [x]\n"
+              "      |   ^");
+  EXPECT_TEXT(fault("- operator: a\n  operator: b\n"),
+              "p.yaml:2:3: error: 'operator' is given twice\n"
+              "    2 |   operator: b\n"
+              "      |   ^~~~~~~~\n"
+              "  hint: first in line 1");
+  EXPECT_TEXT(fault("- operator: [a]\n"),
+              "p.yaml:1:13: error: operator must be a single value\n"
+              "    1 | - operator: [a]\n"
+              "      |             ^");
+  EXPECT_TEXT(fault("operator: a\n"),
+              "p.yaml:1:1: error: a file of problems must be a list\n"
+              "    1 | operator: a\n"
+              "      | ^\n"
+              "  expected: items that begin with '- ', or [a, b]");
+  EXPECT_TEXT(fault("- operator: a\n  cold: icy\n"),
+              "p.yaml:2:9: error: cold is 'icy'\n"
+              "    2 |   cold: icy\n"
+              "      |         ^~~\n"
+              "  expected: true or false");
   EXPECT_FALSE(read_tasks("p.yaml", "- {operator: a"));
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/date.h"
 #include "registry.h"
+#include "tests/support/expected_text.h"
 
 namespace qgen::tuner {
 namespace {
@@ -35,8 +36,35 @@ TEST(TuneArguments, ForgetsWhatIsOlder) {
   for (const char* odd : {"2026-13-45", "-3", "99999", "nan", "30 days", ""}) {
     ::testing::internal::CaptureStderr();
     EXPECT_EQ(std::get<int>(parsed({"forget", "--older", odd})), kWrongInput) << odd;
-    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::StartsWith("--older: '")) << odd;
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::StartsWith("qgen-tune: --older: '")) << odd;
   }
+}
+
+// One line that is true of this command line, and a hint.
+TEST(TuneArguments, ReportsWhatIsWrong) {
+  const auto misuse = [](const std::vector<std::string>& words) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(std::get<int>(parsed(words)), kWrongInput);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_TEXT(misuse({"--stratgy", "halving"}),
+              "qgen-tune: unknown option '--stratgy'\n  hint: did you mean '--strategy'?\n");
+  EXPECT_TEXT(misuse({"--colour=red"}),
+              "qgen-tune: unknown option '--colour'\n  hint: qgen-tune --help shows the options\n");
+  EXPECT_TEXT(misuse({"mrege", "a.yaml"}), "qgen-tune: unknown command 'mrege'\n  hint: did you mean 'merge'?\n");
+  EXPECT_TEXT(misuse({"nonsense"}),
+              "qgen-tune: unknown command 'nonsense'\n"
+              "  hint: the commands are show, export, import, merge, forget, fit, report\n");
+  EXPECT_TEXT(misuse({"export", "extra"}),
+              "qgen-tune: unexpected argument 'extra'\n  hint: qgen-tune export --help shows the options\n");
+  EXPECT_TEXT(misuse({"--strategy", "best"}),
+              "qgen-tune: --strategy: 'best' is not one of auto, exhaustive, halving\n"
+              "  hint: qgen-tune --help shows the options\n");
+  EXPECT_TEXT(misuse({"--out"}), "qgen-tune: --out needs a value\n  hint: qgen-tune --help shows the options\n");
+  EXPECT_TEXT(misuse({"merge"}), "qgen-tune: FILE is required\n  hint: qgen-tune merge --help shows the options\n");
+  EXPECT_TEXT(misuse({"--budget", "10", "--budget", "20"}),
+              "qgen-tune: --budget is given more often than it can be\n"
+              "  hint: qgen-tune --help shows the options\n");
 }
 
 TEST(TuneArguments, MergesOneFileAndMore) {
