@@ -54,9 +54,10 @@ inline Misuse unknown_argument(const CLI::App& app, const std::string& argument)
   const bool is_command =
       !is_option && app.get_subcommands().empty() && !app.get_subcommands([](const CLI::App*) { return true; }).empty();
   for (const CLI::App* part : apps_of(app)) {
-    for (const CLI::Option* option : part->get_options())
-      for (const std::string& word : option->get_lnames())
-        if (is_option) known.push_back("--" + word);
+    for (const CLI::Option* option : part->get_options()) {
+      if (!is_option || option->get_group().empty()) continue;  // hidden from --help too
+      for (const std::string& word : option->get_lnames()) known.push_back("--" + word);
+    }
   }
   if (is_command)
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -90,8 +91,7 @@ inline Misuse misuse_of(const CLI::App& app, const CLI::ParseError& error) {
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
     const std::string option = text.substr(0, text.find(':'));
-    return {option + (text.find("missing") == text.npos ? " is given more often than it can be" : " needs a value"),
-            ""};
+    return {option + (text.find("missing") == text.npos ? " can be given only once" : " needs a value"), ""};
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error))
     return {replaced(text, " excludes ", " and ") + " cannot be combined", ""};

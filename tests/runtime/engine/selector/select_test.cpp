@@ -447,7 +447,7 @@ no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 b
     {"a forced id that is nothing", scale_rows(4, 1024), as_it_is, {.force = "fastest"}, R"(
 no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
   fastest: is no kernel or recipe of 'scale_rows'
-  hint: there are scale_rows.f16.buffer.vec1, scale_rows.f16.buffer.vec4, scale_rows.f32.buffer.vec1, scale_rows.f32.buffer.vec4 and 1 more
+  hint: possible are scale_rows.f16.buffer.vec1, scale_rows.f16.buffer.vec4, scale_rows.f32.buffer.vec1, scale_rows.f32.buffer.vec4 and 1 more
 )"},
     {"a forced specialization that is not there",
      scale_rows(4, 1024),
@@ -562,10 +562,10 @@ TEST(NoKernel, SaysTheCauseFirst) {
        "  hint: did you mean 'scale_rows.f32.buffer.vec1'?"},
       {scale_rows(4, 4), "buffer.vec1", Error::Kind::not_found,
        "'buffer.vec1' is no kernel or recipe of 'scale_rows'\n"
-       "  hint: there are scale_rows.f16.buffer.vec1, scale_rows.f32.buffer.vec1"},
+       "  hint: possible are scale_rows.f16.buffer.vec1, scale_rows.f32.buffer.vec1"},
       {scale_rows(4, 4), "nope", Error::Kind::not_found,
        "'nope' is no kernel or recipe of 'scale_rows'\n"
-       "  hint: there are scale_rows.f16.buffer.vec1, scale_rows.f16.buffer.vec4, scale_rows.f32.buffer.vec1, "
+       "  hint: possible are scale_rows.f16.buffer.vec1, scale_rows.f16.buffer.vec4, scale_rows.f32.buffer.vec1, "
        "scale_rows.f32.buffer.vec4 and 1 more"},
       {scale_rows(4, 1024), "scale_rows.f16.buffer.vec1", Error::Kind::unsupported,
        "'scale_rows.f16.buffer.vec1' does not fit: takes input as f16 buffer, given f32 buffer\n"

@@ -63,7 +63,7 @@ TEST(TuneArguments, ReportsWhatIsWrong) {
   EXPECT_TEXT(misuse({"--out"}), "qgen-tune: --out needs a value\n  hint: qgen-tune --help shows the options\n");
   EXPECT_TEXT(misuse({"merge"}), "qgen-tune: FILE is required\n  hint: qgen-tune merge --help shows the options\n");
   EXPECT_TEXT(misuse({"--budget", "10", "--budget", "20"}),
-              "qgen-tune: --budget is given more often than it can be\n"
+              "qgen-tune: --budget can be given only once\n"
               "  hint: qgen-tune --help shows the options\n");
 }
 
