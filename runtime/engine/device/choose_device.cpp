@@ -69,15 +69,7 @@ std::string listing(std::span<const DeviceProfile> devices) {
 Expected<size_t> choose_device(std::span<const DeviceProfile> devices, std::string_view which) {
   if (devices.empty()) return Error{Error::Kind::not_found, "no Vulkan device", "install a Vulkan driver"};
   if (which.empty()) return preferred(devices);
-  const auto index = read_number<size_t>(which);
-  if (index && *index < devices.size()) return *index;
-  const auto no_device = [&] {
-    return Error{Error::Kind::not_found,
-                 fmt::format("no device is called '{}'; the devices are {}", which, listing(devices)),
-                 "name a device by its index, a part of its name, or its UUID (qgen-info prints them)"};
-  };
-  // A short number means an index, though many a name contains it.
-  if (index && which.size() <= 2) return no_device();
+  if (const auto index = read_number<size_t>(which); index && *index < devices.size()) return *index;
 
   const std::string wanted = lower(which);
   std::string digits = wanted;
@@ -88,7 +80,9 @@ Expected<size_t> choose_device(std::span<const DeviceProfile> devices, std::stri
   for (size_t i = 0; i < devices.size(); ++i) {
     if (lower(devices[i].name).find(wanted) != std::string::npos) return i;
   }
-  return no_device();
+  return Error{Error::Kind::not_found,
+               fmt::format("no device is called '{}'; the devices are {}", which, listing(devices)),
+               "name a device by its index, a part of its name, or its UUID (qgen-info prints them)"};
 }
 
 }  // namespace qgen
