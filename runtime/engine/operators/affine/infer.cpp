@@ -12,6 +12,7 @@
 #include "dynamic_quantize_image.h"
 #include "quantize_affine.h"
 #include "quantize_linear.h"
+#include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/affine/dequantize_to.h"
 #include "runtime/engine/operators/affine/shape.h"
 #include "runtime/engine/operators/divider.h"
@@ -276,6 +277,11 @@ Expected<Call> infer(const ChooseQparamsAffineInputs<Described>& inputs,
 // The whole image is one block. An empty one has the range 0, and so the least scale.
 Expected<Call> infer(const DynamicQuantizeImageInputs<Described>& inputs) {
   const TensorDesc& input = inputs.input;
+  Shape sums = input.shape;
+  sums[1] = 1;
+  const TensorDesc channel_sums{DType::i32, sums};
+  // An image without channels has pixels nevertheless.
+  if (Done size = check_size("channel_sums", channel_sums); !size) return size.error();
   const auto side = [&](size_t i) { return Integer(input.shape[i]); };
   const Integer plane = side(2) * side(3);
   const Integer pixels = side(0) * plane;
@@ -307,13 +313,11 @@ Expected<Call> infer(const DynamicQuantizeImageInputs<Described>& inputs) {
       .plane = u32(plane.value),
       .channels = u32(input.shape[1]),
   };
-  Shape sums = input.shape;
-  sums[1] = 1;
   return make_call(fields, {.input = input,
                             .output = TensorDesc{DType::i8, input.shape, Storage::buffer, Layout::packed_4c},
                             .scale = TensorDesc{DType::f32, {1}},
                             .zero_point = TensorDesc{DType::i32, {1}},
-                            .channel_sums = TensorDesc{DType::i32, sums}});
+                            .channel_sums = channel_sums});
 }
 
 }  // namespace generated::operators
