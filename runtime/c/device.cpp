@@ -129,7 +129,7 @@ qgen_code qgen_device_profile(const qgen_device* device, qgen_text** yaml, qgen_
 qgen_code qgen_device_check(qgen_device* device, qgen_text** findings, qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!device || !findings) return is_null(device ? "findings" : "device");
-    OnDevice& on = *device->on;
+    qgen::c::OnDevice& on = *device->on;
     const auto found = self_test::run_and_store(*on.device, on.library);
     if (!found) return found.error();
     on.profile = self_test::without_wrong(on.profile, *found);
