@@ -49,7 +49,7 @@ def check(program, manuals):
         faults += [f"{file.name} for {shell} lacks {word}" for word in missing(commands, file.read_text(), lambda w: w)]
         if shutil.which(shell):
             output(shell, "-n", str(file))
-    faults += completed(name, shells["bash"], sorted(options)[0])
+    faults += completed(name, shells["bash"], sorted(options_in(output(program, "--help")))[0])
     if shutil.which("man"):
         told = subprocess.run(["man", "--warnings", "-l", str(manuals / f"{name}.1")], capture_output=True, text=True,
                               env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "100"})
