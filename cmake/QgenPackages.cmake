@@ -42,8 +42,9 @@ endif()
 file(RELATIVE_PATH QGEN_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(cmake/qgen.pc.in qgen.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/qgen.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
-file(GLOB python CONFIGURE_DEPENDS python/qgen/*.py python/qgen/*.pyi python/qgen/py.typed)
-install(FILES ${python} DESTINATION lib/python3/dist-packages/qgen COMPONENT python EXCLUDE_FROM_ALL)
+# With its functions of operators, which the target qgen_python makes.
+install(DIRECTORY "${PROJECT_BINARY_DIR}/python/qgen" DESTINATION lib/python3/dist-packages COMPONENT python
+  EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR "qgen authors")
