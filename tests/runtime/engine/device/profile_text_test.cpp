@@ -104,6 +104,7 @@ TEST(ProfileText, ForPrograms) {
   "sources": {"compute_units": "the driver", "launch_us": "measured on 2026-11-22"},
   "features": ["shader_int8", "subgroup_basic"],
   "distrusted": [],
+  "distrusted_kernels": [],
   "cooperative_matrices": [
     {"m": 16, "n": 16, "k": 32, "a": "i8", "b": "i8", "c": "i32", "result": "i32", "scope": "subgroup", "ops_per_us": 250000000.0}
   ],
