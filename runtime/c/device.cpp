@@ -10,10 +10,10 @@
 
 namespace qgen::c {
 
-OnDevice::OnDevice(std::shared_ptr<const Device> shared, std::shared_ptr<const graph::OwnKernels> own,
-                   KernelLibrary kernels, Executor made)
+OnDevice::OnDevice(std::shared_ptr<const Device> shared, DeviceProfile known,
+                   std::shared_ptr<const graph::OwnKernels> own, KernelLibrary kernels, Executor made)
     : device(std::move(shared)),
-      profile(profiles::with_all_that_is_stored(device->profile(), false).profile),
+      profile(std::move(known)),
       own_kernels(std::move(own)),
       library(std::move(kernels)),
       owner(std::move(made)),
@@ -22,9 +22,9 @@ OnDevice::OnDevice(std::shared_ptr<const Device> shared, std::shared_ptr<const g
   choose_by(std::nullopt);
 }
 
-OnDevice::OnDevice(std::shared_ptr<const Device> shared, graph::FixedModel model)
-    : device(std::move(shared)),
-      profile(profiles::with_all_that_is_stored(device->profile(), false).profile),
+OnDevice::OnDevice(const OnDevice& of, graph::FixedModel model)
+    : device(of.device),
+      profile(of.profile),
       library(model.library()),
       owner(std::move(model)),
       executor(fixed()->executor()),
@@ -44,7 +44,9 @@ Expected<std::shared_ptr<OnDevice>> with_shipped(std::shared_ptr<const Device> d
   if (!library) return library.error();
   auto executor = Executor::create(*device, *library, {});
   if (!executor) return executor.error();
-  auto on = std::make_shared<OnDevice>(std::move(device), nullptr, *std::move(library), *std::move(executor));
+  DeviceProfile profile = profiles::with_all_that_is_stored(device->profile(), false).profile;
+  auto on = std::make_shared<OnDevice>(std::move(device), std::move(profile), nullptr, *std::move(library),
+                                       *std::move(executor));
   on->choose_by(TimeBook(on->library));
   return on;
 }

@@ -28,7 +28,7 @@ void give_model(std::shared_ptr<OnDevice> on, std::unique_ptr<graph::Model> made
 Done load_fixed(const qgen_device& device, std::span<const std::byte> file, qgen_model** model) {
   auto fixed = graph::FixedModel::open(*device.on->device, file, {});
   if (!fixed) return fixed.error();
-  auto on = std::make_shared<OnDevice>(device.on->device, *std::move(fixed));
+  auto on = std::make_shared<OnDevice>(*device.on, *std::move(fixed));
   auto whole = std::make_unique<qgen_model>(qgen_model{{on}, nullptr, {}, {}});
   for (const auto& [input, tensor] : on->fixed()->inputs())
     whole->inputs.push_back({input, std::string(name(tensor.dtype)), tensor.shape});
@@ -41,7 +41,7 @@ Done load_fixed(const qgen_device& device, std::span<const std::byte> file, qgen
 Expected<std::shared_ptr<OnDevice>> with_own_kernels(const OnDevice& on, const graph::Compiled& compiled) {
   auto executor = Executor::create(*on.device, compiled.own_kernels->library(), {});
   if (!executor) return executor.error();
-  return std::make_shared<OnDevice>(on.device, compiled.own_kernels, compiled.own_kernels->library(),
+  return std::make_shared<OnDevice>(on.device, on.profile, compiled.own_kernels, compiled.own_kernels->library(),
                                     *std::move(executor));
 }
 

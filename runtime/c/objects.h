@@ -32,9 +32,9 @@ namespace qgen::c {
 
 // All that a device's objects share: freed with the last of them.
 struct OnDevice {
-  OnDevice(std::shared_ptr<const Device> device, std::shared_ptr<const graph::OwnKernels> own, KernelLibrary kernels,
-           Executor made);
-  OnDevice(std::shared_ptr<const Device> device, graph::FixedModel model);
+  OnDevice(std::shared_ptr<const Device> device, DeviceProfile profile, std::shared_ptr<const graph::OwnKernels> own,
+           KernelLibrary kernels, Executor made);
+  OnDevice(const OnDevice& of, graph::FixedModel model);                         // on the same device
   graph::FixedModel* fixed() { return std::get_if<graph::FixedModel>(&owner); }  // null: made by the first
   void choose_by(std::optional<TimeBook> measured);
 

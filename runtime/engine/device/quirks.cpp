@@ -34,6 +34,11 @@ bool is_any_or(const std::optional<Part>& wanted, Part part) {
 
 bool is_any_or(uint16_t wanted, uint16_t side) { return wanted == 0 || wanted == side; }
 
+bool fits_dtypes(const MatrixPattern& pattern, const CooperativeMatrixShape& shape) {
+  return is_any_or(pattern.a, shape.a) && is_any_or(pattern.b, shape.b) && is_any_or(pattern.c, shape.c) &&
+         is_any_or(pattern.result, shape.result);
+}
+
 bool fits(const Quirk& quirk, const DeviceProfile& device) {
   return quirk.vendor_id == device.vendor_id && (!quirk.kind || *quirk.kind == device.kind) &&
          (quirk.driver.empty() || quirk.driver == device.driver_name) &&
@@ -71,8 +76,7 @@ std::vector<const Quirk*> quirks_of(const DeviceProfile& device) {
 
 bool fits(const MatrixPattern& pattern, const CooperativeMatrixShape& shape) {
   return is_any_or(pattern.m, shape.m) && is_any_or(pattern.n, shape.n) && is_any_or(pattern.k, shape.k) &&
-         is_any_or(pattern.a, shape.a) && is_any_or(pattern.b, shape.b) && is_any_or(pattern.c, shape.c) &&
-         is_any_or(pattern.result, shape.result);
+         is_any_or(pattern.workgroup_scope, shape.workgroup_scope) && fits_dtypes(pattern, shape);
 }
 
 FeatureMask distrusted_features(std::span<const Quirk* const> quirks) {
@@ -82,19 +86,26 @@ FeatureMask distrusted_features(std::span<const Quirk* const> quirks) {
 }
 
 void distrust_parts(std::span<const Quirk* const> quirks, DeviceProfile& device) {
-  const bool had_matrices = !device.cooperative_matrices.empty();
   for (const Quirk* quirk : quirks) {
     for (const std::string_view beginning : words_of(quirk->kernels)) device.distrusted_kernels.emplace_back(beginning);
-    if (!quirk->matrices) continue;
-    const auto is_wrong = [&](const CooperativeMatrixShape& shape) { return fits(*quirk->matrices, shape); };
-    std::erase_if(device.cooperative_matrices, is_wrong);
-    std::erase_if(device.flexible_cooperative_matrices, is_wrong);
+    if (quirk->matrices) distrust_matrices(*quirk->matrices, device);
   }
-  if (had_matrices && device.cooperative_matrices.empty()) {
-    device.distrusted |= device.features & bit(Feature::cooperative_matrix);
-    device.features &= ~bit(Feature::cooperative_matrix);
-    device.flexible_cooperative_matrices.clear();
-  }
+}
+
+void distrust_features(FeatureMask wrong, DeviceProfile& device) {
+  device.distrusted |= device.features & wrong;
+  device.features &= ~wrong;
+  if (device.features & bit(Feature::cooperative_matrix)) return;
+  device.cooperative_matrices.clear();
+  device.flexible_cooperative_matrices.clear();
+}
+
+void distrust_matrices(const MatrixPattern& wrong, DeviceProfile& device) {
+  const size_t removed = std::erase_if(device.cooperative_matrices,
+                                       [&](const CooperativeMatrixShape& shape) { return fits(wrong, shape); });
+  std::erase_if(device.flexible_cooperative_matrices,
+                [&](const CooperativeMatrixShape& shape) { return fits_dtypes(wrong, shape); });
+  if (removed > 0 && device.cooperative_matrices.empty()) distrust_features(bit(Feature::cooperative_matrix), device);
 }
 
 bool is_older_version(std::string_view a, std::string_view b) { return numbers_of(a) < numbers_of(b); }

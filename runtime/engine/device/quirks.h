@@ -15,10 +15,11 @@
 
 namespace qgen {
 
-// Cooperative matrices of these sides and dtypes; 0 and nullopt: of any.
+// Cooperative matrices of these sides, dtypes and scope; 0 and nullopt: of any.
 struct MatrixPattern {
   uint16_t m = 0, n = 0, k = 0;
   std::optional<DType> a, b, c, result;
+  std::optional<bool> workgroup_scope;
 };
 bool fits(const MatrixPattern& pattern, const CooperativeMatrixShape& shape);
 
@@ -45,9 +46,14 @@ std::vector<const Quirk*> quirks_of(const DeviceProfile& device);
 
 // The features that they distrust.
 FeatureMask distrusted_features(std::span<const Quirk* const> quirks);
-// Removes the matrices that they distrust, of a device whose features and matrices are known; a device without the last
-// of its shapes has no cooperative matrices. The kernels become DeviceProfile::distrusted_kernels.
+// Applies what they say of matrices and kernels to a device whose features and matrices are known.
 void distrust_parts(std::span<const Quirk* const> quirks, DeviceProfile& device);
+
+// Features that the device has become `distrusted`. Without cooperative_matrix it has no shapes.
+void distrust_features(FeatureMask wrong, DeviceProfile& device);
+// Removes these shapes, and the flexible ones of their dtypes, since a driver composes larger matrices of them. Without
+// the last shape, the device has no cooperative matrices.
+void distrust_matrices(const MatrixPattern& wrong, DeviceProfile& device);
 
 // Whether version `a` is older than `b`, number by number: "101.999" is older than "101.8247". Text ahead of the first
 // digit and after the last number is ignored; a text without a number is older than any version.

@@ -10,6 +10,7 @@
 #include "common/date.h"
 #include "common/files.h"
 #include "common/yaml/reader.h"
+#include "runtime/engine/device/quirks.h"
 #include "runtime/engine/profiles/matrix_fields.h"
 
 namespace qgen::profiles {
@@ -62,37 +63,20 @@ class VerdictReader {
   Verdict verdict_;
 };
 
-// A driver composes larger matrices of these dtypes from the wrong ones.
-bool has_dtypes_of(const CooperativeMatrixShape& a, const CooperativeMatrixShape& b) {
-  return a.a == b.a && a.b == b.b && a.c == b.c && a.result == b.result;
-}
-
-void remove_shape(const CooperativeMatrixShape& wrong, DeviceProfile& from) {
-  std::erase(from.cooperative_matrices, wrong);
-  std::erase_if(from.flexible_cooperative_matrices,
-                [&](const CooperativeMatrixShape& shape) { return has_dtypes_of(shape, wrong); });
-}
-
-void distrust(FeatureMask wrong, DeviceProfile& device) {
-  device.distrusted |= device.features & wrong;
-  device.features &= ~wrong;
+MatrixPattern exactly(const CooperativeMatrixShape& shape) {
+  return {shape.m, shape.n, shape.k, shape.a, shape.b, shape.c, shape.result, shape.workgroup_scope};
 }
 
 }  // namespace
 
 DeviceProfile with_verdict(const DeviceProfile& profile, const Verdict& verdict) {
   DeviceProfile device = profile;
+  FeatureMask features = 0;
   for (const Verdict::Wrong& wrong : verdict.wrong) {
-    if (wrong.feature) distrust(bit(*wrong.feature), device);
-    if (wrong.shape) remove_shape(*wrong.shape, device);
+    if (wrong.feature) features |= bit(*wrong.feature);
+    if (wrong.shape) distrust_matrices(exactly(*wrong.shape), device);
   }
-  if (device.cooperative_matrices.empty() && !profile.cooperative_matrices.empty()) {
-    distrust(bit(Feature::cooperative_matrix), device);
-  }
-  if (!(device.features & bit(Feature::cooperative_matrix))) {
-    device.cooperative_matrices.clear();
-    device.flexible_cooperative_matrices.clear();
-  }
+  distrust_features(features, device);
   return device;
 }
 

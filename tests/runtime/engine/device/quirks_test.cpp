@@ -68,6 +68,15 @@ TEST(Quirks, RemoveMatrices) {
   EXPECT_THAT(to_text(device), HasSubstr("products of f16 matrices are wrong"));
 }
 
+// A driver composes them of the wrong ones, whatever their sides.
+TEST(Quirks, RemoveFlexibleMatricesOfTheDtypes) {
+  DeviceProfile device = intel("");
+  device.flexible_cooperative_matrices = {kHalfMatrix, kByteMatrix};
+  distrust_matrices({.m = 8, .n = 16, .k = 1, .a = DType::f16}, device);
+  EXPECT_EQ(device.cooperative_matrices, (std::vector{kHalfMatrix, kByteMatrix}));
+  EXPECT_EQ(device.flexible_cooperative_matrices, std::vector{kByteMatrix});
+}
+
 TEST(Quirks, WithoutTheLastMatrixThereIsNoFeature) {
   DeviceProfile device = intel("Intel driver 101.999");
   device.cooperative_matrices = {kHalfMatrix};
