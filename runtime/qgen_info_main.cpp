@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
 #include "common/date.h"
 #include "common/files.h"
 #include "common/help.h"
 #include "common/log.h"
+#include "common/manual/command_line.h"
 #include "common/program.h"
 #include "common/progress.h"
 #include "common/version.h"

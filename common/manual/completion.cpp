@@ -30,12 +30,6 @@ std::string function_name(const CLI::App& app) {
   return name;
 }
 
-std::string names_of_commands(const CLI::App& app) {
-  std::string names;
-  for (const CLI::App* command : commands_of(app)) names += (names.empty() ? "" : " ") + command->get_name();
-  return names;
-}
-
 // Between single quotes, on one line.
 std::string quoted(std::string text, std::string_view quote) {
   std::ranges::replace(text, '\n', ' ');
@@ -63,7 +57,7 @@ std::string bash(const CLI::App& app) {
   std::string script = fmt::format(
       "{}() {{\n  local word=${{COMP_WORDS[COMP_CWORD]}} words=\"{} {}\" given\n  case ${{COMP_WORDS[COMP_CWORD-1]}} "
       "in\n",
-      function, options, names_of_commands(app));
+      function, options, fmt::join(names_of_commands(app), " "));
   script += bash_case(all.with_file, "mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); return");
   script += bash_case(all.with_value, "COMPREPLY=(); return");
   script += "  esac\n";
@@ -107,7 +101,7 @@ std::string zsh(const CLI::App& app) {
         fmt::format("if (( ${{words[(I){}]}} )); then\n  _arguments -s \\\n{}{}    '*:file:_files'\n  return\nfi\n",
                     command->get_name(), zsh_options(*command, "    "), zsh_options(app, "    "));
   }
-  const std::string commands = names_of_commands(app);
+  const std::string commands = fmt::format("{}", fmt::join(names_of_commands(app), " "));
   return script + "_arguments -s \\\n" + zsh_options(app, "  ") +
          (commands.empty() ? "  '*:file:_files'\n" : fmt::format("  '1:command:({})' '*:file:_files'\n", commands));
 }

@@ -21,5 +21,6 @@ struct ShownOption {
 // Those that --help lists, in its order.
 std::vector<ShownOption> shown_options(const CLI::App& app);
 std::vector<const CLI::App*> commands_of(const CLI::App& app);
+std::vector<std::string> names_of_commands(const CLI::App& app);
 
 }  // namespace qgen

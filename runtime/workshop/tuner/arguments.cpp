@@ -7,9 +7,9 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
-#include "common/command_line.h"
 #include "common/date.h"
 #include "common/help.h"
+#include "common/manual/command_line.h"
 #include "common/number_option.h"
 #include "common/text.h"
 #include "common/version.h"

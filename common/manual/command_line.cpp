@@ -1,41 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-//
-// What the programs print for a wrong command line: one line that is true of this command line, and a hint.
-//
-//   qgen-tune --stratgy halving
-//   qgen-tune: unknown option '--stratgy'
-//     hint: did you mean '--strategy'?
-//
-// CLI11 reports such errors in words of its own, such as "1 required TEXT missing".
-#pragma once
+#include "common/manual/command_line.h"
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "common/log.h"
+#include "common/manual/options.h"
 #include "common/nearest.h"
 #include "common/text.h"
 
 namespace qgen {
-
-namespace detail {
+namespace {
 
 // The program, and the command that was given.
-inline std::vector<const CLI::App*> apps_of(const CLI::App& app) {
+std::vector<const CLI::App*> apps_of(const CLI::App& app) {
   std::vector<const CLI::App*> apps = {&app};
   for (const CLI::App* command : app.get_subcommands()) apps.push_back(command);
   return apps;
 }
 
-inline std::string help_hint(const CLI::App& app) {
+std::string help_hint(const CLI::App& app) {
   const auto apps = apps_of(app);
   return fmt::format("{}{} --help shows the options", app.get_name(),
                      apps.size() > 1 ? " " + apps.back()->get_name() : "");
@@ -47,21 +36,18 @@ struct Misuse {
 };
 
 // An argument that the program does not know.
-inline Misuse unknown_argument(const CLI::App& app, const std::string& argument) {
+Misuse unknown_argument(const CLI::App& app, const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
   std::vector<std::string> known;
   const bool is_option = name.starts_with('-');
-  const bool is_command =
-      !is_option && app.get_subcommands().empty() && !app.get_subcommands([](const CLI::App*) { return true; }).empty();
+  const bool is_command = !is_option && app.get_subcommands().empty() && !commands_of(app).empty();
   for (const CLI::App* part : apps_of(app)) {
     for (const CLI::Option* option : part->get_options()) {
       if (!is_option || option->get_group().empty()) continue;  // hidden from --help too
       for (const std::string& word : option->get_lnames()) known.push_back("--" + word);
     }
   }
-  if (is_command)
-    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-      known.push_back(command->get_name());
+  if (is_command) known = names_of_commands(app);
   const std::string near = did_you_mean(name, std::vector<std::string_view>(known.begin(), known.end()));
   return {fmt::format("{} '{}'",
                       is_option    ? "unknown option"
@@ -71,24 +57,20 @@ inline Misuse unknown_argument(const CLI::App& app, const std::string& argument)
           near.empty() && is_command ? fmt::format("the commands are {}", fmt::join(known, ", ")) : near};
 }
 
-inline std::string replaced(std::string text, std::string_view from, std::string_view to) {
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
   const size_t at = text.find(from);
   return at == text.npos ? text : text.replace(at, from.size(), to);
 }
 
-inline Misuse misuse_of(const CLI::App& app, const CLI::ParseError& error) {
+Misuse misuse_of(const CLI::App& app, const CLI::ParseError& error) {
   const std::string text = error.what();
   std::vector<std::string> rest;
   for (const CLI::App* part : apps_of(app)) std::ranges::copy(part->remaining(), std::back_inserter(rest));
   const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   const bool lacks_command = text.find("ubcommand") != text.npos;
   if ((is_extra || lacks_command) && !rest.empty()) return unknown_argument(app, rest.front());
-  if (lacks_command) {
-    std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-      names.push_back(command->get_name());
-    return {"a command is required", fmt::format("the commands are {}", fmt::join(names, ", "))};
-  }
+  if (lacks_command)
+    return {"a command is required", fmt::format("the commands are {}", fmt::join(names_of_commands(app), ", "))};
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
     const std::string option = text.substr(0, text.find(':'));
     return {option + (text.find("missing") == text.npos ? " can be given only once" : " needs a value"), ""};
@@ -98,10 +80,9 @@ inline Misuse misuse_of(const CLI::App& app, const CLI::ParseError& error) {
   return {replaced(text, " requires ", " needs "), ""};
 }
 
-}  // namespace detail
+}  // namespace
 
-// Of an option with a few words: "--opt: 'fast' is not one of none, perf, size".
-inline CLI::Validator one_of_words(std::vector<std::string> words) {
+CLI::Validator one_of_words(std::vector<std::string> words) {
   return CLI::Validator(
       [words = std::move(words)](const std::string& given) {
         for (const std::string& word : words)
@@ -111,12 +92,10 @@ inline CLI::Validator one_of_words(std::vector<std::string> words) {
       "");
 }
 
-// Prints --help or --version, if the command line has them, or what is wrong with it. False: something is wrong.
-inline bool print_help_or_misuse(const CLI::App& app, const CLI::ParseError& error) {
+bool print_help_or_misuse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error) == 0;
-  const detail::Misuse misuse = detail::misuse_of(app, error);
-  print_log("{}: {}\n  hint: {}\n", app.get_name(), misuse.text,
-            misuse.hint.empty() ? detail::help_hint(app) : misuse.hint);
+  const Misuse misuse = misuse_of(app, error);
+  print_log("{}: {}\n  hint: {}\n", app.get_name(), misuse.text, misuse.hint.empty() ? help_hint(app) : misuse.hint);
   return false;
 }
 
