@@ -142,7 +142,8 @@ function(qgen_register_kernel_entry entry name driver label)
   qgen_keep_on_one_core(${entry})
 endfunction()
 
-# qgen_add_kernel_test(NAME FOLDER LINKS ...): a GoogleTest program of tests/kernels/kernel_test.h.
+# qgen_add_kernel_test(NAME FOLDER LINKS ...): a GoogleTest program of tests/kernels/kernel_test.h. With sanitizers only
+# the first part of the sample runs: the seed decides which operators it has.
 function(qgen_add_kernel_test name folder)
   qgen_make_test_program(made ${name} ${folder} ${ARGN})
   qgen_drivers_of_kernels(drivers)
@@ -151,7 +152,11 @@ function(qgen_add_kernel_test name folder)
       string(TOUPPER ${label} prefix)
       set(shards ${QGEN_${prefix}_SHARDS})
       foreach(shard RANGE 1 ${shards})
-        qgen_register_kernel_entry(${name}.${driver}.${label}.${shard}of${shards} ${name} ${driver} ${label}
+        set(shard_label ${label})
+        if(QGEN_SANITIZE AND shard GREATER 1)
+          set(shard_label whole)
+        endif()
+        qgen_register_kernel_entry(${name}.${driver}.${label}.${shard}of${shards} ${name} ${driver} ${shard_label}
           ENVIRONMENT "QGEN_TEST_SHARD=${shard}/${shards}"
           COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:test_${name}>)
       endforeach()
