@@ -150,11 +150,15 @@ std::string_view trimmed(std::string_view text) {
 Result<Question> parse_question(std::string_view text) {
   const auto malformed = [&] {
     return complaint(fmt::format("cannot read '{}'", text),
-                     "operator(parameter=value, ...), as 'copy(dtype=f32, vec=4)'");
+                     "an operator and values of its parameters, such as 'copy(dtype=f32, vec=4)'");
   };
-  const size_t open = text.find('(');
-  if (open == text.npos || !trimmed(text).ends_with(')')) return malformed();
   Question question;
+  const size_t open = text.find('(');
+  if (open == text.npos) {  // all combinations
+    question.op = trimmed(text);
+    return question;
+  }
+  if (!trimmed(text).ends_with(')')) return malformed();
   question.op = trimmed(text.substr(0, open));
   std::string_view rest = text.substr(open + 1, text.rfind(')') - open - 1);
   while (!trimmed(rest).empty()) {

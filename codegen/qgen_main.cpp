@@ -14,9 +14,9 @@
 #include "codegen/spec/parse_spec.h"
 #include "codegen/spec/words.h"
 #include "common/files.h"
-#include "common/help.h"
 #include "common/log.h"
 #include "common/manual/command_line.h"
+#include "common/manual/help.h"
 #include "common/number_option.h"
 #include "common/program.h"
 #include "common/text.h"
@@ -166,7 +166,8 @@ void declare_questions(CLI::App& app, Flags& flags) {
                  "print the share of each term in a kernel's cost on the device of --for, from 'kernel(name=value, "
                  "...)' with the values that the cost reads")
       ->type_name("VALUES");
-  app.add_option("--why-not", flags.why_not, "print the conditions that removed combinations of 'op(name=value, ...)'")
+  app.add_option("--why-not", flags.why_not,
+                 "print the conditions that removed combinations of 'op', or of 'op(name=value, ...)'")
       ->type_name("COMBINATION");
   app.add_option("--stop-after", flags.stop_after,
                  "print the result of a room: spec, expand, render, compile, reflect or emit")

@@ -22,9 +22,9 @@
 
 #include "common/date.h"
 #include "common/files.h"
-#include "common/help.h"
 #include "common/log.h"
 #include "common/manual/command_line.h"
+#include "common/manual/help.h"
 #include "common/program.h"
 #include "common/progress.h"
 #include "common/version.h"
@@ -197,22 +197,34 @@ int run(const Arguments& arguments) {
   return arguments.device.empty() ? show_all(arguments) : show_one(arguments);
 }
 
+constexpr std::string_view kNotes = R"(
+Examples:
+  qgen-info --list                          one line per device
+  qgen-info --device nvidia                 features, limits and speeds of one device
+  qgen-info --measure                       measure the speeds of the preferred device
+  qgen-info --check                         check the features that kernels use
+  qgen-info --device-file devices/adreno-740.yaml
+
+Vulkan does not report bandwidths, throughputs and launch overheads. They are estimates until
+--measure has measured them, which takes seconds on a GPU. The numbers are stored in
+~/.cache/qgen/devices (or under $XDG_CACHE_HOME) for this version of the driver. The source of
+each number is printed after it.
+
+--check runs small kernels, and compares their results. A feature that computes wrong is not used
+from then on, by any program, until the driver changes. The verdict is in ~/.cache/qgen/checks.
+
+The Vulkan loader finds the drivers: VK_DRIVER_FILES names their manifests.
+
+Exit codes: 0 done, 1 --check found a wrong result, 2 the arguments are wrong, 3 there is no such
+device, driver or loader.)";
+
 int parse_and_run(int argc, char** argv) {
   Arguments arguments;
   CLI::App app{"Prints the features, limits and speeds of this machine's Vulkan devices.", "qgen-info"};
   qgen::wrap_help(app);
   app.set_help_flag("-h,--help", "print this and exit");
   qgen::add_version_flag(app, "qgen-info");
-  app.footer(
-      "Vulkan does not report bandwidths, throughputs and launch overheads. They are estimates until\n"
-      "--measure has measured them, which takes seconds on a GPU. The numbers are stored in\n"
-      "~/.cache/qgen/devices (or under $XDG_CACHE_HOME) for this version of the driver. The source of\n"
-      "each number is printed after it.\n"
-      "--check runs small kernels, and compares their results. A feature that computes wrong is not used\n"
-      "from then on, by any program, until the driver changes. The verdict is in ~/.cache/qgen/checks.\n"
-      "Exit code: 0 done, 1 --check found a wrong result, 2 the arguments are wrong, 3 there is no such\n"
-      "device, driver or loader.\n"
-      "The Vulkan loader finds the drivers: VK_DRIVER_FILES names their manifests.\n");
+  app.footer(std::string(kNotes));
   app.add_option("--device,-d", arguments.device, "one device: its index, its UUID, or a part of its name")
       ->type_name("DEVICE");
   qgen::profiles::add_mask_options(app, arguments.mask);

@@ -11,7 +11,9 @@ std::string value_of(const CLI::Option& option) {
   return option.get_option_text().empty() ? option.get_type_name() : option.get_option_text();
 }
 
-ShownOption shown(const CLI::Option& option) {
+}  // namespace
+
+ShownOption shown_option(const CLI::Option& option) {
   ShownOption made;
   for (const std::string& name : option.get_snames()) made.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) made.names.push_back("--" + name);
@@ -23,12 +25,10 @@ ShownOption shown(const CLI::Option& option) {
   return made;
 }
 
-}  // namespace
-
 std::vector<ShownOption> shown_options(const CLI::App& app) {
   std::vector<ShownOption> all;
   for (const CLI::Option* option : app.get_options([](const CLI::Option* o) { return !o->get_group().empty(); }))
-    all.push_back(shown(*option));
+    all.push_back(shown_option(*option));
   return all;
 }
 

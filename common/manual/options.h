@@ -18,6 +18,7 @@ struct ShownOption {
   bool takes_file = false;
 };
 
+ShownOption shown_option(const CLI::Option& option);
 // Those that --help lists, in its order.
 std::vector<ShownOption> shown_options(const CLI::App& app);
 std::vector<const CLI::App*> commands_of(const CLI::App& app);

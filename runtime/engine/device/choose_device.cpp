@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // A name is tried as an index, then as a UUID, then as a part of a device's name, so that the most exact meaning wins.
+// A number of one or two digits is an index only: many names have such digits. "4090" may be a part of a name.
 #include "runtime/engine/device/choose_device.h"
 
 #include <fmt/format.h>
@@ -55,6 +56,10 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+bool is_short_number(std::string_view text) {
+  return text.size() <= 2 && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
 // "0: NVIDIA H200, 1: llvmpipe (LLVM 15.0.6, 256 bits)"
 std::string listing(std::span<const DeviceProfile> devices) {
   std::string text;
@@ -77,7 +82,7 @@ Expected<size_t> choose_device(std::span<const DeviceProfile> devices, std::stri
   for (size_t i = 0; i < devices.size(); ++i) {
     if (hexadecimal(devices[i].device_uuid) == digits) return i;
   }
-  for (size_t i = 0; i < devices.size(); ++i) {
+  for (size_t i = 0; i < devices.size() && !is_short_number(wanted); ++i) {
     if (lower(devices[i].name).find(wanted) != std::string::npos) return i;
   }
   return Error{Error::Kind::not_found,

@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "common/help.h"
 #include "common/manual/command_line.h"
+#include "common/manual/help.h"
 #include "common/number_option.h"
 #include "common/version.h"
 #include "runtime/workshop/runner/arguments.h"

@@ -7,8 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 
-#include "common/help.h"
 #include "common/manual/command_line.h"
+#include "common/manual/help.h"
 #include "common/number_option.h"
 #include "common/version.h"
 

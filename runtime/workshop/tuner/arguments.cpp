@@ -8,8 +8,8 @@
 #include <map>
 
 #include "common/date.h"
-#include "common/help.h"
 #include "common/manual/command_line.h"
+#include "common/manual/help.h"
 #include "common/number_option.h"
 #include "common/text.h"
 #include "common/version.h"

@@ -63,6 +63,7 @@ TEST_F(Program, SaysWhyThereIsNoVariant) {
               "dtype=f32 vec=2\n  exists as copy.f32.vec2\n"
               "dtype=i32 vec=2\n  removed by specs/copy.yaml:14:16: require dtype == f32 or vec == 1\n");
   EXPECT_EQ(made({"specs", "--why-not", "total(method=serial)"}).out, "method=serial\n  exists as total.serial\n");
+  EXPECT_EQ(made({"specs", "--why-not", "copy"}).out, made({"specs", "--why-not", "copy()"}).out);
 }
 
 // Ten variants of a product of 10^12 combinations, which neither `require` nor the answer visits one by one.
@@ -229,17 +230,17 @@ const Refusal kRefusals[] = {
      "error: parameter 'vec' has no value '3'\n"
      "  expected: one of 1, 2, 4\n"
      "1 error\n"},
-    {"question_without_parentheses",
-     {"specs", "--why-not", "copy"},
+    {"question_without_end",
+     {"specs", "--why-not", "copy(vec=4"},
      2,
-     "error: cannot read 'copy'\n"
-     "  expected: operator(parameter=value, ...), as 'copy(dtype=f32, vec=4)'\n"
+     "error: cannot read 'copy(vec=4'\n"
+     "  expected: an operator and values of its parameters, such as 'copy(dtype=f32, vec=4)'\n"
      "1 error\n"},
     {"question_without_value",
      {"specs", "--why-not", "copy(vec)"},
      2,
      "error: cannot read 'copy(vec)'\n"
-     "  expected: operator(parameter=value, ...), as 'copy(dtype=f32, vec=4)'\n"
+     "  expected: an operator and values of its parameters, such as 'copy(dtype=f32, vec=4)'\n"
      "1 error\n"},
     {"output_is_a_file",
      {"specs", "-o", "specs/copy.yaml"},

@@ -41,8 +41,7 @@ constexpr Case kFound[] = {
     {"", 2},          // the discrete one
     {"0", 0},         // an index
     {"2", 2},
-    {"4090", 2},      // digits, but no index: part of a name
-    {"7", 1},
+    {"4090", 2},      // digits, and too many for an index: part of a name
     {"llvmpipe", 0},
     {"EXAMPLE", 1},   // case does not matter; of several the first
     {"rtx", 2},
@@ -86,6 +85,12 @@ TEST(ChooseDevice, ListsWhatThereIs) {
               "  hint: name a device by its index, a part of its name, or its UUID (qgen-info prints them)");
   EXPECT_EQ(choose_device(kDevices, "3").error().kind, Error::Kind::not_found);
   EXPECT_EQ(choose_device({}, "").error().message, "no Vulkan device");
+}
+
+TEST(ChooseDevice, ReadsAShortNumberAsAnIndexOnly) {
+  EXPECT_FALSE(choose_device(kDevices, "15")) << "of LLVM 15.0.6";
+  EXPECT_FALSE(choose_device(kDevices, "7"));
+  EXPECT_EQ(*choose_device(kDevices, "4090"), 2u);
 }
 
 }  // namespace
