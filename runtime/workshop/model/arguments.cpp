@@ -60,7 +60,8 @@ CLI::App* add_run(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false)
       ->option_text("[NAME=]FILE");
   run->add_flag("--time", arguments.is_timed, "print the time of a replay, by the device's clock and the host's");
-  add_number(*run, "--replays", arguments.replays, {1, 1000000}, "the least number of replays (200)");
+  add_number(*run, "--replays", arguments.replays, {1, 1000000},
+             "how many replays to time (200, or as many as take ten seconds)");
   run->add_option("--explain", arguments.explained,
                   "print the kernel and the layouts of each layer; for LAYER also the reasons")
       ->expected(0, 1)

@@ -38,7 +38,7 @@ struct Arguments {
   std::string plot;
   std::string trace;
   std::optional<std::string> explained;  // a part of a layer's name; empty: all
-  uint32_t replays = 200;
+  uint32_t replays = 0;                  // 0: not given
   bool is_timed = false;
   bool is_json = false;  // of check-support
   bool is_untuned = false;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "common/files.h"
@@ -24,8 +25,11 @@ namespace {
 using graph::Prepared;
 using graph::Schedule;
 
-// How often a replay is divided into layers.
-constexpr size_t kProfiled = 50;
+// Unless --replays says how many: so many replays, or as many as take this time together.
+constexpr uint32_t kReplays = 200, kLeastReplays = 3;
+constexpr double kTimingMs = 10'000;
+// At most so many replays are divided into layers.
+constexpr uint32_t kProfiled = 50;
 
 std::string bytes_text(uint64_t bytes) {
   return bytes < 1 << 20 ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / (1 << 10))
@@ -85,6 +89,31 @@ struct Headline {
   measure::Spread device_us, submit_us, wall_us;
 };
 
+// Each is run by the device's clock and by the host's, and some again for the profile.
+struct Replays {
+  uint32_t timed = 0, profiled = 0;
+  double ms = 0;  // about all of them together
+};
+
+Replays replays_of(const Arguments& arguments, double run_ms) {
+  const double fit = kTimingMs / (2 * std::max(run_ms, 1e-3));
+  const uint32_t timed = arguments.replays != 0 ? arguments.replays
+                         : fit < kReplays       ? std::max(kLeastReplays, static_cast<uint32_t>(fit))
+                                                : kReplays;
+  const bool has_profile = !arguments.profile.empty() || !arguments.json.empty();
+  Replays replays{timed, has_profile ? std::min(timed, kProfiled) : 0};
+  replays.ms = run_ms * (2.0 * replays.timed + replays.profiled);
+  return replays;
+}
+
+// A person who waits for seconds is told beforehand.
+std::string timing_text(const Replays& replays) {
+  if (replays.ms < 2000) return "";
+  return fmt::format("timing: {} replays by each clock{}; about {:.0f} s\n", replays.timed,
+                     replays.profiled > 0 ? fmt::format(", and {} divided into layers", replays.profiled) : "",
+                     replays.ms / 1e3);
+}
+
 Expected<Headline> time(Prepared& prepared, uint32_t replays) {
   std::vector<double> device, submit, wall;
   for (uint32_t i = 0; i < replays; ++i) {
@@ -113,9 +142,9 @@ std::string headline_text(const Headline& times) {
   return line;
 }
 
-Expected<std::vector<std::vector<double>>> profile(Prepared& prepared) {
+Expected<std::vector<std::vector<double>>> profile(Prepared& prepared, uint32_t replays) {
   std::vector<std::vector<double>> samples;
-  for (size_t i = 0; i < kProfiled; ++i) {
+  for (uint32_t i = 0; i < replays; ++i) {
     auto times = prepared.step_times_us();
     if (!times) return times.error();
     samples.push_back(*std::move(times));
@@ -149,19 +178,24 @@ bool is_measuring(const Arguments& arguments) {
   return arguments.is_timed || !arguments.profile.empty() || !arguments.json.empty();
 }
 
-Done measure_and_report(Context& context, Prepared& prepared, const graph::Graph& graph, const Arguments& arguments) {
+// `run_ms`: how long a run took.
+Done measure_and_report(Context& context, Prepared& prepared, const graph::Graph& graph, const Arguments& arguments,
+                        double run_ms) {
   std::vector<std::vector<double>> samples;
   double headline_us = 0;
   if (is_measuring(arguments)) {
     auto clock = measure::clock_of(context);
     if (!clock) return clock.error();
     if (const auto level = clock->raise(); !level) return level.error();
-    const auto times = time(prepared, arguments.replays);
+    const Replays replays = replays_of(arguments, run_ms);
+    fmt::print("{}", timing_text(replays));
+    std::fflush(stdout);
+    const auto times = time(prepared, replays.timed);
     if (!times) return times.error();
     fmt::print("{}", headline_text(*times));
     headline_us = times->device_us.median;
-    if (!arguments.profile.empty() || !arguments.json.empty()) {
-      auto profiled = profile(prepared);
+    if (replays.profiled > 0) {
+      auto profiled = profile(prepared, replays.profiled);
       if (!profiled) return profiled.error();
       samples = *std::move(profiled);
     }
@@ -223,7 +257,7 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
     if (Done printed = print_explanation(model.graph(), prepared.schedule(), *arguments.explained, chooser); !printed)
       return printed.error();
   }
-  if (Done reported = measure_and_report(context, prepared, model.graph(), arguments); !reported)
+  if (Done reported = measure_and_report(context, prepared, model.graph(), arguments, first_run_ms); !reported)
     return reported.error();
   return runner::kDone;
 }

@@ -44,6 +44,14 @@ TEST_F(QgenModel, CompiledGivesTheSame) {
   EXPECT_THAT(of_two.err, HasSubstr("chosen again"));
 }
 
+TEST_F(QgenModel, TimesAsManyReplaysAsAreAskedFor) {
+  for (const char* replays : {"1", "3"}) {
+    const Answer timed = run_model(kOnnx, {"--time", "--replays", replays, "--json", "times.json"});
+    ASSERT_EQ(timed.code, 0) << timed.err;
+    EXPECT_THAT(read_text(here() / "times.json"), StartsWith(std::string("[\n{\"count\": ") + replays + "}"));
+  }
+}
+
 // On the device, compared with the model's nodes each alone.
 TEST_F(QgenModel, FusedIsUnfused) {
   const Arguments input = {"--shape", "input=1x3x256x384:f32=0..1"};
