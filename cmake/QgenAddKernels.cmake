@@ -53,6 +53,19 @@
 # processor.
 set(QGEN_PROGRAM "" CACHE FILEPATH "The qgen that makes kernels; empty: that of this build")
 
+# The program to run: the one that the cache variable names, else `target`.
+function(_qgen_program result target variable)
+  if(NOT ${variable} AND NOT TARGET ${target} AND CMAKE_CROSSCOMPILING)
+    message(FATAL_ERROR "a cross build needs the ${target} of the host: find the host's qgen first, "
+      "with COMPONENTS codegen, or set ${variable}")
+  endif()
+  set(program ${target})
+  if(${variable})
+    set(program "${${variable}}")
+  endif()
+  set(${result} "${program}" PARENT_SCOPE)
+endfunction()
+
 # CMAKE_ASM_COMPILER does not answer this. It is in the cache, so it exists from the second run on. It also exists in
 # folders next to a project that has ASM.
 macro(_qgen_enable_assembler)
@@ -136,10 +149,7 @@ function(_qgen_add_operators target)
   if(PART_TARGET)
     list(APPEND flags --target "${PART_TARGET}")
   endif()
-  set(program qgen::qgen)
-  if(QGEN_PROGRAM)
-    set(program "${QGEN_PROGRAM}")
-  endif()
+  _qgen_program(program qgen::qgen QGEN_PROGRAM)
 
   set(cpp "${PART_DIRECTORY}/cpp")
   set(manifest "${PART_DIRECTORY}/MANIFEST.tsv")
@@ -237,10 +247,7 @@ function(_qgen_add_model target)
   if(NET_BATCH)
     list(APPEND flags --batch "${NET_BATCH}")
   endif()
-  set(program qgen::qgen-model)
-  if(QGEN_MODEL_PROGRAM)
-    set(program "${QGEN_MODEL_PROGRAM}")
-  endif()
+  _qgen_program(program qgen::qgen-model QGEN_MODEL_PROGRAM)
   set(base "${NET_DIRECTORY}/${NET_NAME}")
   add_custom_command(
     OUTPUT "${base}.qgen" "${base}.h" "${base}.cpp" "${base}.S"
@@ -287,10 +294,8 @@ function(_qgen_add_kernels target)
   if(KERNELS_NAMESPACE)
     list(APPEND flags --namespace "${KERNELS_NAMESPACE}")
   endif()
-  set(program qgen::qgen)
-  if(QGEN_PROGRAM)
-    set(program "${QGEN_PROGRAM}")
-  elseif(QGEN_SANITIZE)  # a qgen with sanitizers compiles many times slower
+  _qgen_program(program qgen::qgen QGEN_PROGRAM)
+  if(NOT QGEN_PROGRAM AND QGEN_SANITIZE)  # a qgen with sanitizers compiles many times slower
     list(APPEND flags --compile-seconds 60)
   endif()
   _qgen_check_assembler("qgen_add_kernels(${target})")

@@ -34,8 +34,9 @@ foreach(target IN ITEMS options c)
   target_include_directories(qgen_${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 target_include_directories(qgen_kernels INTERFACE $<INSTALL_INTERFACE:${include}/kernels>)
-install(TARGETS ${programs} EXPORT qgenTargets RUNTIME COMPONENT programs)
+install(TARGETS ${programs} EXPORT qgenPrograms RUNTIME COMPONENT programs)
 install(EXPORT qgenTargets NAMESPACE qgen:: DESTINATION "${package}")
+install(EXPORT qgenPrograms NAMESPACE qgen:: DESTINATION "${package}" COMPONENT programs)
 
 # Public headers alone (include/qgen), in which the rooms' headers are contained. Of the shipped operators: the typed
 # functions. Tables of each are a project's own to make, by qgen_add_operators().
