@@ -288,6 +288,51 @@ static inline qgen_code qgen_bmm(qgen_device* device,
   return qgen_typed_end(&call, "bmm", device, frame, results, error);
 }
 
+/* cache_write: a cache of keys and values with new rows in it */
+typedef struct qgen_cache_write_args {
+  /* f32, f16 [B, M, C, D]; C is the capacity, in keys */
+  const qgen_tensor* key_cache;
+  /* f32, f16 [B, M, C, E] */
+  const qgen_tensor* value_cache;
+  /* f32, f16 [B, S, M, D]; of the new rows */
+  const qgen_tensor* key;
+  /* f32, f16 [B, S, M, E] */
+  const qgen_tensor* value;
+  /* i32 [B]; the position of the last new row; below S - 1, the rows begin at 0 */
+  const qgen_tensor* last;
+  /* written to; null: the call makes it */
+  const qgen_tensor* keys;
+  /* written to; null: the call makes it */
+  const qgen_tensor* values;
+  /* written to; null: the call makes it */
+  const qgen_tensor* lengths;
+  /* write new rows only; keys and values must then have the memory of key_cache and value_cache; default false */
+  int only_new;
+} qgen_cache_write_args;
+static inline qgen_cache_write_args qgen_cache_write_defaults(void) {
+  qgen_cache_write_args args;
+  memset(&args, 0, sizeof args);
+  return args;
+}
+static inline qgen_code qgen_cache_write(qgen_device* device,
+                                         qgen_frame* frame,
+                                         const qgen_cache_write_args* args,
+                                         qgen_results** results,
+                                         qgen_error** error) {
+  qgen_typed_call call;
+  memset(&call, 0, sizeof call);
+  qgen_typed_tensor(&call, "key_cache", args->key_cache);
+  qgen_typed_tensor(&call, "value_cache", args->value_cache);
+  qgen_typed_tensor(&call, "key", args->key);
+  qgen_typed_tensor(&call, "value", args->value);
+  qgen_typed_tensor(&call, "last", args->last);
+  qgen_typed_tensor(&call, "keys", args->keys);
+  qgen_typed_tensor(&call, "values", args->values);
+  qgen_typed_tensor(&call, "lengths", args->lengths);
+  qgen_typed_flag(&call, "only_new", args->only_new);
+  return qgen_typed_end(&call, "cache_write", device, frame, results, error);
+}
+
 /* choose_qparams_affine: the scale and zero point of each block, from its range */
 typedef struct qgen_choose_qparams_affine_args {
   /* f32, f16 [...] */

@@ -248,6 +248,26 @@ QGEN_API qgen_code qgen_model_record(qgen_model* model, qgen_frame* frame, const
                                      size_t input_count, const qgen_argument* outputs, size_t output_count,
                                      qgen_error** error);
 
+/* ---- language models -------------------------------------------------------------------------------------------- */
+
+/* Generates tokens with an ONNX model whose caches are inputs past_... and outputs present_... They stay on the device,
+   and have room for `capacity` tokens of each sequence (docs/language_models.md). */
+typedef struct qgen_generator qgen_generator;
+QGEN_API qgen_code qgen_generator_load(qgen_device* device, const char* path, int64_t capacity,
+                                       qgen_generator** generator, qgen_error** error);
+QGEN_API void qgen_generator_free(qgen_generator* generator);
+QGEN_API int64_t qgen_generator_vocabulary(const qgen_generator* generator); /* how many tokens there are */
+/* Forgets all tokens; the next ones are of so many sequences. */
+QGEN_API qgen_code qgen_generator_start(qgen_generator* generator, size_t sequences, qgen_error** error);
+/* Runs the model on further tokens: counts[i] of sequence i, one sequence after the other. Only in the first call after
+   qgen_generator_start() the counts may differ. A full cache is refused. */
+QGEN_API qgen_code qgen_generator_feed(qgen_generator* generator, const int32_t* tokens, const size_t* counts,
+                                       size_t sequences, qgen_error** error);
+/* The token after those fed, of each sequence, into `tokens`: the most likely one with a `top_k` of 1. Else it is drawn
+   from the top_k most likely ones, or with 0 from all, with logits divided by `temperature`. */
+QGEN_API qgen_code qgen_generator_next(qgen_generator* generator, uint32_t top_k, double temperature, uint64_t seed,
+                                       int32_t* tokens, qgen_error** error);
+
 /* ---- measured times --------------------------------------------------------------------------------------------- */
 
 /* Chooses by the times in a store of qgen-tune from now on. `path`: "" is the store of this user. A store that is not

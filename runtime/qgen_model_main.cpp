@@ -25,6 +25,7 @@ qgen::Expected<int> obey(const qgen::model::Arguments& arguments) {
     case qgen::model::Command::check: return qgen::model::check(program, arguments);
     case qgen::model::Command::compile: return qgen::model::compile(program, arguments);
     case qgen::model::Command::check_support: return qgen::model::check_support(arguments);
+    case qgen::model::Command::generate: return qgen::model::generate(program, arguments);
     case qgen::model::Command::quantize: return qgen::model::quantize(program, arguments);
   }
   return qgen::runner::kDone;

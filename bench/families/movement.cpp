@@ -31,6 +31,13 @@ void add_movement(std::vector<Row>& rows) {
          {"input_1=8x64x64x64:f16", "input_2=8x128x64x64:f16", "input_3=8x32x64x64:f16", "input_4=8x32x64x64:f16"}, {});
   add_of("concat", "8192x4095_4097.f16", {"input_1=8192x4095:f16", "input_2=8192x4097:f16"}, {});
   add_of("gather", "8192_of_16384x4096.f16", {"input=16384x4096:f16", "indices=8192:i32=0..16383"}, {});
+  // A token of a model with 8 heads of keys, and a prompt.
+  for (const std::string_view rows : {"1", "2048"}) {
+    add_of("cache_write", fmt::format("{}_of_8192x8x128.f16", rows),
+           {"key_cache=1x8x8192x128:f16", "value_cache=1x8x8192x128:f16", fmt::format("key=1x{}x8x128:f16", rows),
+            fmt::format("value=1x{}x8x128:f16", rows), "last=1:i32=8000"},
+           {});
+  }
   add_of("gather_elements", "8192x4096.f16", {"input=8192x4096:f16", "indices=8192x4096:i32=0..8191"}, {});
 }
 
@@ -47,6 +54,7 @@ Family movement_family() {
       {"concat", {"8x64_128_32_32x64x64.f16", "8192x4095_4097.f16"}},
       {"gather", {"8192_of_16384x4096.f16"}},
       {"gather_elements", {"8192x4096.f16"}},
+      {"cache_write", {"2048_of_8192x8x128.f16"}},
   };
   return family;
 }

@@ -57,6 +57,24 @@ inline graph::Var bmm(graph::Builder& net,
   return net.add(node, "output");
 }
 
+struct CacheWriteValues {
+  graph::Var keys;
+  graph::Var values;
+  graph::Var lengths;
+};
+inline CacheWriteValues cache_write(graph::Builder& net,
+                                    const CacheWriteInputs<graph::InGraph>& inputs,
+                                    const CacheWriteAttributes& attributes = {}) {
+  graph::NodeOf node("cache_write");
+  node.inputs({
+    {"key_cache", inputs.key_cache}, {"value_cache", inputs.value_cache}, {"key", inputs.key}, {"value", inputs.value},
+    {"last", inputs.last},
+  });
+  node.attributes({{"only_new", graph::to_value(attributes.only_new)}});
+  const auto made = net.add(node, {"keys", "values", "lengths"});
+  return {made[0], made[1], made[2]};
+}
+
 struct ChooseQparamsAffineValues {
   graph::Var scale;
   graph::Var zero_point;

@@ -8,6 +8,7 @@
 #include "bmm_plain.h"
 #include "bmm_real.h"
 #include "bmm_tiled.h"
+#include "cache_write.h"
 #include "check_feature.h"
 #include "check_matrix.h"
 #include "choose_qparams_affine.h"
@@ -115,7 +116,8 @@ namespace bmm_coopmat { constexpr uint32_t kFirstModule = attention::kFirstModul
 namespace bmm_plain { constexpr uint32_t kFirstModule = bmm_coopmat::kFirstModule + bmm_coopmat::kVariants; }
 namespace bmm_real { constexpr uint32_t kFirstModule = bmm_plain::kFirstModule + bmm_plain::kVariants; }
 namespace bmm_tiled { constexpr uint32_t kFirstModule = bmm_real::kFirstModule + bmm_real::kVariants; }
-namespace check_feature { constexpr uint32_t kFirstModule = bmm_tiled::kFirstModule + bmm_tiled::kVariants; }
+namespace cache_write { constexpr uint32_t kFirstModule = bmm_tiled::kFirstModule + bmm_tiled::kVariants; }
+namespace check_feature { constexpr uint32_t kFirstModule = cache_write::kFirstModule + cache_write::kVariants; }
 namespace check_matrix { constexpr uint32_t kFirstModule = check_feature::kFirstModule + check_feature::kVariants; }
 namespace choose_qparams_affine { constexpr uint32_t kFirstModule = check_matrix::kFirstModule + check_matrix::kVariants; }
 namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qparams_affine::kFirstModule + choose_qparams_affine::kVariants; }

@@ -6,6 +6,7 @@
 namespace qgen::generated {
 
 namespace attention { extern const SignatureInfo signatures[1]; }
+namespace cache_write { extern const SignatureInfo signatures[1]; }
 namespace choose_qparams_affine { extern const SignatureInfo signatures[1]; }
 namespace concat { extern const SignatureInfo signatures[1]; }
 namespace conv2d { extern const SignatureInfo signatures[1]; }
@@ -96,6 +97,15 @@ Expected<Call> infer_bmm(const InferArguments& arguments) {
     .quant_min = arguments.attribute<std::optional<int64_t>>(1),
     .quant_max = arguments.attribute<std::optional<int64_t>>(2),
   };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_cache_write(const InferArguments& arguments) {
+  const CacheWriteInputs<Described> inputs{
+    .key_cache = arguments.tensor(0), .value_cache = arguments.tensor(1), .key = arguments.tensor(2),
+    .value = arguments.tensor(3), .last = arguments.tensor(4),
+  };
+  const CacheWriteAttributes attributes{.only_new = arguments.attribute<bool>(0)};
   return infer(inputs, attributes);
 }
 
@@ -971,6 +981,44 @@ Expected<DeviceTensor> bmm(Context& context,
     argument_of(inputs.output), argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
   return run_for_one(context, fused_bmm::signatures[1], call, std::move(arguments));
+}
+
+Expected<Call> cache_write_call(const CacheWriteInputs<Described>& inputs,
+                                const CacheWriteAttributes& attributes) {
+  InferArguments arguments(cache_write::signatures[0]);
+  arguments.set_tensor(0, inputs.key_cache);
+  arguments.set_tensor(1, inputs.value_cache);
+  arguments.set_tensor(2, inputs.key);
+  arguments.set_tensor(3, inputs.value);
+  arguments.set_tensor(4, inputs.last);
+  arguments.set_attribute(0, attributes.only_new);
+  arguments.set_output(5, inputs.keys);
+  arguments.set_output(6, inputs.values);
+  arguments.set_output(7, inputs.lengths);
+  return checked(arguments, infer_cache_write);
+}
+Expected<CacheWriteOutputs> cache_write(Context& context,
+                                        const CacheWriteInputs<OnDevice>& inputs,
+                                        const CacheWriteAttributes& attributes) {
+  const ArgumentKey key{
+    cache_write::signatures[0], inputs.key_cache, inputs.value_cache, inputs.key, inputs.value, inputs.last,
+    inputs.keys, inputs.values, inputs.lengths, attributes.only_new,
+  };
+  const auto call = call_of(context, key, [&] {
+    const CacheWriteInputs<Described> described{
+      .key_cache = desc_of(inputs.key_cache), .value_cache = desc_of(inputs.value_cache), .key = desc_of(inputs.key),
+      .value = desc_of(inputs.value), .last = desc_of(inputs.last), .keys = desc_of(inputs.keys),
+      .values = desc_of(inputs.values), .lengths = desc_of(inputs.lengths),
+    };
+    return cache_write_call(described, attributes);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.key_cache), argument_of(inputs.value_cache), argument_of(inputs.key), argument_of(inputs.value),
+    argument_of(inputs.last), argument_of(inputs.keys), argument_of(inputs.values), argument_of(inputs.lengths),
+  });
+  auto made = run(context, cache_write::signatures[0], call, std::move(arguments));
+  if (!made) return made.error();
+  return CacheWriteOutputs{std::move((*made)[0]), std::move((*made)[1]), std::move((*made)[2])};
 }
 
 Expected<Call> choose_qparams_affine_call(const ChooseQparamsAffineInputs<Described>& inputs,
@@ -3200,6 +3248,7 @@ std::span<const OperatorEntry> entries() {
       {attention::signatures[0], infer_attention},
       {pool2d::signatures[1], infer_avg_pool2d},
       {fused_bmm::signatures[1], infer_bmm},
+      {cache_write::signatures[0], infer_cache_write},
       {choose_qparams_affine::signatures[0], infer_choose_qparams_affine},
       {concat::signatures[0], infer_concat},
       {conv2d::signatures[0], infer_conv2d},

@@ -98,6 +98,35 @@ Expected<DeviceTensor> bmm(Context& context,
                            const BmmInputs<OnDevice>& inputs,
                            const BmmAttributes& attributes = {});
 
+// cache_write: a cache of keys and values with new rows in it
+template <typename As>
+struct CacheWriteInputs {
+  typename As::Tensor key_cache;  // f32, f16 [B, M, C, D]; C is the capacity, in keys
+  typename As::Tensor value_cache;  // f32, f16 [B, M, C, E]
+  typename As::Tensor key;  // f32, f16 [B, S, M, D]; of the new rows
+  typename As::Tensor value;  // f32, f16 [B, S, M, E]
+  typename As::Tensor last;  // i32 [B]; the position of the last new row; below S - 1, the rows begin at 0
+  typename As::Output keys = {};  // written to; without: the call makes it
+  typename As::Output values = {};  // written to; without: the call makes it
+  typename As::Output lengths = {};  // written to; without: the call makes it
+};
+struct CacheWriteAttributes {
+  // write new rows only; keys and values must then have the memory of key_cache and value_cache
+  bool only_new = false;
+};
+struct CacheWriteOutputs {
+  DeviceTensor keys;  // f32, f16 [B, M, C, D]
+  DeviceTensor values;  // f32, f16 [B, M, C, E]
+  DeviceTensor lengths;  // i32 [B]; the number of keys up to the last new row, at most C
+};
+Expected<Call> infer(const CacheWriteInputs<Described>& inputs,
+                     const CacheWriteAttributes& attributes);
+Expected<Call> cache_write_call(const CacheWriteInputs<Described>& inputs,
+                                const CacheWriteAttributes& attributes = {});
+Expected<CacheWriteOutputs> cache_write(Context& context,
+                                        const CacheWriteInputs<OnDevice>& inputs,
+                                        const CacheWriteAttributes& attributes = {});
+
 // choose_qparams_affine: the scale and zero point of each block, from its range
 template <typename As>
 struct ChooseQparamsAffineInputs {

@@ -6,6 +6,7 @@
 #include "bmm_plain.h"
 #include "bmm_real.h"
 #include "bmm_tiled.h"
+#include "cache_write.h"
 #include "check_feature.h"
 #include "check_matrix.h"
 #include "choose_qparams_affine.h"
@@ -121,6 +122,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &bmm_plain::op,
   &bmm_real::op,
   &bmm_tiled::op,
+  &cache_write::op,
   &check_feature::op,
   &check_matrix::op,
   &choose_qparams_affine::op,
@@ -226,6 +228,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &attention::signatures[0],  // attention
   &pool2d::signatures[1],  // avg_pool2d
   &fused_bmm::signatures[1],  // bmm
+  &cache_write::signatures[0],  // cache_write
   &choose_qparams_affine::signatures[0],  // choose_qparams_affine
   &concat::signatures[0],  // concat
   &conv2d::signatures[0],  // conv2d

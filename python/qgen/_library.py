@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
-from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import (POINTER, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64,
+                    c_void_p)
 from typing import Any, Callable
 
 from ._errors import BY_CODE
@@ -65,6 +66,10 @@ _CAN_FAIL = {
     "model_explain": [c_void_p, POINTER(Argument), c_size_t, POINTER(c_void_p)],
     "model_profile": [c_void_p, POINTER(Argument), c_size_t, POINTER(c_void_p)],
     "model_save": [c_void_p, c_char_p],
+    "generator_load": [c_void_p, c_char_p, c_int64, POINTER(c_void_p)],
+    "generator_start": [c_void_p, c_size_t],
+    "generator_feed": [c_void_p, POINTER(c_int32), POINTER(c_size_t), c_size_t],
+    "generator_next": [c_void_p, c_uint32, c_double, c_uint64, POINTER(c_int32)],
 }
 # Arguments and results of the others.
 _PLAIN: dict[str, tuple[Any, list[Any]]] = {
@@ -95,6 +100,8 @@ _PLAIN: dict[str, tuple[Any, list[Any]]] = {
     "model_input_shape": (POINTER(c_int64), [c_void_p, c_size_t]),
     "model_output_count": (c_size_t, [c_void_p]),
     "model_output_name": (c_char_p, [c_void_p, c_size_t]),
+    "generator_free": (None, [c_void_p]),
+    "generator_vocabulary": (c_int64, [c_void_p]),
 }
 
 

@@ -37,7 +37,10 @@ uint table_row(uint batch, uint place) {
   const uint here = batch * problem.sequence + place;
   if (problem.start == kStartOfTables) return here;
   if (problem.start == kStartOfRows) return uint(positions_data[here]);
-  if (problem.start == kStartOfLast) return uint(positions_data[batch]) + place + 1u - problem.sequence;
+  if (problem.start == kStartOfLast) {
+    const int before = int(problem.sequence) - 1;
+    return uint(max(positions_data[batch], before) - before) + place;
+  }
   return problem.start == kStartAtOne ? uint(positions_data[0]) + place : place;
 }
 

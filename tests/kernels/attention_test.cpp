@@ -37,9 +37,8 @@ TEST_F(AttentionTest, RotaryEmbedding) {
       {{1, 3, 2, 7}, 2, 16, {7, 3, 0}, {1, 3}},                       // partial, and a last element alone
       {{2, 2, 2, 6}, 3, 4, {3, 4, -1, 0}, {2, 2}},                    // outside of the table
       {{2, 2, 2, 6}, 3, 4, {2147483647, -2147483648, 0, 1}, {2, 2}},  // the same, far
-      {{3, 4, 2, 6}, 3, 9, {3, 8, 1}, {3}, true},                     // up to 3, 8 and 1; the last begins outside
-      {{1, 1, 2, 6}, 3, 9, {8}, {1}, true},
-      {{3, 4, 2, 6}, 3, 9, {3, 8, 1}, {3}, true},  // up to 3, 8 and 1; the last begins outside of the table
+      {{3, 4, 2, 6}, 3, 9, {3, 8, 1}, {3}, true},          // up to 3 and 8; the last one is padded, and begins at 0
+      {{2, 4, 2, 6}, 3, 9, {10, -2147483648}, {2}, true},  // outside of the table, and from 0
       {{1, 1, 2, 6}, 3, 9, {8}, {1}, true},
       {{1, 3, 2, 5}, 0, 4},  // nothing is rotated
       {{2, 65, 3, 128}, 64, 70},

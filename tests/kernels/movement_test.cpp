@@ -176,5 +176,97 @@ TEST(GatherCalls, SayWhatTheyCannotDo) {
               "ones, except along axis 1");
 }
 
+// ---- cache_write ----------------------------------------------------------------------------------------------------
+
+struct CacheCase {
+  int64_t batches, heads, capacity, rows, width, value_width;
+  std::vector<int32_t> last;
+};
+
+const CacheCase kCaches[] = {
+    {1, 1, 1, 1, 1, 1, {0}},
+    {1, 2, 5, 1, 8, 8, {3}},
+    {2, 3, 7, 1, 5, 3, {0, 6}},                        // odd sides: neighbours share a word
+    {3, 2, 9, 4, 16, 16, {3, 8, 1}},                   // from 0, up to the end, and a padded prompt
+    {2, 2, 6, 6, 4, 8, {5, 2}},                        // the whole cache
+    {3, 1, 4, 2, 4, 4, {4, 2147483647, -2147483648}},  // half outside, outside, and from 0
+    {2, 2, 4, 0, 4, 4, {2, 3}},                        // no rows
+    {0, 2, 4, 1, 4, 4, {}},
+    {2, 0, 4, 1, 4, 4, {1, 2}},
+    {2, 2, 4, 1, 0, 4, {1, 2}},
+    {1, 2, 130, 67, 64, 32, {120}},
+};
+
+Request cache_request(const CacheCase& it, DType dtype) {
+  return {
+      .inputs = {{"key_cache", Random(1).reals(dtype, {it.batches, it.heads, it.capacity, it.width}, -9, 9)},
+                 {"value_cache", Random(2).reals(dtype, {it.batches, it.heads, it.capacity, it.value_width}, -9, 9)},
+                 {"key", Random(3).reals(dtype, {it.batches, it.rows, it.heads, it.width}, -9, 9)},
+                 {"value", Random(4).reals(dtype, {it.batches, it.rows, it.heads, it.value_width}, -9, 9)},
+                 {"last", make_tensor<int32_t>(DType::i32, {it.batches}, it.last)}}};
+}
+
+TEST_F(MovementTest, CacheWrite) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const CacheCase& it : kCaches) {
+      SCOPED_TRACE(
+          fmt::format("{} {} of {} rows, {} and {} wide", name(dtype), it.rows, it.capacity, it.width, it.value_width));
+      expect_reference("cache_write", cache_request(it, dtype), kEverythingAsAsked);
+    }
+  }
+}
+
+// With only_new, in the memory of the caches: the same, and other rows are not touched.
+TEST_F(MovementTest, CacheWriteInPlace) {
+  Context on_device = context();
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const CacheCase& it : kCaches) {
+      const Request request = cache_request(it, dtype);
+      const Tensors expected = reference::find("cache_write")(request);
+      std::map<std::string, DeviceTensor> on;
+      for (const auto& [name, tensor] : request.inputs)
+        on.emplace(name, *on_device.executor.upload(tensor, Storage::buffer));
+      const DeviceTensor lengths = *on_device.executor.allocate(DType::i32, {it.batches}, Storage::buffer);
+      const auto call = generated::operators::cache_write_call({.key_cache = desc_of(on.at("key_cache")),
+                                                                .value_cache = desc_of(on.at("value_cache")),
+                                                                .key = desc_of(on.at("key")),
+                                                                .value = desc_of(on.at("value")),
+                                                                .last = desc_of(on.at("last"))},
+                                                               {.only_new = true});
+      ASSERT_TRUE(call) << to_text(call.error());
+      const Selection selection = select(call->problem, on_device.profile, on_device.library, {});
+      ASSERT_FALSE(selection.ranked.empty());
+      const Work work{&selection.ranked.front(),
+                      {&on.at("key_cache"), &on.at("value_cache"), &on.at("key"), &on.at("value"), &on.at("last"),
+                       &on.at("key_cache"), &on.at("value_cache"), &lengths}};
+      auto recording = on_device.executor.record({&work, 1});
+      ASSERT_TRUE(recording) << to_text(recording.error());
+      ASSERT_TRUE(on_device.executor.run(*recording));
+      EXPECT_TRUE(on_device.executor.download(on.at("key_cache"))->data == expected.at("keys").data);
+      EXPECT_TRUE(on_device.executor.download(on.at("value_cache"))->data == expected.at("values").data);
+      EXPECT_TRUE(on_device.executor.download(lengths)->data == expected.at("lengths").data);
+    }
+  }
+}
+
+TEST(CacheCalls, SayWhatTheyCannotWrite) {
+  using namespace generated::operators;
+  const auto said = [](const Expected<Call>& call) { return call ? "a call" : to_text(call.error()); };
+  const TensorDesc cache{DType::f32, {2, 3, 4, 8}}, rows{DType::f32, {2, 1, 3, 8}}, last{DType::i32, {2}};
+  const auto with = [&](const TensorDesc& value_cache, const TensorDesc& key) {
+    return said(
+        cache_write_call({.key_cache = cache, .value_cache = value_cache, .key = key, .value = rows, .last = last}));
+  };
+  EXPECT_TEXT(with({DType::f16, {2, 3, 4, 8}}, rows),
+              "value_cache is f16, and key_cache is f32\n"
+              "  hint: both must have the same dtype");
+  EXPECT_TEXT(said(cache_write_call({.key_cache = cache,
+                                     .value_cache = cache,
+                                     .key = TensorDesc{DType::f32, {2, 5, 3, 8}},
+                                     .value = TensorDesc{DType::f32, {2, 5, 3, 8}},
+                                     .last = last})),
+              "there are 5 new rows, and the cache has room for 4");
+}
+
 }  // namespace
 }  // namespace qgen

@@ -112,6 +112,33 @@ class TestModel(unittest.TestCase):
         self.assertIn(__file__, caught.exception.message)
 
 
+class TestGenerator(unittest.TestCase):
+    FILE = pathlib.Path(MODEL).resolve().parents[2] / "tests/runtime/models/graph/language_models/int4.onnx"
+    PROMPTS = [[1, 2, 3, 4, 5], [7, 8]]
+    TOKENS = [[13, 19, 65, 58, 23, 76], [40, 50, 59, 21, 22, 80]]  # as in generator_test.cpp
+
+    def test_tokens(self):
+        generator = qgen.Generator(self.FILE, capacity=10)
+        self.assertEqual(generator.vocabulary, 96)
+        self.assertEqual(generator.generate(self.PROMPTS, max_tokens=6), self.TOKENS)
+        self.assertEqual(generator.generate(self.PROMPTS, max_tokens=6, end=[65, 50]), [[13, 19, 65], [40, 50]])
+        self.assertEqual(list(generator.stream(self.PROMPTS[0], max_tokens=6)), self.TOKENS[0])
+        self.assertEqual(list(generator.stream(self.PROMPTS[0], end=[65])), self.TOKENS[0][:3])
+        drawn = list(generator.stream(self.PROMPTS[0], max_tokens=6, top_k=8, temperature=2, seed=7))
+        self.assertEqual(generator.generate(self.PROMPTS[:1], 6, top_k=8, temperature=2, seed=7), [drawn])
+
+    def test_a_full_cache(self):
+        generator = qgen.Generator(self.FILE, capacity=6)
+        with self.assertRaises(qgen.InvalidArgument) as caught:
+            generator.generate(self.PROMPTS[:1], max_tokens=6)
+        self.assertIn("the cache is full", caught.exception.message)
+
+    def test_a_model_that_is_none(self):
+        with self.assertRaises(qgen.Error) as caught:
+            qgen.Generator(MODEL)
+        self.assertIn("the model has no states", caught.exception.message)
+
+
 class TestTuning(unittest.TestCase):
     def test_times_are_chosen_by(self):
         x = np.ones((16, 64), np.int8)

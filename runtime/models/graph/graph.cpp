@@ -180,6 +180,19 @@ class Inference {
       if (!names.insert(output.name).second) return refused(fmt::format("two outputs are called '{}'", output.name));
       if (Done known = check_known(output.value); !known) return known;
     }
+    return check_states();
+  }
+
+  Done check_states() const {
+    for (const auto& [input, output] : graph_.states) {
+      if (std::ranges::count(graph_.inputs, input) != 1 ||
+          std::ranges::count(graph_.outputs, output, &Named::value) != 1)
+        return refused("a state is an input and an output of the graph");
+      const TensorDesc &before = result_.values[input], &after = result_.values[output];
+      if (before.dtype == after.dtype && before.shape == after.shape) continue;
+      return refused(fmt::format("state '{}' is {} {} before a run, and {} {} after it", graph_.values[input].name,
+                                 name(before.dtype), to_text(before.shape), name(after.dtype), to_text(after.shape)));
+    }
     return std::monostate{};
   }
 

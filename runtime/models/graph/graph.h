@@ -66,11 +66,18 @@ struct Named {
   ValueId value = 0;
 };
 
+// A tensor that stays on the device between runs: what a run leaves in it, the next one finds.
+struct State {
+  ValueId input = 0;   // an input of the graph: the tensor before a run
+  ValueId output = 0;  // an output of the graph: the tensor after it. A node writes it in place of the input
+};
+
 struct Graph {
   std::vector<Value> values;
   std::vector<Node> nodes;
   std::vector<ValueId> inputs;
   std::vector<Named> outputs;  // a value may be several
+  std::vector<State> states = {};
 
   ValueId add_input(std::string name, DType dtype, Shape shape);
   ValueId add_constant(std::string name, HostTensor data);
@@ -100,7 +107,8 @@ using InputShapes = std::map<std::string, Shape, std::less<>>;
 InputShapes shapes_of(const Tensors& inputs);
 
 // Errors, with the node's name: an unknown operator or operand, a value that is used before it is written or written
-// twice, refusals of infer(); inputs without a shape; two inputs, or two outputs, with one name.
+// twice, refusals of infer(); inputs without a shape; two inputs, or two outputs, with one name; a state whose input and
+// output differ.
 Expected<Inferred> infer(const Graph& graph, OperatorEntries operators, const InputShapes& shapes);
 
 // The shape that a reshape gives. Errors: the elements do not fit, two sides of -1.

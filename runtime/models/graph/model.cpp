@@ -60,12 +60,45 @@ Expected<std::unique_ptr<Prepared>> Model::make(const InputShapes& shapes, const
   if (!planned) return planned.error();
   PrepareOptions how = options_for(shapes);
   how.arena = arena;
+  auto states = states_for(*inferred);
+  if (!states) return states.error();
+  how.states = *std::move(states);
   auto prepared = Prepared::create(*context_, shared_->graph, *std::move(planned), *shared_->constants, how);
   if (prepared) shared_->constants->release(shared_->graph);
   return prepared;
 }
 
-Expected<Prepared*> Model::prepare(const InputShapes& shapes, const DeviceTensor* arena) {
+InputShapes Model::whole(InputShapes shapes) const {
+  shapes.insert(options_.states.begin(), options_.states.end());
+  return shapes;
+}
+
+Expected<LentTensors> Model::states_for(const Inferred& inferred) {
+  LentTensors states;
+  for (const State& state : shared_->graph.states) {
+    const TensorDesc& tensor = inferred.values[state.input];
+    const std::string& name = shared_->graph.values[state.input].name;
+    auto found = states_.find({name, tensor.shape});
+    if (found == states_.end()) {
+      auto made = context_->executor.allocate(tensor.dtype, tensor.shape, Storage::buffer);
+      if (!made) return made.error();
+      if (Done cleared = context_->executor.fill(*made, 0); !cleared) return cleared.error();
+      found = states_.emplace(std::pair(name, tensor.shape), *std::move(made)).first;
+    }
+    states.emplace(name, &found->second);
+  }
+  return states;
+}
+
+Done Model::clear_states() {
+  for (const auto& [name, tensor] : states_) {
+    if (Done cleared = context_->executor.fill(tensor, 0); !cleared) return cleared;
+  }
+  return std::monostate{};
+}
+
+Expected<Prepared*> Model::prepare(const InputShapes& given, const DeviceTensor* arena) {
+  const InputShapes shapes = whole(given);
   const auto known = std::ranges::find(ready_, shapes, &Ready::shapes);
   if (known != ready_.end()) {
     ready_.splice(ready_.begin(), ready_, known);
@@ -79,7 +112,8 @@ Expected<Prepared*> Model::prepare(const InputShapes& shapes, const DeviceTensor
   return ready_.front().prepared.get();
 }
 
-Expected<uint64_t> Model::arena_bytes(const InputShapes& shapes) {
+Expected<uint64_t> Model::arena_bytes(const InputShapes& given) {
+  const InputShapes shapes = whole(given);
   const auto known = std::ranges::find(ready_, shapes, &Ready::shapes);
   if (known != ready_.end()) return known->prepared->schedule().memory.bytes;
   if (!shared_) return moved_from("model");
@@ -133,6 +167,7 @@ bool Model::has_same_kernels(const Schedule& schedule) const {
 Expected<Compiled> Model::compiled() const {
   if (!shared_) return moved_from("model");
   if (ready_.empty()) return refused("the model is prepared for no shapes", "prepare() it first");
+  if (!shared_->graph.states.empty()) return refused("a model with states cannot be compiled");
   const std::lock_guard lock(shared_->mutex);
   const Schedule& schedule = ready_.front().prepared->schedule();
   Compiled compiled{.graph = shared_->graph,
@@ -154,6 +189,12 @@ Expected<Compiled> Model::compiled() const {
 const Graph& Model::graph() const {
   static const Graph kMovedFrom;
   return shared_ ? shared_->graph : kMovedFrom;
+}
+
+uint64_t Model::state_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& [name, tensor] : states_) bytes += buffer_bytes(tensor.dtype(), tensor.shape(), tensor.layout());
+  return bytes;
 }
 
 uint64_t Model::constant_bytes() const {

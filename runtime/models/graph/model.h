@@ -31,6 +31,7 @@ namespace qgen::graph {
 struct ModelOptions {
   size_t most_prepared = 4;
   OnProgress on_progress = {};
+  InputShapes states = {};  // shapes of states that have open sides, for calls that do not give them
 };
 
 class Model {
@@ -46,10 +47,14 @@ class Model {
   // Ready for these shapes, until other shapes have replaced them. Errors: the errors of Prepared::create(). `arena`:
   // PrepareOptions::arena, which must be there as long as these shapes are prepared; null: memory of the executor's.
   // Where they are prepared already, they keep the arena that they have.
-  Expected<Prepared*> prepare(const InputShapes& shapes, const DeviceTensor* arena = nullptr);
+  Expected<Prepared*> prepare(const InputShapes& given, const DeviceTensor* arena = nullptr);
   // The arena's size for these shapes. It plans them, and prepare() then need not.
-  Expected<uint64_t> arena_bytes(const InputShapes& shapes);
+  Expected<uint64_t> arena_bytes(const InputShapes& given);
+  // All inputs in but states, and all outputs out but states. States of one shape are shared by all shapes of the
+  // others.
   Expected<Tensors> run(const Tensors& inputs);
+  // The memory of all states becomes 0.
+  Done clear_states();
   // Prepared::record(), for the shapes of these inputs, which must all be given. Where they are not prepared, they are,
   // which takes time and waits for uploads.
   Done record(Commands& commands, const LentTensors& inputs, const LentTensors& outputs = {});
@@ -60,6 +65,7 @@ class Model {
 
   const Graph& graph() const;       // of one that was moved from: empty
   uint64_t constant_bytes() const;  // on the device
+  uint64_t state_bytes() const;     // likewise
 
  private:
   struct Shared {
@@ -80,6 +86,9 @@ class Model {
   PrepareOptions options_for(const InputShapes& shapes) const;
   Expected<Planned> plan(const InputShapes& shapes, const Inferred& inferred);
   Expected<std::unique_ptr<Prepared>> make(const InputShapes& shapes, const DeviceTensor* arena);
+  // With the shapes of states that are not given.
+  InputShapes whole(InputShapes shapes) const;
+  Expected<LentTensors> states_for(const Inferred& inferred);
   const Decision* decision_for(const InputShapes& shapes) const;
   const OwnKernels* own_kernels() const;  // null: the context has another library
   std::vector<uint64_t> digests_of(const Schedule& schedule) const;
@@ -92,6 +101,7 @@ class Model {
   bool is_chosen_anew_ = false;
   std::list<Ready> ready_;                  // the most recently used first
   std::map<InputShapes, Planned> planned_;  // by arena_bytes(), until they are prepared
+  std::map<std::pair<std::string, Shape>, DeviceTensor> states_;
 };
 
 }  // namespace qgen::graph

@@ -14,8 +14,9 @@ namespace {
 // The tensors of a schedule in their arena, and the operands of its steps.
 class Binder {
  public:
-  Binder(Context& context, const Graph& graph, const Schedule& schedule, Constants& constants)
-      : context_(context), graph_(graph), schedule_(schedule), constants_(constants) {}
+  Binder(Context& context, const Graph& graph, const Schedule& schedule, Constants& constants,
+         const LentTensors& states)
+      : context_(context), graph_(graph), schedule_(schedule), constants_(constants), states_(states) {}
 
   // `lent`: the caller's arena; null: one is allocated.
   Done place(const DeviceTensor* lent) {
@@ -41,6 +42,9 @@ class Binder {
   Expected<DeviceTensor> placed(const DeviceTensor& arena, size_t tensor) {
     const PlacedValue& lies = schedule_.tensors[tensor];
     const TensorDesc& value = schedule_.values[lies.value];
+    const uint32_t root = lies.alias_of == PlacedValue::kNone ? static_cast<uint32_t>(tensor) : lies.alias_of;
+    if (const auto state = std::ranges::find(schedule_.states, root); state != schedule_.states.end())
+      return state_view(static_cast<size_t>(state - schedule_.states.begin()), value);
     return context_.executor.place(arena, schedule_.memory.offsets[tensor], value.dtype, value.shape, lies.layout);
   }
 
@@ -76,10 +80,18 @@ class Binder {
     return Argument();
   }
 
+  Expected<DeviceTensor> state_view(size_t state, const TensorDesc& value) {
+    const std::string& name = graph_.values[graph_.states[state].input].name;
+    const auto memory = states_.find(name);
+    if (memory == states_.end()) return refused(fmt::format("state '{}' has no memory", name));
+    return context_.executor.view(*memory->second, value.dtype, value.shape);
+  }
+
   Context& context_;
   const Graph& graph_;
   const Schedule& schedule_;
   Constants& constants_;
+  const LentTensors& states_;
   std::vector<DeviceTensor> tensors_;
   std::map<uint32_t, DeviceTensor> scratch_;
 };
@@ -139,7 +151,7 @@ Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, const Gra
   Phases phases;
   phases.plan = planned.plan_ms;
   const Schedule* schedule = &planned.schedule;
-  Binder binder(context, graph, *schedule, constants);
+  Binder binder(context, graph, *schedule, constants, options.states);
   if (Done placed = binder.place(options.arena); !placed) return placed.error();
   std::vector<Work> works;
   std::vector<Choice> choices;
@@ -158,10 +170,14 @@ Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, const Gra
   phases.record = watch.lap_ms();
 
   BoundGraph::Parts parts{.tensors = std::move(binder).tensors(), .owners = owners_of(*schedule)};
-  for (size_t i = 0; i < graph.inputs.size(); ++i)
-    parts.inputs.push_back({graph.values[graph.inputs[i]].name, schedule->inputs[i]});
-  for (size_t i = 0; i < graph.outputs.size(); ++i)
-    parts.outputs.push_back({graph.outputs[i].name, schedule->outputs[i]});
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (std::ranges::count(graph.states, graph.inputs[i], &State::input) == 0)
+      parts.inputs.push_back({graph.values[graph.inputs[i]].name, schedule->inputs[i]});
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (std::ranges::count(graph.states, graph.outputs[i].value, &State::output) == 0)
+      parts.outputs.push_back({graph.outputs[i].name, schedule->outputs[i]});
+  }
   return std::unique_ptr<Prepared>(
       new Prepared(context, std::move(planned.schedule), BoundGraph(std::move(parts), *std::move(recording)), phases));
 }

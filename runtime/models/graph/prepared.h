@@ -38,6 +38,7 @@ struct PrepareOptions {
   // The memory of the tensors between the nodes: a tensor in a buffer that is in no other arena, such as one of
   // Executor::wrap(), with room for Schedule::memory. Null: memory of the executor's.
   const DeviceTensor* arena = nullptr;
+  LentTensors states = {};  // of a graph with states: the memory of each, by the input's name
 };
 
 // Kernels, layouts and places in the arena, before anything is on the device.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <unordered_map>
 
 #include "runtime/engine/tensor/packed_layout.h"
@@ -90,7 +91,7 @@ class Scheduler {
       if (!left) return left.error();
       result_.outputs.push_back(*left);
     }
-    place();
+    if (Done placed = place(); !placed) return placed.error();
     return std::move(result_);
   }
 
@@ -338,7 +339,8 @@ class Scheduler {
         continue;
       }
       const TensorDesc& value = result_.values[result_.tensors[i].value];
-      lifetimes[i].bytes = buffer_bytes(value.dtype, value.shape, result_.tensors[i].layout);
+      const bool is_state = std::ranges::count(result_.states, i) > 0;
+      lifetimes[i].bytes = is_state ? 0 : buffer_bytes(value.dtype, value.shape, result_.tensors[i].layout);
       lifetimes[i].first = std::min(lifetimes[i].first, lifetimes[i].last);
     }
     return lifetimes;
@@ -390,7 +392,39 @@ class Scheduler {
     return saved;
   }
 
-  void place() {
+  // The operand that a tensor is; nullopt: the step does not have it.
+  static std::optional<size_t> operand_of(const Step& step, uint32_t tensor) {
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      if (step.operands[i].kind == Source::Kind::tensor && step.operands[i].index == tensor) return i;
+    }
+    return std::nullopt;
+  }
+
+  // The last step that reads `before` writes `after` in its memory. False: there is no such step.
+  bool put_in_place(uint32_t before, uint32_t after) {
+    for (size_t i = result_.steps.size(); i-- > 0;) {
+      const auto input = operand_of(result_.steps[i], before), output = operand_of(result_.steps[i], after);
+      if (!input) continue;
+      if (!output || !may_be_in_place(result_.steps[i], *output, *input)) return false;
+      result_.tensors[after].alias_of = before;
+      return true;
+    }
+    return false;
+  }
+
+  Done put_states_in_place() {
+    for (const auto& [input, output] : graph_.states) {
+      const uint32_t before = tensor_of(input, Layout::strided), after = tensor_of(output, Layout::strided);
+      if (!put_in_place(before, after))
+        return refused(fmt::format("state '{}' cannot be written in place by the node that computes '{}'",
+                                   graph_.values[input].name, graph_.values[output].name));
+      result_.states.push_back(before);
+    }
+    return std::monostate{};
+  }
+
+  Done place() {
+    if (Done put = put_states_in_place(); !put) return put;
     const uint64_t saved = put_outputs_in_place();
     const auto count = static_cast<uint32_t>(result_.tensors.size());
     std::vector<Lifetime> lifetimes = lifetimes_of_tensors();
@@ -403,6 +437,7 @@ class Scheduler {
     result_.memory = plan_memory(lifetimes, kTensorAlignment);
     result_.memory.naive += saved;
     for (uint32_t i = 0; i < count; ++i) result_.memory.offsets[i] = result_.memory.offsets[root_of(i)];
+    return std::monostate{};
   }
 
   const Graph& graph_;

@@ -4,6 +4,7 @@
 // Layers of attention and their parts, of ONNX and of com.microsoft, as qgen's operators.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "runtime/models/onnx/written_out.h"
@@ -329,6 +330,12 @@ Done Importer::group_query_attention(const Node& node) {
       heads[i] = *std::move(turned);
     }
   }
+  if (past_key && is_state(node, 3, 1) && is_state(node, 4, 2)) {
+    const auto all = cached(node, *past_key, *past_value, heads[1], heads[2], *last);
+    if (!all) return all.error();
+    return attention_of_group(
+        node, {.query = heads[0], .key = all->key, .value = all->value, .mask = bias, .key_lengths = &all->lengths});
+  }
   for (size_t i = 1; i < 3; ++i) {
     auto all = with_past(node, i == 1 ? past_key : past_value, heads[i], false);
     if (!all) return all.error();
@@ -340,9 +347,13 @@ Done Importer::group_query_attention(const Node& node) {
     is_one_length = is_one_length && lengths->integer(i) == lengths->integer(0);
   if (!is_one_length)
     return unsupported("its batches may have different lengths",
-                       "run one batch at a time, or give equal lengths as a constant: --constant of qgen-model");
-  Attention layer{.query = heads[0], .key = heads[1], .value = heads[2], .causal = "to_last"};
-  layer.mask = bias;
+                       "run one batch at a time, or give equal lengths as a constant: --constant of qgen-model. "
+                       "`qgen-model generate` keeps its past as a state, with different lengths");
+  return attention_of_group(node, {.query = heads[0], .key = heads[1], .value = heads[2], .mask = bias});
+}
+
+Done Importer::attention_of_group(const Node& node, Attention layer) {
+  layer.causal = "to_last";
   if (node.real("scale", 0) != 0) layer.scale = double{node.real("scale", 0)};
   layer.softcap = double{node.real("softcap", 0)};
   // ONNX Runtime counts the keys left of a row's own.
@@ -350,7 +361,36 @@ Done Importer::group_query_attention(const Node& node) {
   layer.is_keys_heads_first = true;
   auto output = attention_of(node, layer);
   if (output) output = joined_heads(node, *output);
-  return tell_attention(node, output, &heads[1], &heads[2]);
+  return tell_attention(node, output, &layer.key, &layer.value);
+}
+
+bool Importer::is_state(const Node& node, size_t input, size_t output) const {
+  if (!node.has_input(input) || output >= node.outputs.size()) return false;
+  return std::ranges::count(states_, StateNames{node.inputs[input], node.outputs[output]}) > 0;
+}
+
+Expected<Importer::Cached> Importer::cached(const Node& node, const Known& key_cache, const Known& value_cache,
+                                            const Known& key, const Known& value, const Known& last) {
+  const auto of_last = viewed(node, last, {key.shape[0]});
+  if (!of_last) return of_last.error();
+  const auto position = integer_value(*of_last);
+  if (!position) return position.error();
+  graph::Node write{.name = node.name + " cache", .op = "cache_write", .attributes = {{"only_new", true}}};
+  DType dtype = DType::f32;
+  for (const auto& [port, known] :
+       {std::pair{"key_cache", &key_cache}, {"value_cache", &value_cache}, {"key", &key}, {"value", &value}}) {
+    const auto real = builder_.real_of(*known);
+    if (!real) return real.error();
+    dtype = real->dtype;
+    write.inputs.push_back({port, real->value});
+  }
+  write.inputs.push_back({"last", *position});
+  constexpr std::string_view kOutputs[] = {"keys", "values", "lengths"};
+  const auto values = builder_.graph.add(std::move(write), kOutputs);
+  builder_.shapes.insert(builder_.shapes.end(), {key_cache.shape, value_cache.shape, Dims{key.shape[0]}});
+  return Cached{{Real{values[0], dtype}, key_cache.shape},
+                {Real{values[1], dtype}, value_cache.shape},
+                {Integers{values[2], ElementType::i32}, {key.shape[0]}}};
 }
 
 }  // namespace qgen::onnx

@@ -97,6 +97,20 @@ Done bind_constants(ModelGraph& graph, const Tensors& constants) {
 
 }  // namespace
 
+std::vector<StateNames> states_of(const ModelGraph& graph) {
+  std::vector<StateNames> states;
+  for (const ValueInfo& input : graph.inputs) {
+    for (const std::string_view past : {"past_key_values", "past"}) {
+      if (!input.name.starts_with(past)) continue;
+      const std::string present = "present" + input.name.substr(past.size());
+      if (std::ranges::count(graph.outputs, present, &ValueInfo::name) == 0) continue;
+      states.push_back({input.name, present});
+      break;
+    }
+  }
+  return states;
+}
+
 std::vector<std::string> texts_of(std::span<const Note> notes) {
   std::vector<std::string> texts;
   std::set<std::string_view> told;
@@ -125,12 +139,12 @@ Done prepare(Model& model, const ImportOptions& options) {
 
 Expected<Imported> import_model(Model model, const ImportOptions& options) {
   if (Done prepared = prepare(model, options); !prepared) return prepared.error();
-  return Importer(model, options.fuses).run();
+  return Importer(model, options).run();
 }
 
 Expected<Support> check_support(Model model, const ImportOptions& options) {
   if (Done prepared = prepare(model, options); !prepared) return prepared.error();
-  Importer importer(model, options.fuses);
+  Importer importer(model, options);
   const auto imported = importer.run();
   Support support{importer.node_count(), importer.lacks()};
   if (!imported && support.lacks.empty()) return imported.error();

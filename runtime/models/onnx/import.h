@@ -21,7 +21,8 @@
 
 namespace qgen::onnx {
 
-struct Model;  // model.h
+struct Model;       // model.h
+struct ModelGraph;  // model.h
 
 struct Imported {
   graph::Graph graph;
@@ -43,6 +44,16 @@ struct Support {
 // For people: a reason once, with the first of its nodes and how many there are.
 std::vector<std::string> texts_of(std::span<const Note> notes);
 
+// A tensor that stays on the device between runs: an input of the model, and the output that the next run gets as this
+// input.
+struct StateNames {
+  std::string input, output;
+  bool operator==(const StateNames&) const = default;
+};
+// The caches of a language model, by the names that exporters give: past_key_values.0.key and present.0.key, past_key_0
+// and present_key_0.
+std::vector<StateNames> states_of(const ModelGraph& graph);
+
 struct ImportOptions {
   // Inputs of the model that are known already, scales above all: they become constants. Where qgen lacks the model's
   // type: i32 for int64, u32 for uint64, u8 for booleans, f32 for f64.
@@ -54,6 +65,9 @@ struct ImportOptions {
   // the model quantizes it, and dequantized before a node that moves elements. Slow; tests compare fused models with
   // it.
   bool fuses = true;
+  // Caches of a GroupQueryAttention become states of the graph. Their third dimension is then the capacity, in keys, and
+  // `seqlens_k` says how many of them are there.
+  std::vector<StateNames> states = {};
 };
 
 Expected<Imported> import_model(const std::filesystem::path& file, const ImportOptions& options = {});

@@ -19,6 +19,7 @@ Expected<Imported> Importer::run() {
   if (!order) return order.error();
   order_ = *std::move(order);
   builder_.budget = constant_elements();
+  if (Done known = check_state_names(); !known) return known.error();
   for (const ValueInfo& input : model_.graph.inputs) {
     if (Done added = add_input(input); !added) return added.error();
   }
@@ -45,6 +46,7 @@ Expected<Imported> Importer::run() {
   if (builder_.fuses) join_residuals(builder_.graph, builder_.shapes);
   if (builder_.fuses) join_chains(builder_.graph, builder_.shapes);
   drop_unused(builder_.graph);
+  if (Done added = add_states(); !added) return added.error();
   return Imported{std::move(builder_.graph), std::move(builder_.notes)};
 }
 
@@ -234,6 +236,7 @@ Done Importer::add_input(const ValueInfo& input) {
   Known known{{}, shape};
   if (input.type == ElementType::f32 || input.type == ElementType::f16) {
     const DType dtype = *dtype_of(input.type);
+    has_half_inputs_ = has_half_inputs_ || dtype == DType::f16;
     known.what = Real{builder_.input(input.name, dtype, shape), dtype};
   } else if (input.type == ElementType::i8 || input.type == ElementType::i4) {
     known.what = Codes{builder_.input(input.name, DType::i8, shape), input.type};
@@ -343,6 +346,45 @@ Done Importer::add_output(const ValueInfo& output) {
     return std::monostate{};
   }
   builder_.graph.add_output(output.name, real->is_integer ? as_integers(real->value, output.name) : real->value);
+  return std::monostate{};
+}
+
+namespace {
+
+// Whether a node computes the one value from the other, as the cache that it is.
+bool is_cache_of(const graph::Graph& graph, ValueId after, ValueId before) {
+  const auto has = [](const std::vector<graph::Port>& ports, ValueId value) {
+    return std::ranges::count(ports, value, &graph::Port::value) > 0;
+  };
+  return std::ranges::any_of(graph.nodes, [&](const graph::Node& node) {
+    return node.op == "cache_write" && has(node.inputs, before) && has(node.outputs, after);
+  });
+}
+
+}  // namespace
+
+Done Importer::check_state_names() const {
+  for (const auto& [input, output] : states_) {
+    if (std::ranges::count(model_.graph.inputs, input, &ValueInfo::name) == 0)
+      return refused(fmt::format("state '{}' is no input of the model", input));
+    if (std::ranges::count(model_.graph.outputs, output, &ValueInfo::name) == 0)
+      return refused(fmt::format("state '{}' is no output of the model", output));
+  }
+  return std::monostate{};
+}
+
+Done Importer::add_states() {
+  graph::Graph& graph = builder_.graph;
+  for (const auto& [input, output] : states_) {
+    const auto before = std::ranges::find_if(
+        graph.inputs, [&, &name = input](ValueId value) { return graph.values[value].name == name; });
+    const auto after = std::ranges::find(graph.outputs, output, &graph::Named::name);
+    const bool is_there = before != graph.inputs.end() && after != graph.outputs.end();
+    if (!is_there || !is_cache_of(graph, after->value, *before))
+      return unsupported(fmt::format("'{}' and '{}' are no cache of a GroupQueryAttention", input, output),
+                         "qgen keeps only these between runs");
+    graph.states.push_back({*before, after->value});
+  }
   return std::monostate{};
 }
 

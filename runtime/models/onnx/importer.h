@@ -46,7 +46,9 @@ class Importer {
  public:
   // Of its elements, to the model.
   static ElementType element_type_of(const Known& known);
-  Importer(const Model& model, bool fuses) : model_(model) { builder_.fuses = fuses; }
+  Importer(const Model& model, const ImportOptions& options) : model_(model), states_(options.states) {
+    builder_.fuses = options.fuses;
+  }
 
   Expected<Imported> run();
   // After run(): the operations without an operator; empty: none, or run() ended for another reason.
@@ -77,6 +79,9 @@ class Importer {
   // Unsigned bytes as signed ones that are `shift` less, or the reverse: of a scale of 1 either way.
   ValueId shifted(ValueId value, const std::string& name, DType from, int32_t shift);
   Done add_output(const ValueInfo& output);
+  Done check_state_names() const;
+  // Of the finished graph. Error: an output that is not the input's cache.
+  Done add_states();
   // Floating-point values that are integers, as integers.
   ValueId as_integers(ValueId value, const std::string& name);
   // Initializers become known when something reads them.
@@ -313,6 +318,8 @@ class Importer {
   };
   // An operator `attention`. The result has four dimensions, as the query.
   Expected<Known> attention_of(const Node& node, const Attention& layer);
+  // Of a GroupQueryAttention, from its heads on.
+  Done attention_of_group(const Node& node, Attention layer);
   // Booleans as 0 and -infinity, floating-point values unchanged, of this type.
   Expected<Known> additive_mask(const Node& node, const Known& mask, ElementType type);
   Expected<Known> with_past(const Node& node, const Known* past, const Known& heads, bool is_heads_first);
@@ -322,6 +329,14 @@ class Importer {
   Done attention(const Node& node);
   Done multi_head_attention(const Node& node);
   Done group_query_attention(const Node& node);
+  // Whether an input of the node is a state, and an output what the next run gets.
+  bool is_state(const Node& node, size_t input, size_t output) const;
+  // Keys and values in their caches, and the lengths of these: an operator `cache_write`.
+  struct Cached {
+    Known key, value, lengths;
+  };
+  Expected<Cached> cached(const Node& node, const Known& key_cache, const Known& value_cache, const Known& key,
+                          const Known& value, const Known& last);
   // A value with several readers is put into the graph now.
   Expected<Known> computed(const Known& input);
   // written() and then computed().
@@ -331,6 +346,8 @@ class Importer {
   Expected<Known> viewed(const Node& node, const Known& input, const Dims& target);
 
   const Model& model_;
+  const std::vector<StateNames> states_;
+  bool has_half_inputs_ = false;  // then the model computes in f16, and constants of f16 that are moved stay so
   std::vector<const ModelGraph*> branches_;  // that are being lowered, the innermost last
   Order order_;
   Builder builder_;

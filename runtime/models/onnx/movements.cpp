@@ -69,7 +69,8 @@ Expected<Elements> Importer::elements_of(const Known& input) {
   }
   const auto view = builder_.view_of(input);
   if (view && builder_.fuses) return Elements{view->codes, Known{*view, input.shape}};
-  const auto real = builder_.real_of(input);
+  const bool is_half = constant && constant->type == ElementType::f16 && has_half_inputs_;
+  const auto real = builder_.real_of(input, is_half ? DType::f16 : DType::f32);
   if (!real) return real.error();
   return Elements{real->value, Known{*real, input.shape}};
 }

@@ -3,6 +3,7 @@
 #include "runtime/workshop/model/arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <limits>
 
 #include "common/manual/command_line.h"
 #include "common/manual/help.h"
@@ -27,6 +28,7 @@ Examples:
   qgen-model check-support resnet50.onnx           which nodes have no operator
   qgen-model compile resnet50.onnx -o net.qgen     for this device; `run` loads it in milliseconds
   qgen-model compile a.onnx -o a.qgen --for x.yaml --for y.yaml   for these devices, in one file
+  qgen-model generate llm.onnx --tokens 1,2,3 --max 64             tokens of a language model
   qgen-model quantize net.onnx -o int8.onnx --calibrate samples/   a float model, to int8
 
 Exit codes: 0 done, 1 a check failed or a node has no operator, 2 the arguments or the model are
@@ -133,6 +135,48 @@ void add_check_support(CLI::App& app, Arguments& arguments) {
   support->callback([&] { arguments.command = Command::check_support; });
 }
 
+void add_generate(CLI::App& app, Arguments& arguments) {
+  CLI::App* generate =
+      app.add_subcommand("generate", "generate tokens with a language model, whose caches stay on the device");
+  Arguments::Generation& generation = arguments.generation;
+  generate->add_option("MODEL", arguments.model, "an ONNX file")->required()->type_name("");
+  generate->add_option("--tokens", generation.prompts, "a prompt, as 1,2,3; may be repeated: one for each sequence")
+      ->required()
+      ->allow_extra_args(false)
+      ->option_text("TOKENS ...");
+  add_number(*generate, "--max", generation.most_tokens, {1, 1 << 24, "tokens"},
+             "the most new tokens of each sequence (64)");
+  add_number(*generate, "--capacity", generation.capacity, {1, 1 << 24, "tokens"},
+             "the room of the caches for each sequence; else what the prompts and the new tokens need");
+  generate->add_option("--end", generation.end_tokens, "a token that ends a sequence, or several: 1,2")
+      ->allow_extra_args(false)
+      ->option_text("TOKENS ...");
+  add_number(*generate, "--top-k", generation.sampling.top_k, {0, 1 << 24},
+             "draw one of the K most likely tokens; 0: of all; 1: the most likely one (1)");
+  add_number(*generate, "--temperature", generation.sampling.temperature, {1e-6, 1e6},
+             "with --top-k: logits are divided by it (1)");
+  add_number(*generate, "--seed", generation.sampling.seed, {0, std::numeric_limits<uint64_t>::max()},
+             "with --top-k: the seed of the random numbers (0)");
+  add_number(*generate, "--prompt-rows", generation.prompt_rows, {0, 1 << 24, "tokens"},
+             "how many tokens of a prompt run at once; 0: all (0)");
+  generate
+      ->add_option("--state", generation.states,
+                   "an input that stays on the device, and the output that is its next value; without it, inputs "
+                   "past_... and outputs present_...")
+      ->allow_extra_args(false)
+      ->option_text("INPUT=OUTPUT ...");
+  generate->add_option("--constant", arguments.constants, "an input that becomes a constant of the model: name=16000")
+      ->allow_extra_args(false)
+      ->option_text("[NAME=]...");
+  generate->add_flag("--json", arguments.is_json, "print tokens and rates as JSON, at the end");
+  generate->add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
+      ->type_name("DEVICE");
+  profiles::add_mask_options(*generate, arguments.mask);
+  generate->add_flag("--untuned", arguments.is_untuned,
+                     "choose by estimates only, and ignore times that qgen-tune measured");
+  generate->callback([&] { arguments.command = Command::generate; });
+}
+
 void add_quantize(CLI::App& app, Arguments& arguments) {
   CLI::App* quantize = app.add_subcommand("quantize", "write a floating-point ONNX model as an int8 one (QDQ)");
   Arguments::Calibration& calibration = arguments.calibration;
@@ -184,6 +228,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
   add_check(app, arguments);
   add_compile(app, arguments);
   add_check_support(app, arguments);
+  add_generate(app, arguments);
   add_quantize(app, arguments);
   try {
     app.parse(argc, argv);

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "runtime/engine/profiles/mask_text.h"
+#include "runtime/models/graph/sampling.h"
 #include "runtime/workshop/model/calibrate.h"
 
 namespace qgen::model {
 
-enum class Command : uint8_t { run, check, compile, check_support, quantize };
+enum class Command : uint8_t { run, check, compile, check_support, generate, quantize };
 
 struct Arguments {
   Command command = Command::run;
@@ -40,7 +41,7 @@ struct Arguments {
   std::optional<std::string> explained;  // a part of a layer's name; empty: all
   uint32_t replays = 0;                  // 0: not given
   bool is_timed = false;
-  bool is_json = false;  // of check-support
+  bool is_json = false;  // of check-support and generate
   bool is_untuned = false;
   struct Calibration {
     std::string folder;
@@ -48,6 +49,15 @@ struct Arguments {
     std::vector<std::string> kept;  // nodes
     bool layers_only = false;
   } calibration;  // of quantize
+  struct Generation {
+    std::vector<std::string> prompts;  // 1,2,3: one for each sequence
+    std::vector<std::string> states;   // input=output; empty: by their names
+    std::vector<std::string> end_tokens;
+    size_t most_tokens = 64;
+    std::optional<int64_t> capacity;  // nullopt: what the prompts and the new tokens need
+    size_t prompt_rows = 0;
+    graph::Sampling sampling;
+  } generation;  // of generate
 };
 
 // The arguments; or, where the command line alone has settled it (--help, a mistake, which is printed), an exit code.

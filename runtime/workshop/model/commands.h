@@ -20,6 +20,7 @@ Expected<int> run_fixed(const Program& program, const Arguments& arguments);
 Expected<int> check(const Program& program, const Arguments& arguments);
 Expected<int> compile(const Program& program, const Arguments& arguments);
 Expected<int> check_support(const Arguments& arguments);
+Expected<int> generate(const Program& program, const Arguments& arguments);
 Expected<int> quantize(const Program& program, const Arguments& arguments);
 
 }  // namespace qgen::model

@@ -17,18 +17,35 @@
 namespace qgen::model {
 namespace {
 
-Expected<Loaded> load_compiled(const std::filesystem::path& file) {
+Expected<Loaded> load_compiled(const Arguments& arguments) {
+  const std::filesystem::path file = arguments.model;
   Stopwatch watch;
   const auto bytes = read_file(file);
   if (!bytes) return bytes.error();
   if (graph::is_fixed(std::as_bytes(std::span(*bytes))))
     return refused(fmt::format("{} was compiled with --for or --cpp, so it has no graph", file.string()),
                    "`qgen-model run` takes it; for all else give the ONNX file");
+  if (arguments.command == Command::generate)
+    return refused(fmt::format("{} is a compiled model, and has no states", arguments.model), "give the ONNX file");
   auto compiled = graph::read_compiled(std::as_bytes(std::span(*bytes)));
   if (!compiled) return refused(fmt::format("{}: {}", file.string(), compiled.error().message), compiled.error().hint);
   Loaded loaded{.graph = compiled->graph, .compiled = *std::move(compiled)};
   loaded.parse_ms = watch.lap_ms();
   return loaded;
+}
+
+// --state, or by their names.
+Expected<std::vector<onnx::StateNames>> states_named_by(const Arguments& arguments, const onnx::ModelGraph& graph) {
+  if (arguments.generation.states.empty()) return onnx::states_of(graph);
+  std::vector<std::string> inputs;
+  for (const onnx::ValueInfo& input : graph.inputs) inputs.push_back(input.name);
+  std::vector<onnx::StateNames> states;
+  for (const std::string& typed : arguments.generation.states) {
+    auto state = named("--state", typed, inputs);
+    if (!state) return state.error();
+    states.push_back({state->name, state->value});
+  }
+  return states;
 }
 
 Expected<Loaded> load_onnx(const Arguments& arguments, bool fuses) {
@@ -40,6 +57,11 @@ Expected<Loaded> load_onnx(const Arguments& arguments, bool fuses) {
   const auto stated = stated_by(arguments, model->graph);
   if (!stated) return stated.error();
   onnx::ImportOptions options{.constants = stated->constants, .fuses = fuses};
+  if (arguments.command == Command::generate) {
+    auto states = states_named_by(arguments, model->graph);
+    if (!states) return states.error();
+    options.states = *std::move(states);
+  }
   auto imported = onnx::import_model(*model, options);
   if (!imported && !stated->may_be_constants.empty()) {
     onnx::ImportOptions known = options;
@@ -160,7 +182,7 @@ Expected<bool> is_fixed_file(const std::filesystem::path& file) {
 
 Expected<Loaded> load(const Arguments& arguments, bool fuses) {
   const std::filesystem::path file = arguments.model;
-  return file.extension() == ".qgen" ? load_compiled(file) : load_onnx(arguments, fuses);
+  return file.extension() == ".qgen" ? load_compiled(arguments) : load_onnx(arguments, fuses);
 }
 
 graph::Model model_of(Context& context, OperatorEntries operators, Loaded loaded, const graph::ModelOptions& options) {

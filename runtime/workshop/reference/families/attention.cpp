@@ -40,7 +40,7 @@ int64_t table_row(const Request& request, int64_t batch, int64_t place, int64_t 
   if (positions && positions->shape.size() == 2)
     row = static_cast<int64_t>(element(*positions, batch * sequence + place));
   else if (positions && attribute<bool>(request, "from_last"))
-    row = static_cast<int64_t>(element(*positions, batch)) - (sequence - 1) + place;
+    row = std::max<int64_t>(static_cast<int64_t>(element(*positions, batch)), sequence - 1) - (sequence - 1) + place;
   else if (positions) row = static_cast<int64_t>(element(*positions, 0)) + place;
   return row >= 0 && row < cos.shape[0] ? row : -1;
 }

@@ -184,9 +184,34 @@ Tensors gather_elements(const Request& request) {
   return {{"output", std::move(output)}};
 }
 
+// The cache with the new rows [B, S, M, D] of `rows` in it, from `first` on in each batch.
+HostTensor with_rows(HostTensor cache, const HostTensor& rows, const List& firsts) {
+  for (int64_t i = 0; i < element_count(rows.shape); ++i) {
+    const Coordinate at = coordinate_of(i, rows.shape);
+    const int64_t position = firsts[static_cast<size_t>(at[0])] + at[1];
+    if (position < cache.shape[2]) move_element(cache, index_of({at[0], at[2], position, at[3]}, cache.shape), rows, i);
+  }
+  return cache;
+}
+
+Tensors cache_write(const Request& request) {
+  const HostTensor &cache = request.inputs.at("key_cache"), &key = request.inputs.at("key");
+  const int64_t batches = cache.shape[0], rows = key.shape[1];
+  HostTensor lengths = zeros(DType::i32, {batches});
+  List firsts;
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    const auto last = static_cast<int64_t>(element(request.inputs.at("last"), batch));
+    firsts.push_back(std::max<int64_t>(last, std::max<int64_t>(rows - 1, 0)) - (rows - 1));
+    set_element(lengths, batch, static_cast<double>(std::min(firsts.back() + rows, cache.shape[2])));
+  }
+  return {{"keys", with_rows(cache, key, firsts)},
+          {"values", with_rows(request.inputs.at("value_cache"), request.inputs.at("value"), firsts)},
+          {"lengths", std::move(lengths)}};
+}
+
 constexpr Row kRows[] = {
-    {"concat", concat},   {"gather", gather}, {"gather_elements", gather_elements}, {"expand", expand}, {"pad", pad},
-    {"permute", permute}, {"slice", slice},
+    {"cache_write", cache_write}, {"concat", concat}, {"gather", gather},   {"gather_elements", gather_elements},
+    {"expand", expand},           {"pad", pad},       {"permute", permute}, {"slice", slice},
 };
 
 }  // namespace

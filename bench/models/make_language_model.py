@@ -1,0 +1,151 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: qgen authors
+"""Writes a language model with random weights, as ONNX Runtime's generator tools write them.
+
+    bench/models/make_language_model.py build/models/tiny_int4.onnx
+    bench/models/make_language_model.py build/models/tiny_f16.onnx --type f16
+    bench/models/make_language_model.py build/models/small_int4.onnx --layers 12 --width 768 --heads 12 --kv-heads 4
+
+Each layer has SkipSimplifiedLayerNormalization, GroupQueryAttention with rotary positions, and a gated SiLU. `int4` has
+MatMulNBits of 4 bits in blocks of 32 and float32 activations, `f16` has MatMul of float16, `f32` of float32. Inputs are
+input_ids, attention_mask and past_key_values.N.key and .value; outputs are logits, present.N.key and .value. Weights
+come from a fixed seed, so the same command writes the same model. Needs Debian's python3-onnx and python3-numpy.
+"""
+
+import argparse
+import pathlib
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+MICROSOFT = "com.microsoft"
+BLOCK = 32
+
+
+class Writer:
+    def __init__(self, options):
+        self.options = options
+        self.random = np.random.default_rng(options.seed)
+        self.real = np.float16 if options.type == "f16" else np.float32
+        self.nodes, self.constants = [], []
+
+    def constant(self, name, array):
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+    def node(self, op, inputs, name, domain="", outputs=1, **attributes):
+        names = [name] + [f"{name}.{i}" for i in range(1, outputs)]
+        self.nodes.append(helper.make_node(op, inputs, names, name=name, domain=domain, **attributes))
+        return names if outputs > 1 else name
+
+    def weight(self, inner, outer):
+        return self.random.standard_normal((inner, outer)).astype(np.float32) / np.sqrt(inner)
+
+    def product(self, x, name, inner, outer):
+        weight = self.weight(inner, outer)
+        if self.options.type != "int4":
+            return self.node("MatMul", [x, self.constant(f"{name}.weight", weight.astype(self.real))], name)
+        blocks = weight.T.reshape(outer, inner // BLOCK, BLOCK)
+        scales = np.abs(blocks).max(2) / 7
+        codes = (np.clip(np.rint(blocks / scales[:, :, None]), -8, 7) + 8).astype(np.uint8)
+        packed = codes[:, :, 0::2] | codes[:, :, 1::2] << 4
+        inputs = [x, self.constant(f"{name}.weight", packed),
+                  self.constant(f"{name}.scales", scales.reshape(-1).astype(np.float32))]
+        return self.node("MatMulNBits", inputs, name, MICROSOFT, K=inner, N=outer, bits=4, block_size=BLOCK)
+
+    def norm_weight(self, name):
+        return self.constant(f"{name}.weight", self.random.uniform(0.5, 1.5, self.options.width).astype(self.real))
+
+    def lengths(self):
+        """seqlens_k and total_sequence_length, from the mask."""
+        one = self.constant("one", np.array([1], np.int64))
+        ones = self.node("ReduceSum", ["attention_mask", one], "mask_sum", keepdims=0)
+        last = self.node("Cast", [self.node("Sub", [ones, one], "last")], "seqlens_k", to=TensorProto.INT32)
+        side = self.node("Gather", [self.node("Shape", ["attention_mask"], "mask_shape"),
+                                    self.constant("side", np.array(1, np.int64))], "mask_side", axis=0)
+        return last, self.node("Cast", [side], "total_sequence_length", to=TensorProto.INT32)
+
+    def rotary(self):
+        options = self.options
+        width = options.width // options.heads
+        angles = np.arange(options.positions)[:, None] * 10000.0 ** (-np.arange(0, width, 2) / width)
+        return (self.constant("cos_cache", np.cos(angles).astype(self.real)),
+                self.constant("sin_cache", np.sin(angles).astype(self.real)))
+
+    def layer(self, i, x, lengths, rotary):
+        options = self.options
+        width, head = options.width, options.width // options.heads
+        name = f"layers.{i}"
+        query, key, value = (self.product(x, f"{name}.{part}", width, heads * head) for part, heads in
+                             (("query", options.heads), ("key", options.kv_heads), ("value", options.kv_heads)))
+        self.nodes.append(helper.make_node(
+            "GroupQueryAttention",
+            [query, key, value, f"past_key_values.{i}.key", f"past_key_values.{i}.value", *lengths, *rotary],
+            [f"{name}.attention", f"present.{i}.key", f"present.{i}.value"], name=f"{name}.attention", domain=MICROSOFT,
+            num_heads=options.heads, kv_num_heads=options.kv_heads, do_rotary=1, rotary_interleaved=0))
+        return self.product(f"{name}.attention", f"{name}.output", width, width)
+
+    def gated(self, i, x):
+        name, width, inner = f"layers.{i}", self.options.width, self.options.inner
+        gate, up = (self.product(x, f"{name}.{part}", width, inner) for part in ("gate", "up"))
+        silu = self.node("Mul", [gate, self.node("Sigmoid", [gate], f"{name}.sigmoid")], f"{name}.silu")
+        return self.product(self.node("Mul", [silu, up], f"{name}.gated"), f"{name}.down", inner, width)
+
+    def skip_norm(self, skip, x, name):
+        outputs = [name, "", "", f"{name}.sum"]
+        self.nodes.append(helper.make_node("SkipSimplifiedLayerNormalization", [skip, x, self.norm_weight(name)],
+                                           outputs, name=name, domain=MICROSOFT, epsilon=1e-5))
+        return name, f"{name}.sum"
+
+    def model(self):
+        options = self.options
+        table = self.random.standard_normal((options.vocabulary, options.width)).astype(self.real)
+        skip = self.node("Gather", [self.constant("embedding", table), "input_ids"], "embedded", axis=0)
+        x = self.node("SimplifiedLayerNormalization", [skip, self.norm_weight("norm")], "norm", epsilon=1e-5, axis=-1)
+        lengths, rotary = self.lengths(), self.rotary()
+        for i in range(options.layers):
+            x, skip = self.skip_norm(skip, self.layer(i, x, lengths, rotary), f"layers.{i}.after_attention")
+            x, skip = self.skip_norm(skip, self.gated(i, x), f"layers.{i}.after_gated")
+        logits = self.product(x, "logits", options.width, options.vocabulary)
+        return self.finished(logits)
+
+    def finished(self, logits):
+        options = self.options
+        real = TensorProto.FLOAT16 if options.type == "f16" else TensorProto.FLOAT
+        head = options.width // options.heads
+        info = helper.make_tensor_value_info
+        inputs = [info("input_ids", TensorProto.INT64, ["batch", "sequence"]),
+                  info("attention_mask", TensorProto.INT64, ["batch", "total_sequence"])]
+        outputs = [info(logits, real, ["batch", "sequence", options.vocabulary])]
+        for i in range(options.layers):
+            for part in ("key", "value"):
+                inputs.append(info(f"past_key_values.{i}.{part}", real, ["batch", options.kv_heads, "past", head]))
+                outputs.append(info(f"present.{i}.{part}", real, ["batch", options.kv_heads, "total_sequence", head]))
+        graph = helper.make_graph(self.nodes, "language_model", inputs, outputs, self.constants)
+        return helper.make_model(graph, ir_version=8, producer_name="make_language_model.py", opset_imports=[
+            helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=pathlib.Path, help="the ONNX file to write")
+    parser.add_argument("--type", choices=["int4", "f16", "f32"], default="int4")
+    parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("--width", type=int, default=256)
+    parser.add_argument("--heads", type=int, default=4)
+    parser.add_argument("--kv-heads", type=int, default=2)
+    parser.add_argument("--inner", type=int, help="the width inside the gated layers (2 x width)")
+    parser.add_argument("--vocabulary", type=int, default=1000)
+    parser.add_argument("--positions", type=int, default=4096, help="rows of the rotary tables")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    options.inner = options.inner or 2 * options.width
+    options.file.parent.mkdir(parents=True, exist_ok=True)
+    onnx.save(Writer(options).model(), str(options.file))
+    print(f"{options.file}: {options.file.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: qgen authors
+"""Tokens of language models, whose caches stay on the device."""
+from __future__ import annotations
+
+import os
+from ctypes import byref, c_int32, c_size_t, c_void_p
+from typing import Collection, Iterator, Sequence
+
+from ._device import Device
+from ._library import lib
+
+
+class Generator:
+    """A language model of an ONNX file, with room for `capacity` tokens of each sequence (docs/language_models.md).
+
+        generator = qgen.Generator("model.onnx", capacity=2048)
+        generator.generate([[1, 2, 3]], max_tokens=64)
+        for token in generator.stream([1, 2, 3]): print(token)
+
+    Without a device, the first is opened.
+    """
+
+    def __init__(self, file: str | os.PathLike, device: Device | None = None, capacity: int = 2048) -> None:
+        self.device = device or Device()
+        self.handle = c_void_p()
+        lib.generator_load(self.device.handle, os.fsencode(file), capacity, byref(self.handle))
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens there are."""
+        return lib.generator_vocabulary(self.handle)
+
+    def start(self, sequences: int = 1) -> None:
+        """Forgets all tokens; the next ones are of so many sequences."""
+        lib.generator_start(self.handle, sequences)
+        self._sequences = sequences
+
+    def feed(self, tokens: Sequence[Sequence[int]]) -> None:
+        """Runs the model on further tokens of each sequence. Their numbers may differ in the first call after start()."""
+        everything = [token for sequence in tokens for token in sequence]
+        lib.generator_feed(self.handle, (c_int32 * len(everything))(*everything),
+                           (c_size_t * len(tokens))(*map(len, tokens)), len(tokens))
+
+    def next(self, top_k: int = 1, temperature: float = 1.0, seed: int = 0) -> list[int]:
+        """The token after those fed, of each sequence: the most likely one, or drawn from the `top_k` most likely ones.
+        With 0 it is drawn from all."""
+        tokens = (c_int32 * max(getattr(self, "_sequences", 0), 1))()
+        lib.generator_next(self.handle, top_k, temperature, seed, tokens)
+        return list(tokens)
+
+    def generate(self, prompts: Sequence[Sequence[int]], max_tokens: int = 64, end: Collection[int] = (), top_k: int = 1,
+                 temperature: float = 1.0, seed: int = 0) -> list[list[int]]:
+        """The new tokens of each sequence: at most `max_tokens`, up to a token of `end`."""
+        said: list[list[int]] = [[] for _ in prompts]
+        self.start(len(prompts))
+        self.feed(prompts)
+        for i in range(max_tokens):
+            tokens = self.next(top_k, temperature, seed)
+            for sequence, token in zip(said, tokens):
+                if not (sequence and sequence[-1] in end): sequence.append(token)
+            if i + 1 == max_tokens or all(sequence[-1] in end for sequence in said): break
+            self.feed([[token] for token in tokens])
+        return said
+
+    def stream(self, prompt: Sequence[int], max_tokens: int = 64, end: Collection[int] = (), top_k: int = 1,
+               temperature: float = 1.0, seed: int = 0) -> Iterator[int]:
+        """The new tokens of one sequence, each when it is there."""
+        self.start()
+        self.feed([prompt])
+        for i in range(max_tokens):
+            tokens = self.next(top_k, temperature, seed)
+            yield tokens[0]
+            if tokens[0] in end: return
+            if i + 1 < max_tokens: self.feed([tokens])
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            lib.generator_free(self.handle)

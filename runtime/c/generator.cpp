@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/models/graph/generator.h"
+
+#include <algorithm>
+
+#include "operators.h"
+#include "runtime/c/objects.h"
+#include "runtime/models/onnx/import.h"
+#include "runtime/models/onnx/reader.h"
+
+struct qgen_generator {
+  std::shared_ptr<qgen::c::OnDevice> on;
+  std::unique_ptr<qgen::graph::Generator> generator;
+};
+
+namespace qgen::c {
+namespace {
+
+Done load_generator(qgen_device& device, const char* path, int64_t capacity, qgen_generator** generator) {
+  auto model = onnx::load_model(path);
+  if (!model) return model.error();
+  auto imported = onnx::import_model(*model, {.states = onnx::states_of(model->graph)});
+  if (!imported) return imported.error();
+  auto made = graph::Generator::create(device.on->context, generated::operators::entries(), std::move(imported->graph),
+                                       {.capacity = capacity});
+  if (!made) return made.error();
+  return give(generator, qgen_generator{device.on, *std::move(made)});
+}
+
+Done feed(graph::Generator& generator, const int32_t* tokens, const size_t* counts, size_t sequences) {
+  graph::TokenLists lists;
+  for (size_t i = 0; i < sequences; ++i) {
+    lists.emplace_back(tokens, tokens + counts[i]);
+    tokens += counts[i];
+  }
+  return generator.feed(lists);
+}
+
+}  // namespace
+}  // namespace qgen::c
+
+using namespace qgen;
+using namespace qgen::c;
+
+extern "C" {
+
+qgen_code qgen_generator_load(qgen_device* device, const char* path, int64_t capacity, qgen_generator** generator,
+                              qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!device || !path || !generator) return is_null(!device ? "device" : !path ? "path" : "generator");
+    Done loaded = load_generator(*device, path, capacity, generator);
+    if (loaded) return loaded;
+    Error why = loaded.error();
+    if (!why.message.starts_with(path)) why.message = std::string(path) + ": " + why.message;
+    return why;
+  });
+}
+
+void qgen_generator_free(qgen_generator* generator) { delete generator; }
+
+int64_t qgen_generator_vocabulary(const qgen_generator* generator) {
+  return generator ? generator->generator->vocabulary() : 0;
+}
+
+qgen_code qgen_generator_start(qgen_generator* generator, size_t sequences, qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!generator) return is_null("generator");
+    generator->generator->start(sequences);
+    return std::monostate{};
+  });
+}
+
+qgen_code qgen_generator_feed(qgen_generator* generator, const int32_t* tokens, const size_t* counts, size_t sequences,
+                              qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!generator || !tokens || !counts) return is_null(!generator ? "generator" : !tokens ? "tokens" : "counts");
+    return feed(*generator->generator, tokens, counts, sequences);
+  });
+}
+
+qgen_code qgen_generator_next(qgen_generator* generator, uint32_t top_k, double temperature, uint64_t seed,
+                              int32_t* tokens, qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!generator || !tokens) return is_null(generator ? "tokens" : "generator");
+    const auto next = generator->generator->next({.top_k = top_k, .temperature = temperature, .seed = seed});
+    if (!next) return next.error();
+    std::copy(next->begin(), next->end(), tokens);
+    return std::monostate{};
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The graph gets three more nodes: the logits of each sequence's last token are picked, and the largest one is found on
+// the device. So a greedy token is a download of four bytes.
+#include "runtime/models/graph/generator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/stopwatch.h"
+
+namespace qgen::graph {
+namespace {
+
+constexpr std::string_view kRows = "generate.rows", kLogits = "generate.logits", kToken = "generate.token";
+
+const Value* input_named(const Graph& graph, std::string_view name) {
+  const auto found = std::ranges::find_if(graph.inputs, [&](ValueId id) { return graph.values[id].name == name; });
+  return found == graph.inputs.end() ? nullptr : &graph.values[*found];
+}
+
+bool is_state(const Graph& graph, ValueId input) { return std::ranges::count(graph.states, input, &State::input) > 0; }
+
+InputShapes shapes_of_inputs(const Graph& graph, const GeneratorOptions& options, int64_t sequences, int64_t rows) {
+  const LanguageNames& names = options.names;
+  InputShapes shapes;
+  for (const ValueId id : graph.inputs) {
+    const Value& input = graph.values[id];
+    if (is_state(graph, id)) {
+      Shape shape = input.shape;
+      if (shape.size() == 4) {
+        shape[0] = sequences;
+        shape[2] = options.capacity;
+      }
+      shapes.emplace(input.name, std::move(shape));
+    } else if (input.name == names.mask) {
+      shapes.emplace(input.name, Shape{sequences, options.capacity});
+    } else {
+      shapes.emplace(input.name, input.name == kRows ? Shape{sequences} : Shape{sequences, rows});
+    }
+  }
+  return shapes;
+}
+
+Done check_names(const Graph& graph, const LanguageNames& names) {
+  if (graph.states.empty())
+    return refused("the model has no states", "its caches are inputs past_... and outputs present_...; or name them");
+  if (!input_named(graph, names.tokens)) return refused(fmt::format("the model has no input '{}'", names.tokens));
+  for (const ValueId id : graph.inputs) {
+    const Value& input = graph.values[id];
+    const bool is_known = input.name == names.tokens || input.name == names.mask || input.name == names.positions;
+    if (!is_known && !is_state(graph, id))
+      return refused(fmt::format("input '{}' is neither tokens, mask nor positions, and no state", input.name));
+    if (is_known && input.dtype != DType::i32)
+      return refused(fmt::format("input '{}' is {}, and must be of integers", input.name, name(input.dtype)));
+  }
+  return std::monostate{};
+}
+
+size_t launches_of(const Schedule& schedule) {
+  size_t launches = 0;
+  for (const Step& step : schedule.steps) launches += step.choice->launches.size();
+  return launches;
+}
+
+void add_head(Graph& graph, ValueId logits, int64_t vocabulary) {
+  const ValueId rows = graph.add_input(std::string(kRows), DType::i32, {kAnySide});
+  const ValueId flat = graph.add({.op = std::string(kReshape),
+                                  .inputs = {{"input", logits}},
+                                  .attributes = {{"shape", std::vector<int64_t>{-1, vocabulary}}}});
+  const ValueId last =
+      graph.add({.op = "gather", .inputs = {{"input", flat}, {"indices", rows}}, .attributes = {{"axis", int64_t{0}}}});
+  const ValueId token = graph.add(
+      {.op = "reduce",
+       .inputs = {{"input", last}},
+       .attributes = {{"operation", std::string("arg_max")}, {"axes", std::vector<int64_t>{1}}, {"keepdims", false}}});
+  graph.add_output(std::string(kLogits), last);
+  graph.add_output(std::string(kToken), token);
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Generator>> Generator::create(Context& context, OperatorEntries operators, Graph graph,
+                                                       const GeneratorOptions& options) {
+  if (options.capacity < 1) return refused(fmt::format("the capacity is {}, and must be above 0", options.capacity));
+  if (Done known = check_names(graph, options.names); !known) return known.error();
+  const auto logits = std::ranges::find(graph.outputs, options.names.logits, &Named::name);
+  if (logits == graph.outputs.end()) return refused(fmt::format("the model has no output '{}'", options.names.logits));
+  const auto inferred = infer(graph, operators, shapes_of_inputs(graph, options, 1, 1));
+  if (!inferred) return inferred.error();
+  const ValueId value = logits->value;
+  const Shape& shape = inferred->values[value].shape;
+  if (shape.size() != 3)
+    return refused(fmt::format("output '{}' is {}, and must be [batch, tokens, vocabulary]", options.names.logits,
+                               to_text(shape)));
+  graph.outputs.erase(logits);
+  add_head(graph, value, shape.back());
+  std::unique_ptr<Generator> made(new Generator(options, shape.back()));
+  made->context_ = &context;
+  made->model_.emplace(Model::create(context, operators, std::move(graph), {.on_progress = options.on_progress}));
+  return made;
+}
+
+void Generator::start(size_t sequences) {
+  lengths_.assign(sequences, 0);
+  draws_ = 0;
+  last_ = nullptr;
+}
+
+InputShapes Generator::shapes_for(size_t sequences, size_t rows) const {
+  return shapes_of_inputs(model_->graph(), options_, static_cast<int64_t>(sequences), static_cast<int64_t>(rows));
+}
+
+Expected<Prepared*> Generator::prepare(size_t rows) { return model_->prepare(shapes_for(lengths_.size(), rows)); }
+
+Done Generator::check(const TokenLists& tokens) const {
+  if (tokens.empty() || tokens.size() != lengths_.size())
+    return refused(
+        fmt::format("there are tokens of {} sequences, and {} were started", tokens.size(), lengths_.size()));
+  const bool is_first = std::ranges::all_of(lengths_, [](int64_t length) { return length == 0; });
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].empty()) return refused(fmt::format("sequence {} has no token", i));
+    if (!is_first && tokens[i].size() != tokens.front().size())
+      return refused(
+          fmt::format("sequence 0 gets {} tokens, and sequence {} gets {}", tokens.front().size(), i, tokens[i].size()),
+          "only the first tokens of sequences may differ in number");
+    for (const int32_t token : tokens[i]) {
+      if (token < 0 || token >= vocabulary_)
+        return refused(fmt::format("token {} is outside of the vocabulary, 0 to {}", token, vocabulary_ - 1));
+    }
+    if (lengths_[i] + std::ssize(tokens[i]) > options_.capacity)
+      return refused(
+          fmt::format("the cache is full: it has room for {} tokens, and sequence {} has {} and gets {} more",
+                      options_.capacity, i, lengths_[i], tokens[i].size()),
+          "a larger capacity, or fewer tokens");
+  }
+  return std::monostate{};
+}
+
+// Shorter sequences are padded with the token 0; nothing reads what is computed of it.
+Done Generator::write_inputs(Prepared& prepared, const TokenLists& tokens, size_t rows) {
+  const auto sequences = static_cast<int64_t>(tokens.size()), row_count = static_cast<int64_t>(rows);
+  HostTensor ids = zeros(DType::i32, {sequences, row_count}), positions = ids, last = zeros(DType::i32, {sequences});
+  HostTensor mask = zeros(DType::i32, {sequences, options_.capacity});
+  const auto of = [](HostTensor& tensor) { return tensor.as<int32_t>(); };
+  for (size_t b = 0; b < tokens.size(); ++b) {
+    std::ranges::copy(tokens[b], of(ids).begin() + static_cast<ptrdiff_t>(b * rows));
+    for (size_t s = 0; s < rows; ++s)
+      of(positions)[b * rows + s] = static_cast<int32_t>(lengths_[b] + static_cast<int64_t>(s));
+    const int64_t length = lengths_[b] + std::ssize(tokens[b]);
+    std::ranges::fill(of(mask).subspan(b * static_cast<size_t>(options_.capacity), static_cast<size_t>(length)), 1);
+    of(last)[b] = static_cast<int32_t>(b * rows + tokens[b].size() - 1);
+  }
+  const LanguageNames& names = options_.names;
+  for (const auto& [name, tensor] : {std::pair<std::string_view, const HostTensor*>(names.tokens, &ids),
+                                     {names.positions, &positions},
+                                     {names.mask, &mask},
+                                     {kRows, &last}}) {
+    const DeviceTensor* input = prepared.input(name);
+    if (!input) continue;
+    if (Done written = context_->executor.write(*input, *tensor); !written) return written;
+  }
+  return std::monostate{};
+}
+
+Done Generator::feed(const TokenLists& tokens) {
+  if (Done sound = check(tokens); !sound) return sound;
+  size_t rows = 0;
+  for (const auto& of_sequence : tokens) rows = std::max(rows, of_sequence.size());
+  const auto prepared = prepare(rows);
+  if (!prepared) return prepared.error();
+  if (Done written = write_inputs(**prepared, tokens, rows); !written) return written;
+  if (Done ran = (*prepared)->replay(); !ran) return ran;
+  for (size_t i = 0; i < tokens.size(); ++i) lengths_[i] += std::ssize(tokens[i]);
+  last_ = *prepared;
+  return std::monostate{};
+}
+
+Expected<HostTensor> Generator::download(std::string_view output) {
+  if (!last_) return refused("no tokens were fed, so there is no next one");
+  return context_->executor.download(*last_->output(output));
+}
+
+Expected<HostTensor> Generator::logits() { return download(kLogits); }
+
+Expected<std::vector<int32_t>> Generator::next(const Sampling& sampling) {
+  if (!(sampling.temperature > 0))
+    return refused(fmt::format("the temperature is {}, and must be above 0", sampling.temperature));
+  if (sampling.is_greedy()) {
+    const auto tokens = download(kToken);
+    if (!tokens) return tokens.error();
+    const auto numbers = tokens->as<int32_t>();
+    return std::vector<int32_t>(numbers.begin(), numbers.end());
+  }
+  const auto all = logits();
+  if (!all) return all.error();
+  std::vector<int32_t> drawn;
+  std::vector<double> of_one(static_cast<size_t>(vocabulary_));
+  for (int64_t b = 0; b < all->shape[0]; ++b) {
+    for (int64_t i = 0; i < vocabulary_; ++i) of_one[static_cast<size_t>(i)] = element(*all, b * vocabulary_ + i);
+    drawn.push_back(sampled(of_one, sampling, static_cast<uint64_t>(b), draws_));
+  }
+  ++draws_;
+  return drawn;
+}
+
+Done Generator::feed_prompts(const TokenLists& prompts, size_t rows) {
+  if (rows == 0) return feed(prompts);
+  for (size_t from = 0; from < prompts.front().size(); from += rows) {
+    TokenLists part;
+    for (const auto& prompt : prompts) {
+      if (prompt.size() != prompts.front().size())
+        return refused("prompts of different lengths run in one part", "leave out the number of rows");
+      const size_t to = std::min(from + rows, prompt.size());
+      part.emplace_back(prompt.begin() + static_cast<ptrdiff_t>(from), prompt.begin() + static_cast<ptrdiff_t>(to));
+    }
+    if (Done fed = feed(part); !fed) return fed;
+  }
+  return std::monostate{};
+}
+
+Expected<Generated> Generator::generate(const TokenLists& prompts, const GenerateOptions& options,
+                                        const OnToken& on_token) {
+  start(prompts.size());
+  if (Done sound = check(prompts); !sound) return sound.error();
+  size_t longest = 0;
+  Generated result{.tokens = TokenLists(prompts.size())};
+  for (const auto& prompt : prompts) {
+    longest = std::max(longest, prompt.size());
+    result.prompt_tokens += prompt.size();
+  }
+  const size_t needed = longest + std::max<size_t>(options.most_tokens, 1) - 1;  // the last token is not fed
+  if (needed > static_cast<size_t>(options_.capacity))
+    return refused(fmt::format("the cache is too small: a prompt of {} tokens and {} new ones need room for {} tokens, "
+                               "and it has room for {}",
+                               longest, options.most_tokens, needed, options_.capacity),
+                   "a larger capacity, or fewer tokens");
+  Stopwatch watch;
+  for (const size_t rows : {options.prompt_rows == 0 ? longest : std::min(options.prompt_rows, longest), size_t{1}}) {
+    const auto prepared = prepare(rows);
+    if (!prepared) return prepared.error();
+    result.launches = launches_of((*prepared)->schedule());
+  }
+  result.prepare_ms = watch.lap_ms();
+  if (Done fed = feed_prompts(prompts, options.prompt_rows); !fed) return fed.error();
+  std::vector<bool> has_ended(prompts.size());
+  for (size_t i = 0; i < options.most_tokens; ++i) {
+    const auto tokens = next(options.sampling);
+    if (!tokens) return tokens.error();
+    (i == 0 ? result.prompt_ms : result.decode_ms) += watch.lap_ms();
+    TokenLists further;
+    for (size_t b = 0; b < prompts.size(); ++b) {
+      const int32_t token = (*tokens)[b];
+      further.push_back({token});
+      if (has_ended[b]) continue;
+      result.tokens[b].push_back(token);
+      const bool is_end = std::ranges::count(options.end_tokens, token) > 0;
+      has_ended[b] = (on_token && !on_token(b, token)) || is_end;
+    }
+    if (i + 1 == options.most_tokens || std::ranges::count(has_ended, false) == 0) break;
+    watch.lap_ms();
+    if (Done fed = feed(further); !fed) return fed.error();
+  }
+  return result;
+}
+
+}  // namespace qgen::graph

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Generates tokens with a language model: a graph with states (graph.h), which are its caches.
+//
+//   auto generator = Generator::create(context, operators, graph, {.capacity = 2048});
+//   const auto said = (*generator)->generate({{1, 2, 3}}, {.most_tokens = 64}, print);
+//
+// Or step by step, to continue later:
+//
+//   (*generator)->feed({{1, 2, 3}});                   // the prompt, in one run
+//   const auto next = (*generator)->next({});          // {17}: one token for each sequence
+//   (*generator)->feed({{17}});
+//
+// A run has the same number of tokens of each sequence. Only in the first one sequences may have fewer: they are padded
+// at their end. The caches stay on the device and have room for `capacity` tokens of each sequence. One recording serves
+// every length, so the second and all later tokens need no preparing.
+#pragma once
+
+#include "runtime/models/graph/model.h"
+#include "runtime/models/graph/sampling.h"
+
+namespace qgen::graph {
+
+// Inputs and outputs of a language model. One that a model does not have is left out, except tokens and logits.
+struct LanguageNames {
+  std::string tokens = "input_ids";        // i32 [B, S]
+  std::string mask = "attention_mask";     // i32 [B, C]: 1 for each token up to the last one, else 0
+  std::string positions = "position_ids";  // i32 [B, S]
+  std::string logits = "logits";           // f32 or f16 [B, S, V]
+};
+
+struct GeneratorOptions {
+  int64_t capacity = 2048;
+  LanguageNames names = {};
+  OnProgress on_progress = {};
+};
+
+using TokenLists = std::vector<std::vector<int32_t>>;
+
+struct GenerateOptions {
+  size_t most_tokens = 64;               // of each sequence, without the prompt
+  std::vector<int32_t> end_tokens = {};  // a sequence ends with one of these
+  Sampling sampling = {};
+  size_t prompt_rows = 0;  // tokens of a prompt in one run; 0: all
+};
+
+struct Generated {
+  TokenLists tokens;         // without the prompts
+  size_t prompt_tokens = 0;  // of all sequences
+  double prepare_ms = 0;     // plans, uploads, pipelines and recordings
+  double prompt_ms = 0;      // from the first run to the first token
+  double decode_ms = 0;      // of all further tokens
+  size_t launches = 0;       // of kernels, for a further token of each sequence
+};
+
+// Gets each token when it is there. False ends the sequence.
+using OnToken = std::function<bool(size_t sequence, int32_t token)>;
+
+class Generator {
+ public:
+  // `context` and `operators` must outlive it. Errors: an input or output that is no language model's, logits of another
+  // rank than 3, no states.
+  static Expected<std::unique_ptr<Generator>> create(Context& context, OperatorEntries operators, Graph graph,
+                                                     const GeneratorOptions& options);
+
+  // Forgets all tokens; the next ones are of so many sequences.
+  void start(size_t sequences);
+  // Runs the model on further tokens of each sequence. Errors: no sequences, other numbers of tokens than one each, a
+  // token below 0 or outside of the vocabulary, a full cache, and the errors of the device.
+  Done feed(const TokenLists& tokens);
+  // The token after those fed, of each sequence.
+  Expected<std::vector<int32_t>> next(const Sampling& sampling);
+  // f32 or f16 [B, V], of the last token of each sequence.
+  Expected<HostTensor> logits();
+
+  // start(), the prompts, and then one token after the other. Errors: those of feed(), and a cache that is too small for
+  // the prompt and the tokens.
+  Expected<Generated> generate(const TokenLists& prompts, const GenerateOptions& options, const OnToken& on_token = {});
+
+  int64_t capacity() const { return options_.capacity; }
+  int64_t vocabulary() const { return vocabulary_; }
+  const std::vector<int64_t>& lengths() const { return lengths_; }  // of each sequence, in tokens
+  uint64_t state_bytes() const { return model_->state_bytes(); }
+  const Model& model() const { return *model_; }
+
+ private:
+  Generator(GeneratorOptions options, int64_t vocabulary) : options_(std::move(options)), vocabulary_(vocabulary) {}
+  InputShapes shapes_for(size_t sequences, size_t rows) const;
+  Expected<Prepared*> prepare(size_t rows);
+  Done check(const TokenLists& tokens) const;
+  Done write_inputs(Prepared& prepared, const TokenLists& tokens, size_t rows);
+  Done feed_prompts(const TokenLists& prompts, size_t rows);
+  Expected<HostTensor> download(std::string_view output);
+
+  Context* context_ = nullptr;
+  GeneratorOptions options_;
+  int64_t vocabulary_ = 0;
+  std::optional<Model> model_;
+  std::vector<int64_t> lengths_;
+  size_t draws_ = 0;  // of Sampling, since start()
+  Prepared* last_ = nullptr;
+};
+
+}  // namespace qgen::graph

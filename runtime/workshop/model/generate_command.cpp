@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// qgen-model generate: tokens of a language model. Tokens of one sequence are printed as they come.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "common/json/write.h"
+#include "common/log.h"
+#include "common/number.h"
+#include "common/progress.h"
+#include "runtime/models/graph/generator.h"
+#include "runtime/workshop/model/commands.h"
+#include "runtime/workshop/model/load.h"
+#include "runtime/workshop/runner/opened.h"
+
+namespace qgen::model {
+namespace {
+
+using graph::Generated;
+using graph::Generator;
+
+Expected<std::vector<int32_t>> tokens_in(std::string_view flag, std::string_view text) {
+  std::vector<int32_t> tokens;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const auto number = read_number<int32_t>(text.substr(begin, end - begin));
+    if (!number || *number < 0)
+      return refused(fmt::format("{} {}: '{}' is no token", flag, text, text.substr(begin, end - begin)),
+                     "integers from 0, with commas between them: 1,2,3");
+    tokens.push_back(*number);
+    begin = end + 1;
+  }
+  return tokens;
+}
+
+Expected<graph::TokenLists> prompts_of(const Arguments& arguments) {
+  graph::TokenLists prompts;
+  for (const std::string& text : arguments.generation.prompts) {
+    auto tokens = tokens_in("--tokens", text);
+    if (!tokens) return tokens.error();
+    prompts.push_back(*std::move(tokens));
+  }
+  return prompts;
+}
+
+// For what the prompts and the new tokens need, if no capacity is given.
+int64_t capacity_for(const Arguments& arguments, const graph::TokenLists& prompts) {
+  if (arguments.generation.capacity) return *arguments.generation.capacity;
+  size_t longest = 0;
+  for (const auto& prompt : prompts) longest = std::max(longest, prompt.size());
+  return static_cast<int64_t>(longest + arguments.generation.most_tokens);
+}
+
+double per_second(size_t count, double ms) { return ms > 0 ? 1e3 * static_cast<double>(count) / ms : 0; }
+
+struct Rates {
+  size_t prompt_tokens, decoded_tokens;
+  double prompt, decoding;  // tokens per second
+  double decode_ms = 0;     // of a run
+};
+
+Rates rates_of(const Generated& generated) {
+  size_t decoded = 0, longest = 0;
+  for (const auto& tokens : generated.tokens) {
+    decoded += tokens.empty() ? 0 : tokens.size() - 1;  // the prompt gives the first one
+    longest = std::max(longest, tokens.size());
+  }
+  const double runs = longest < 2 ? 1 : static_cast<double>(longest - 1);
+  return {generated.prompt_tokens, decoded, per_second(generated.prompt_tokens, generated.prompt_ms),
+          per_second(decoded, generated.decode_ms), generated.decode_ms / runs};
+}
+
+std::string mib_text(uint64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
+
+std::string text_of(const Rates& rates, const Generated& generated, const Generator& generator) {
+  std::string text = fmt::format("prompt: {} tokens in {:.1f} ms, {:.1f} tokens/s; prepared in {:.1f} ms\n",
+                                 rates.prompt_tokens, generated.prompt_ms, rates.prompt, generated.prepare_ms);
+  const uint64_t weights = generator.model().constant_bytes();
+  if (rates.decoded_tokens > 0)
+    text += fmt::format(
+        "decoding: {} tokens in {:.1f} ms, {:.1f} tokens/s; {} launches a token; the weights are {}, so "
+        "they are read at up to {:.2f} GB/s\n",
+        rates.decoded_tokens, generated.decode_ms, rates.decoding, generated.launches, mib_text(weights),
+        static_cast<double>(weights) / 1e6 / rates.decode_ms);
+  return text + fmt::format("caches: {} for {} tokens\n", mib_text(generator.state_bytes()), generator.capacity());
+}
+
+std::string json_of(const Rates& rates, const Generated& generated, const Generator& generator) {
+  return json::to_text(nlohmann::ordered_json{{"tokens", generated.tokens},
+                                              {"prompt_tokens", rates.prompt_tokens},
+                                              {"prompt_tokens_per_second", rates.prompt},
+                                              {"decoded_tokens", rates.decoded_tokens},
+                                              {"decoded_tokens_per_second", rates.decoding},
+                                              {"launches_per_token", generated.launches},
+                                              {"prepare_ms", generated.prepare_ms},
+                                              {"weight_bytes", generator.model().constant_bytes()},
+                                              {"cache_bytes", generator.state_bytes()},
+                                              {"capacity", generator.capacity()}}) +
+         "\n";
+}
+
+// One sequence: as tokens come. Several: a line for each, at the end.
+graph::OnToken streaming(const Arguments& arguments, size_t sequences) {
+  if (arguments.is_json || sequences != 1) return {};
+  return [is_first = true](size_t, int32_t token) mutable {
+    fmt::print("{}{}", is_first ? "" : " ", token);
+    std::fflush(stdout);
+    is_first = false;
+    return true;
+  };
+}
+
+void print(const Arguments& arguments, const Generated& generated, const Generator& generator) {
+  const Rates rates = rates_of(generated);
+  if (arguments.is_json) {
+    fmt::print("{}", json_of(rates, generated, generator));
+    return;
+  }
+  if (generated.tokens.size() == 1) fmt::print("\n");
+  else
+    for (const auto& tokens : generated.tokens) fmt::print("{}\n", fmt::join(tokens, " "));
+  fmt::print("{}", text_of(rates, generated, generator));
+}
+
+}  // namespace
+
+Expected<int> generate(const Program& program, const Arguments& arguments) {
+  const auto prompts = prompts_of(arguments);
+  if (!prompts) return prompts.error();
+  graph::GenerateOptions options{.most_tokens = arguments.generation.most_tokens,
+                                 .sampling = arguments.generation.sampling,
+                                 .prompt_rows = arguments.generation.prompt_rows};
+  for (const std::string& text : arguments.generation.end_tokens) {
+    const auto tokens = tokens_in("--end", text);
+    if (!tokens) return tokens.error();
+    options.end_tokens.insert(options.end_tokens.end(), tokens->begin(), tokens->end());
+  }
+  auto loaded = load(arguments);
+  if (!loaded) return loaded.error();
+  for (const std::string& note : loaded->notes) print_log("qgen-model: note: {}\n", note);
+  const auto opened =
+      runner::Opened::open(program.library, arguments.device,
+                           {.is_untuned = arguments.is_untuned, .keeps_pipelines = true, .mask = arguments.mask});
+  if (!opened) return opened.error();
+  for (const std::string& warning : (*opened)->warnings()) print_log("qgen-model: warning: {}\n", warning);
+  Progress progress(::isatty(STDERR_FILENO) != 0);
+  const auto generator = Generator::create((*opened)->context(), program.operators, std::move(loaded->graph),
+                                           {.capacity = capacity_for(arguments, *prompts),
+                                            .on_progress = [&](std::string_view what, size_t done, size_t total) {
+                                              progress.show(what, done, total);
+                                              if (done == total) progress.clear();
+                                            }});
+  if (!generator) return generator.error();
+  const auto generated = (*generator)->generate(*prompts, options, streaming(arguments, prompts->size()));
+  progress.clear();
+  if (!generated) return generated.error();
+  print(arguments, *generated, **generator);
+  return runner::kDone;
+}
+
+}  // namespace qgen::model

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Language models of language_models/, written by bench/models/make_language_model.py with --width 64 --heads 4
+// --kv-heads 2 --vocabulary 96 --positions 64: int4.onnx with --seed 6, f16.onnx with --type f16. The tokens were
+// recorded with ONNX Runtime 1.30 (bench/models/generate_onnxruntime.js).
+#include "runtime/models/graph/generator.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/models/onnx/import.h"
+#include "runtime/models/onnx/reader.h"
+#include "tests/support/document.h"
+#include "tests/support/expected_text.h"
+#include "tests/support/shipped_test.h"
+
+namespace qgen::graph {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const TokenLists kPrompts = {{1, 2, 3, 4, 5}, {7, 8}, {9, 10, 11}};
+
+struct Recorded {
+  std::string name;
+  TokenLists tokens;  // after each of kPrompts
+};
+const Recorded kRecorded[] = {
+    {"int4",
+     {{13, 19, 65, 58, 23, 76, 34, 13, 19, 65, 58, 23, 22, 78, 81, 9, 72, 57, 91, 40, 50, 3, 46, 51},
+      {40, 50, 59, 21, 22, 80, 60, 48, 66, 86, 62, 15, 8, 54, 46, 24, 71, 81, 54, 68, 80, 25, 53, 88},
+      {95, 1, 28, 9, 79, 62, 46, 51, 19, 21, 22, 78, 21, 40, 68, 62, 15, 8, 26, 40, 11, 6, 85, 3}}},
+    {"f16",
+     {{89, 29, 11, 59, 71, 20, 11, 10, 53, 46, 59, 71, 88, 81, 73, 45, 37, 81, 73, 21, 91, 15, 61, 24},
+      {88, 53, 46, 62, 54, 87, 51, 87, 51, 87, 51, 87, 51, 87, 83, 51, 87, 51, 87, 51, 87, 83, 51, 87},
+      {46, 85, 27, 1, 41, 20, 94, 81, 45, 77, 92, 51, 85, 34, 51, 85, 34, 51, 85, 43, 75, 73, 50, 22}}},
+};
+
+std::string file_of(const std::string& name) {
+  return tests::source_folder() + "/tests/runtime/models/graph/language_models/" + name + ".onnx";
+}
+
+Expected<Graph> graph_of(const std::string& name) {
+  auto model = onnx::load_model(file_of(name));
+  if (!model) return model.error();
+  auto imported = onnx::import_model(*model, {.states = onnx::states_of(model->graph)});
+  if (!imported) return imported.error();
+  return std::move(imported->graph);
+}
+
+class GeneratorTest : public testing::ShippedTest {
+ protected:
+  std::unique_ptr<Generator> generator(const std::string& name, const GeneratorOptions& options) {
+    auto graph = graph_of(name);
+    EXPECT_TRUE(graph) << to_text(graph.error());
+    if (!graph) return nullptr;
+    auto made = Generator::create(context(), generated::operators::entries(), *std::move(graph), options);
+    EXPECT_TRUE(made) << to_text(made.error());
+    return made ? *std::move(made) : nullptr;
+  }
+  static std::string said(const Done& done) { return done ? "done" : to_text(done.error()); }
+};
+
+TEST_F(GeneratorTest, TokensAreThoseOfOnnxRuntime) {
+  for (const Recorded& model : kRecorded) {
+    SCOPED_TRACE(model.name);
+    const auto it = generator(model.name, {.capacity = 32});
+    ASSERT_TRUE(it);
+    for (size_t i = 0; i < kPrompts.size(); ++i) {
+      for (const size_t rows : {size_t{0}, size_t{1}, size_t{2}}) {  // the prompt at once, by tokens, by two tokens
+        const auto generated = it->generate({kPrompts[i]}, {.most_tokens = 24, .prompt_rows = rows});
+        ASSERT_TRUE(generated) << to_text(generated.error());
+        EXPECT_EQ(generated->tokens, TokenLists{model.tokens[i]}) << rows << " rows";
+      }
+    }
+  }
+}
+
+// Prompts of different lengths, padded at their ends.
+TEST_F(GeneratorTest, SequencesOfDifferentLengths) {
+  for (const Recorded& model : kRecorded) {
+    const auto it = generator(model.name, {.capacity = 28});
+    ASSERT_TRUE(it);
+    const auto generated = it->generate(kPrompts, {.most_tokens = 24});
+    ASSERT_TRUE(generated) << to_text(generated.error());
+    EXPECT_EQ(generated->tokens, model.tokens) << model.name;
+    EXPECT_EQ(generated->prompt_tokens, 10u);
+  }
+}
+
+// One recording serves all lengths, and the caches are not copied to the host.
+TEST_F(GeneratorTest, PreparesNothingForFurtherTokens) {
+  const auto it = generator("int4", {.capacity = 32});
+  ASSERT_TRUE(it);
+  size_t reports = 0;
+  context().on_call = [&](const Call&) { ++reports; };
+  it->start(1);
+  ASSERT_TRUE(it->feed({{1, 2, 3, 4}}));
+  ASSERT_TRUE(it->feed({{5}}));
+  const size_t prepared = reports;
+  EXPECT_THAT(*it->next({}), ElementsAre(13));
+  for (const int32_t token : {13, 19, 65}) ASSERT_TRUE(it->feed({{token}}));
+  EXPECT_THAT(*it->next({}), ElementsAre(58));
+  EXPECT_EQ(reports, prepared);
+  EXPECT_THAT(it->lengths(), ElementsAre(8));
+  EXPECT_EQ(it->state_bytes(), 4u * 2 * 32 * 16 * 4);  // 2 layers of keys and values, 2 heads of 16, f32
+  context().on_call = nullptr;
+}
+
+TEST_F(GeneratorTest, AFullCacheIsRefused) {
+  const auto it = generator("int4", {.capacity = 8});
+  ASSERT_TRUE(it);
+  const auto fits = it->generate({kPrompts[0]}, {.most_tokens = 4});  // the last token is not fed
+  ASSERT_TRUE(fits) << to_text(fits.error());
+  EXPECT_THAT(fits->tokens.front(), ElementsAre(13, 19, 65, 58));
+  EXPECT_EQ(said(it->feed({{58}})),
+            "the cache is full: it has room for 8 tokens, and sequence 0 has 8 and gets 1 more\n"
+            "  hint: a larger capacity, or fewer tokens");
+  const auto more = it->generate({kPrompts[0]}, {.most_tokens = 5});
+  ASSERT_FALSE(more);
+  EXPECT_EQ(
+      to_text(more.error()),
+      "the cache is too small: a prompt of 5 tokens and 5 new ones need room for 9 tokens, and it has room for 8\n"
+      "  hint: a larger capacity, or fewer tokens");
+  EXPECT_THAT(said(it->generate({{1, 2, 3, 4, 5, 6, 7, 8, 9}}, {}).error()), HasSubstr("the cache is full"));
+}
+
+TEST_F(GeneratorTest, SaysWhatItCannotFeed) {
+  const auto it = generator("int4", {.capacity = 8});
+  ASSERT_TRUE(it);
+  EXPECT_EQ(said(it->feed({{1}})), "there are tokens of 1 sequences, and 0 were started");
+  it->start(2);
+  EXPECT_EQ(said(it->feed({{1}, {}})), "sequence 1 has no token");
+  EXPECT_EQ(said(it->feed({{1}, {96}})), "token 96 is outside of the vocabulary, 0 to 95");
+  EXPECT_EQ(said(it->feed({{-1}, {1}})), "token -1 is outside of the vocabulary, 0 to 95");
+  ASSERT_FALSE(it->next({}));
+  ASSERT_TRUE(it->feed({{1, 2}, {3}}));
+  EXPECT_EQ(said(it->feed({{1, 2}, {3}})),
+            "sequence 0 gets 2 tokens, and sequence 1 gets 1\n"
+            "  hint: only the first tokens of sequences may differ in number");
+  EXPECT_EQ(to_text(it->next({.top_k = 5, .temperature = 0}).error()), "the temperature is 0, and must be above 0");
+}
+
+TEST_F(GeneratorTest, ATokenEndsASequence) {
+  const auto it = generator("int4", {.capacity = 32});
+  ASSERT_TRUE(it);
+  std::vector<std::pair<size_t, int32_t>> heard;
+  const auto generated =
+      it->generate(kPrompts, {.most_tokens = 6, .end_tokens = {65, 1}}, [&](size_t sequence, int32_t token) {
+        heard.emplace_back(sequence, token);
+        return token != 50;
+      });
+  ASSERT_TRUE(generated) << to_text(generated.error());
+  EXPECT_EQ(generated->tokens, (TokenLists{{13, 19, 65}, {40, 50}, {95, 1}}));
+  EXPECT_EQ(heard.size(), 7u);
+}
+
+// The same seed, the same tokens; with one token to draw from, the greedy ones.
+TEST_F(GeneratorTest, Sampled) {
+  const auto it = generator("int4", {.capacity = 32});
+  ASSERT_TRUE(it);
+  const auto drawn = [&](const Sampling& sampling) {
+    const auto generated = it->generate({kPrompts[0]}, {.most_tokens = 16, .sampling = sampling});
+    return generated ? generated->tokens.front() : std::vector<int32_t>();
+  };
+  const auto first = drawn({.top_k = 8, .temperature = 2, .seed = 7});
+  EXPECT_EQ(first.size(), 16u);
+  EXPECT_EQ(first, drawn({.top_k = 8, .temperature = 2, .seed = 7}));
+  EXPECT_NE(first, drawn({.top_k = 8, .temperature = 2, .seed = 8}));
+  const auto cold = drawn({.top_k = 0, .temperature = 1e-4, .seed = 3});
+  EXPECT_TRUE(std::ranges::equal(cold, std::span(kRecorded[0].tokens[0]).first(16)));
+}
+
+TEST_F(GeneratorTest, ModelsThatAreNone) {
+  auto model = onnx::load_model(file_of("int4"));
+  ASSERT_TRUE(model);
+  const auto said_of = [&](const onnx::ImportOptions& options, const LanguageNames& names) {
+    auto imported = onnx::import_model(*model, options);
+    if (!imported) return to_text(imported.error());
+    const auto made = Generator::create(context(), generated::operators::entries(), std::move(imported->graph),
+                                        {.capacity = 8, .names = names});
+    return made ? "made" : to_text(made.error());
+  };
+  const std::vector<onnx::StateNames> states = onnx::states_of(model->graph);
+  EXPECT_EQ(states.size(), 4u);
+  EXPECT_EQ(states.front(), (onnx::StateNames{"past_key_values.0.key", "present.0.key"}));
+  EXPECT_EQ(said_of({.states = states}, {}), "made");
+  EXPECT_THAT(to_text(Generator::create(context(), generated::operators::entries(), Graph(), {}).error()),
+              HasSubstr("the model has no states"));
+  EXPECT_EQ(said_of({.states = states}, {.tokens = "ids"}), "the model has no input 'ids'");
+  EXPECT_EQ(said_of({.states = states}, {.logits = "scores"}), "the model has no output 'scores'");
+  std::vector<onnx::StateNames> others = states;
+  others.push_back({"input_ids", "logits"});
+  EXPECT_EQ(said_of({.states = others}, {}),
+            "'input_ids' and 'logits' are no cache of a GroupQueryAttention\n"
+            "  hint: qgen keeps only these between runs");
+  EXPECT_EQ(said_of({.states = {{"past", "logits"}}}, {}), "state 'past' is no input of the model");
+  EXPECT_EQ(said_of({.states = {{"input_ids", "present"}}}, {}), "state 'present' is no output of the model");
+}
+
+TEST(Sampling, DrawsByTheDocumentedGenerator) {
+  const double logits[] = {1, 3, std::nan(""), 3, 2};
+  EXPECT_EQ(sampled(logits, {.top_k = 1}, 0, 0), 1);  // of equal ones the first
+  // The first number for seed 0 is 0xe220a8397b1dcdaf >> 11, 0.8833 of the sum of weights: the third token.
+  EXPECT_EQ(sampled(logits, {.top_k = 3}, 0, 0), 4);
+  EXPECT_EQ(sampled(logits, {.top_k = 2}, 0, 0), 3);
+  EXPECT_EQ(sampled(std::span<const double>(logits).subspan(2, 1), {.top_k = 0}, 0, 0), 0);
+  size_t of_first = 0;
+  for (uint64_t i = 0; i < 10000; ++i) of_first += sampled(logits, {.top_k = 2, .seed = 5}, 3, i) == 1;
+  EXPECT_NEAR(of_first, 5000, 200);  // four standard deviations
+}
+
+}  // namespace
+}  // namespace qgen::graph
