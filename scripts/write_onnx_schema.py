@@ -56,6 +56,9 @@ CONTRIB = [
      "dilations=integers group=integer kernel_shape=integers pads=integers strides=integers"),
     ("FusedGemm", "A:T B:T C?:T", "Y:T", "T=float16,float32", "activation=word activation_alpha=real "
      "activation_beta=real activation_gamma=real alpha=real beta=real transA=integer transB=integer"),
+    ("GatherBlockQuantized", "data indices:Tind scales:T2 zero_points?", "output:T2",
+     "T2=bfloat16,float16,float32 Tind=int32,int64",
+     "bits=integer block_size=integer gather_axis=integer quantize_axis=integer"),
     ("MatMulNBits", "A:T1 B scales:T1 zero_points? g_idx?:int32 bias?:T1", "Y:T1", "T1=float16,float32",
      "K=integer! N=integer! accuracy_level=integer bits=integer block_size=integer! weight_prepacked=integer"),
     ("GroupQueryAttention", "query:T key?:T value?:T past_key?:T_CACHE past_value?:T_CACHE seqlens_k:M total_sequence_length:M cos_cache?:T sin_cache?:T position_ids?:int64 attention_bias?:T head_sink?:T",

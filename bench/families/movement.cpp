@@ -32,10 +32,10 @@ void add_movement(std::vector<Row>& rows) {
   add_of("concat", "8192x4095_4097.f16", {"input_1=8192x4095:f16", "input_2=8192x4097:f16"}, {});
   add_of("gather", "8192_of_16384x4096.f16", {"input=16384x4096:f16", "indices=8192:i32=0..16383"}, {});
   // A token of a model with 8 heads of keys, and a prompt.
-  for (const std::string_view rows : {"1", "2048"}) {
-    add_of("cache_write", fmt::format("{}_of_8192x8x128.f16", rows),
-           {"key_cache=1x8x8192x128:f16", "value_cache=1x8x8192x128:f16", fmt::format("key=1x{}x8x128:f16", rows),
-            fmt::format("value=1x{}x8x128:f16", rows), "last=1:i32=8000"},
+  for (const std::string_view tokens : {"1", "2048"}) {
+    add_of("cache_write", fmt::format("{}_of_8192x8x128.f16", tokens),
+           {"key_cache=1x8x8192x128:f16", "value_cache=1x8x8192x128:f16", fmt::format("key=1x{}x8x128:f16", tokens),
+            fmt::format("value=1x{}x8x128:f16", tokens), "last=1:i32=8000"},
            {});
   }
   add_of("gather_elements", "8192x4096.f16", {"input=8192x4096:f16", "indices=8192x4096:i32=0..8191"}, {});

@@ -43,16 +43,20 @@ class Writer:
     def weight(self, inner, outer):
         return self.random.standard_normal((inner, outer)).astype(np.float32) / np.sqrt(inner)
 
+    @staticmethod
+    def quantized(rows):
+        """4 bits in blocks along a row, and a scale for each block."""
+        blocks = rows.reshape(len(rows), -1, BLOCK).astype(np.float32)
+        scales = np.abs(blocks).max(2) / 7
+        codes = (np.clip(np.rint(blocks / scales[:, :, None]), -8, 7) + 8).astype(np.uint8)
+        return codes[:, :, 0::2] | codes[:, :, 1::2] << 4, scales.astype(np.float32)
+
     def product(self, x, name, inner, outer):
         weight = self.weight(inner, outer)
         if self.options.type != "int4":
             return self.node("MatMul", [x, self.constant(f"{name}.weight", weight.astype(self.real))], name)
-        blocks = weight.T.reshape(outer, inner // BLOCK, BLOCK)
-        scales = np.abs(blocks).max(2) / 7
-        codes = (np.clip(np.rint(blocks / scales[:, :, None]), -8, 7) + 8).astype(np.uint8)
-        packed = codes[:, :, 0::2] | codes[:, :, 1::2] << 4
-        inputs = [x, self.constant(f"{name}.weight", packed),
-                  self.constant(f"{name}.scales", scales.reshape(-1).astype(np.float32))]
+        packed, scales = self.quantized(weight.T)
+        inputs = [x, self.constant(f"{name}.weight", packed), self.constant(f"{name}.scales", scales.reshape(-1))]
         return self.node("MatMulNBits", inputs, name, MICROSOFT, K=inner, N=outer, bits=4, block_size=BLOCK)
 
     def norm_weight(self, name):
@@ -99,10 +103,18 @@ class Writer:
                                            outputs, name=name, domain=MICROSOFT, epsilon=1e-5))
         return name, f"{name}.sum"
 
+    def embedded(self, table):
+        if self.options.embedding != "int4":
+            return self.node("Gather", [self.constant("embedding", table), "input_ids"], "embedded", axis=0)
+        packed, scales = self.quantized(table)
+        inputs = [self.constant("embedding", packed.reshape(len(table), -1)), "input_ids",
+                  self.constant("embedding.scales", scales.astype(self.real))]
+        return self.node("GatherBlockQuantized", inputs, "embedded", MICROSOFT, block_size=BLOCK, bits=4, gather_axis=0,
+                         quantize_axis=1)
+
     def model(self):
         options = self.options
-        table = self.random.standard_normal((options.vocabulary, options.width)).astype(self.real)
-        skip = self.node("Gather", [self.constant("embedding", table), "input_ids"], "embedded", axis=0)
+        skip = self.embedded(self.random.standard_normal((options.vocabulary, options.width)).astype(self.real))
         x = self.node("SimplifiedLayerNormalization", [skip, self.norm_weight("norm")], "norm", epsilon=1e-5, axis=-1)
         lengths, rotary = self.lengths(), self.rotary()
         for i in range(options.layers):
@@ -132,6 +144,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=pathlib.Path, help="the ONNX file to write")
     parser.add_argument("--type", choices=["int4", "f16", "f32"], default="int4")
+    parser.add_argument("--embedding", choices=["real", "int4"], default="real", help="int4: GatherBlockQuantized")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--heads", type=int, default=4)

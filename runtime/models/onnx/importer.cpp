@@ -602,6 +602,8 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
     return of_integers(node, arguments);
   if (const auto* row = find_quantized_operator(node.op, node.domain)) return quantized_operator(*row, node, arguments);
   if (node.domain == "com.microsoft" && node.op == "MatMulNBits") return matmul_nbits(node, arguments);
+  if (node.domain == "com.microsoft" && node.op == "GatherBlockQuantized")
+    return gather_block_quantized(node, arguments);
   if (!node.domain.empty()) {
     auto other = rewritten(node, arguments);
     if (!other) return other.error();

@@ -203,6 +203,10 @@ class Importer {
   Expected<Known> quantized_operator(const QuantizedOperator& row, const Node& node, Arguments arguments);
   // Integers of 4 or 8 bits; groups of neighbours along K have a scale and a zero point each.
   Expected<Known> matmul_nbits(const Node& node, Arguments arguments);
+  Expected<Known> gather_block_quantized(const Node& node, Arguments arguments);
+  // Rows of a symmetric table of 4 bits.
+  Expected<Known> embedded(const Node& node, const Tensor& codes, const Parameters& parameters, const Known& indices,
+                           ElementType type, const Dims& shape);
   // The product of sums of bytes with their computed scale, and perhaps a constant: the same operation with a scale.
   // nullopt: it is something else.
   std::optional<Known> with_computed_scale(const Node& node, Arguments arguments);

@@ -139,7 +139,72 @@ std::vector<std::byte> unpacked(const Tensor& packed, ElementType type, int64_t 
   return integers;
 }
 
+// Of rows of blocks. Zero points are packed like the integers; left out, they are in the middle.
+Parameters parameters_of_blocks(const Tensor& scales, const TensorPtr& zeros, ElementType type, int64_t rows,
+                                int64_t groups) {
+  Parameters parameters{.shape = {rows, groups}, .scales = {}, .zero_points = {}, .type = type};
+  for (int64_t i = 0; i < scales.size(); ++i) parameters.scales.push_back(scales.real(i));
+  parameters.zero_points.assign(parameters.scales.size(), is_nibble(type) ? 8 : 128);
+  if (zeros)
+    std::ranges::transform(unpacked(*zeros, type, rows, groups), parameters.zero_points.begin(),
+                           [](std::byte zero) { return std::to_integer<int32_t>(zero); });
+  return parameters;
+}
+
 }  // namespace
+
+// Rows of a table of bytes that hold integers of 4 or 8 bits.
+Expected<Known> Importer::gather_block_quantized(const Node& node, Arguments arguments) {
+  const TensorPtr data = tensor_at(arguments, 0), scales = tensor_at(arguments, 2), zeros = tensor_at(arguments, 3);
+  const int64_t bits = node.integer("bits", 4), block = node.integer("block_size", 128);
+  const int64_t quantized_axis = node.integer("quantize_axis", 1);
+  if (bits != 4 && bits != 8) return unsupported(fmt::format("its table is of {} bits, and can be of 4 or 8", bits));
+  if (block < 1) return refused(fmt::format("its blocks have {} integers", block));
+  const bool has_zeros = arguments.size() > 3 && arguments[3];
+  if (!data || !scales || data->type != ElementType::u8 || data->shape.size() != 2 || !is_real(scales->type) ||
+      arguments.size() < 2 || !arguments[1] || (has_zeros && (!zeros || zeros->type != ElementType::u8)))
+    return unsupported("its table is not a constant of bytes with two dimensions, or its scales are not constant");
+  if (node.integer("gather_axis", 0) != 0 || (quantized_axis != 1 && quantized_axis != -1))
+    return unsupported("it gathers along another axis than the first, or its blocks are not along the last");
+  const int64_t rows = data->shape[0], columns = data->shape[1] * 8 / bits;
+  if (rows < 1 || columns < 1) return refused("its table is empty");
+  const int64_t groups = (columns - 1) / block + 1;
+  if (scales->shape != Shape{rows, groups} || (zeros && zeros->shape != Shape{rows, (groups * bits + 7) / 8}))
+    return refused(
+        fmt::format("its scales are {}, and the table has {} x {} blocks", to_text(scales->shape), rows, groups));
+  if (Done spent = builder_.spend(2 * rows * columns); !spent) return spent.error();
+  const ElementType type = bits == 4 ? ElementType::u4 : ElementType::u8;
+  Tensor codes{data->name, type, {rows, columns}, unpacked(*data, type, rows, columns)};
+  Parameters parameters = parameters_of_blocks(*scales, zeros, type, rows, groups);
+  const bool is_symmetric = std::ranges::count(parameters.zero_points, 8) == std::ssize(parameters.zero_points);
+  Dims shape = arguments[1]->shape;
+  shape.push_back({columns});
+  if (bits == 4 && is_symmetric && (groups == 1 || columns % block == 0))
+    return embedded(node, codes, parameters, *arguments[1], scales->type, shape);
+  if (columns % block != 0 && groups > 1) parameters = in_whole_blocks(parameters, 1, block, columns);
+  const Known table{QuantizedConstant{std::make_shared<const Tensor>(std::move(codes)), std::move(parameters)},
+                    dims_of({rows, columns})};
+  return gathered(node, "gather", table, *arguments[1], 0, shape);
+}
+
+Expected<Known> Importer::embedded(const Node& node, const Tensor& codes, const Parameters& parameters,
+                                   const Known& indices, ElementType type, const Dims& shape) {
+  HostTensor weight = zeros(DType::i8, codes.shape);
+  for (size_t i = 0; i < codes.data.size(); ++i)
+    weight.as<int8_t>()[i] = static_cast<int8_t>(std::to_integer<int>(codes.data[i]) - 8);
+  const auto places = integer_value(indices);
+  if (!places) return places.error();
+  const DType dtype = type == ElementType::f16 && has_half_inputs_ ? DType::f16 : DType::f32;
+  graph::Node embedding{.name = node.name,
+                        .op = "embedding_q4gsw",
+                        .inputs = {{"indices", *places},
+                                   {"weight", builder_.constant(node.name + " weight", std::move(weight))},
+                                   {"weight_scales", builder_.constant(node.name + " scales",
+                                                                       make_tensor<float>(DType::f32, parameters.shape,
+                                                                                          parameters.scales))}},
+                        .attributes = {{"output_dtype", std::string(qgen::name(dtype))}}};
+  return Known{Real{builder_.add(std::move(embedding), shape), dtype}, shape};
+}
 
 Expected<Known> Importer::matmul_nbits(const Node& node, Arguments arguments) {
   const int64_t k = node.integer("K", 0), n = node.integer("N", 0), bits = node.integer("bits", 4);
@@ -163,12 +228,7 @@ Expected<Known> Importer::matmul_nbits(const Node& node, Arguments arguments) {
     return unsupported("its zero points are not a constant of bytes with one for each scale");
   const ElementType type = bits == 4 ? ElementType::u4 : ElementType::u8;
   Tensor codes{packed->name, type, {n, k}, unpacked(*packed, type, n, k)};
-  Parameters parameters{.shape = {n, groups}, .scales = {}, .zero_points = {}, .type = type};
-  for (int64_t i = 0; i < scales->size(); ++i) parameters.scales.push_back(scales->real(i));
-  parameters.zero_points.assign(parameters.scales.size(), 1 << (bits - 1));
-  if (zeros)
-    std::ranges::transform(unpacked(*zeros, type, n, groups), parameters.zero_points.begin(),
-                           [](std::byte zero) { return std::to_integer<int32_t>(zero); });
+  Parameters parameters = parameters_of_blocks(*scales, zeros, type, n, groups);
   if (k % block != 0 && groups > 1) parameters = in_whole_blocks(parameters, 1, block, k);
   const Known weight{QuantizedConstant{std::make_shared<const Tensor>(std::move(codes)), std::move(parameters)},
                      dims_of({n, k})};

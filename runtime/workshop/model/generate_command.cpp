@@ -16,6 +16,7 @@
 #include "runtime/models/graph/generator.h"
 #include "runtime/workshop/model/commands.h"
 #include "runtime/workshop/model/load.h"
+#include "runtime/workshop/runner/arguments.h"
 #include "runtime/workshop/runner/opened.h"
 
 namespace qgen::model {

@@ -234,6 +234,61 @@ TEST(QuantizedOperators, MatMulNBitsIsAProductWithADequantizedWeight) {
 }
 
 // It is gone through more often than others are, and is no attack.
+// The rows of an embedding: with zero points in the middle an operator for it, else dequantized during import.
+TEST(QuantizedOperators, GatherBlockQuantized) {
+  const auto imported_with = [](ModelBuilder& m, const std::string& zeros, int64_t bits) {
+    const std::string table = bits == 4 ? m.integers(ElementType::u8, {2, 2}, {0x98, 0xba, 0x10, 0x32})
+                                        : m.integers(ElementType::u8, {2, 4}, {128, 129, 130, 131, 0, 1, 2, 255});
+    std::vector<std::string> inputs{table, m.input("ids", {-1, 3}, ElementType::i64), m.reals({2, 2}, {1, 2, 3, 4})};
+    if (!zeros.empty()) inputs.push_back(zeros);
+    m.output(m.node("GatherBlockQuantized", inputs, {{"bits", bits}, {"block_size", int64_t{2}}}, kMicrosoft));
+    return m.import();
+  };
+  const HostTensor ids = qgen::testing::tensor_of(DType::i32, {1, 3}, {1, 0, 1});
+  ModelBuilder middle;
+  const auto symmetric = imported_with(middle, "", 4);
+  ASSERT_TRUE(symmetric) << to_text(symmetric.error());
+  EXPECT_EQ(operators_of(symmetric->graph), "embedding_q4gsw");
+  const auto& node = symmetric->graph.nodes[0];
+  const auto weight = std::ranges::find(node.inputs, "weight", &graph::Port::operand)->value;
+  const auto codes = symmetric->graph.values[weight].data->as<int8_t>();
+  EXPECT_EQ(std::vector<int>(codes.begin(), codes.end()), (std::vector<int>{0, 1, 2, 3, -8, -7, -6, -5}));
+  EXPECT_TRUE(judged(symmetric->graph, {{"ids", ids}}));
+  ModelBuilder other, bytes;
+  const auto shifted = imported_with(other, other.integers(ElementType::u8, {2, 1}, {0x80, 0x08}), 4);
+  ASSERT_TRUE(shifted) << to_text(shifted.error());
+  EXPECT_EQ(operators_of(shifted->graph), "gather");
+  const auto table = shifted->graph.nodes[0].inputs[0].value;
+  const auto reals = shifted->graph.values[table].data->as<float>();
+  EXPECT_EQ(std::vector<float>(reals.begin(), reals.end()), (std::vector<float>{8, 9, 4, 6, -24, -21, 8, 12}));
+  const auto of_bytes = imported_with(bytes, "", 8);
+  ASSERT_TRUE(of_bytes) << to_text(of_bytes.error());
+  EXPECT_EQ(operators_of(of_bytes->graph), "gather");
+}
+
+TEST(QuantizedOperators, GatherBlockQuantizedThatIsRefused) {
+  struct {
+    Shape scales;
+    std::map<std::string, AttributeData, std::less<>> attributes;
+    std::string_view said;
+  } const rows[] = {
+      {{2, 3}, {}, "its scales are [2, 3], and the table has 2 x 1 blocks"},
+      {{2, 1}, {{"bits", int64_t{2}}}, "its table is of 2 bits, and can be of 4 or 8"},
+      {{2, 1}, {{"gather_axis", int64_t{1}}}, "it gathers along another axis than the first"},
+      {{2, 1}, {{"quantize_axis", int64_t{0}}}, "its blocks are not along the last"},
+      {{2, 1}, {{"block_size", int64_t{0}}}, "its blocks have 0 integers"},
+  };
+  for (const auto& row : rows) {
+    ModelBuilder m;
+    const std::vector<float> scales(static_cast<size_t>(element_count(row.scales)), 1.0f);
+    m.output(m.node("GatherBlockQuantized",
+                    {m.integers(ElementType::u8, {2, 2}, {1, 2, 3, 4}), m.input("ids", {3}, ElementType::i64),
+                     m.reals(row.scales, scales)},
+                    row.attributes, kMicrosoft));
+    EXPECT_THAT(imported_operators(m), HasSubstr(row.said));
+  }
+}
+
 TEST(QuantizedOperators, ALargeMatMulNBits) {
   constexpr int64_t kSide = 1024, kGroups = kSide / 32;
   ModelBuilder m;
