@@ -52,6 +52,45 @@ TEST_F(QgenModel, TimesAsManyReplaysAsAreAskedFor) {
   }
 }
 
+TEST_F(QgenModel, GeneratesTokens) {
+  const std::string model = source_folder() + "/tests/runtime/models/graph/language_models/int4.onnx";
+  const auto generate = [&](const Arguments& more) {
+    Arguments arguments = {"generate", model, "--tokens", "1,2,3,4,5"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run("qgen-model", arguments);
+  };
+  const Answer one = generate({"--max", "6"});
+  ASSERT_EQ(one.code, 0) << one.err;
+  EXPECT_THAT(one.out, StartsWith("13 19 65 58 23 76\nprompt: 5 tokens in "));
+  EXPECT_THAT(one.out, HasSubstr("\ncaches: 0.0 MiB for 11 tokens\n"));
+  const Answer two = generate({"--tokens", "7,8", "--max", "4", "--end", "65,1", "--prompt-rows", "0"});
+  EXPECT_THAT(two.out, StartsWith("13 19 65\n40 50 59 21\nprompt: 7 tokens in "));
+  const Answer json =
+      generate({"--max", "3", "--json", "--state", "past_key_values.0.key=present.0.key", "--state",
+                "past_key_values.0.value=present.0.value", "--state", "past_key_values.1.key=present.1.key", "--state",
+                "past_key_values.1.value=present.1.value"});
+  EXPECT_THAT(json.out, StartsWith("{\n  \"tokens\": [[13, 19, 65]],\n  \"prompt_tokens\": 5,\n")) << json.err;
+  struct {
+    Arguments more;
+    std::string_view said;
+  } const refused[] = {
+      {{"--tokens", "1,x"}, "--tokens 1,x: 'x' is no token\n"},
+      {{"--tokens", "96"}, "token 96 is outside of the vocabulary, 0 to 95\n"},
+      {{"--capacity", "8", "--max", "5"}, "the cache is too small: a prompt of 5 tokens and 5 new ones"},
+      {{"--capacity", "4"}, "the cache is full: it has room for 4 tokens, and sequence 0 has 0 and gets 5 more\n"},
+      {{"--state", "input_ids=logit"}, "state 'logit' is no output of the model\n"},
+  };
+  for (const auto& row : refused) {
+    const Answer answer = generate(row.more);
+    EXPECT_EQ(answer.code, 2);
+    EXPECT_THAT(answer.err, HasSubstr(row.said));
+  }
+  ASSERT_EQ(compile().code, 0);
+  EXPECT_THAT(run("qgen-model", {"generate", "scenes.qgen", "--tokens", "1"}).err,
+              HasSubstr("scenes.qgen is a compiled model, and has no states\n"));
+  EXPECT_THAT(run("qgen-model", {"generate", kOnnx, "--tokens", "1"}).err, HasSubstr("the model has no states\n"));
+}
+
 // On the device, compared with the model's nodes each alone.
 TEST_F(QgenModel, FusedIsUnfused) {
   const Arguments input = {"--shape", "input=1x3x256x384:f32=0..1"};

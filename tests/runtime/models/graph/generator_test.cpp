@@ -17,6 +17,7 @@
 #include "tests/support/document.h"
 #include "tests/support/expected_text.h"
 #include "tests/support/shipped_test.h"
+#include "tests/support/tensors.h"
 
 namespace qgen::graph {
 namespace {
@@ -201,6 +202,62 @@ TEST_F(GeneratorTest, ModelsThatAreNone) {
             "  hint: qgen keeps only these between runs");
   EXPECT_EQ(said_of({.states = {{"past", "logits"}}}, {}), "state 'past' is no input of the model");
   EXPECT_EQ(said_of({.states = {{"input_ids", "present"}}}, {}), "state 'present' is no output of the model");
+}
+
+class StatesTest : public testing::ShippedTest {
+ protected:
+  // A sum over all runs, and twice the sum.
+  struct Sum {
+    Graph graph;
+    ValueId x, before, after;
+  };
+  static Sum sum_of(const Shape& x) {
+    Sum sum;
+    sum.x = sum.graph.add_input("x", DType::f32, x);
+    sum.before = sum.graph.add_input("sum", DType::f32, {3});
+    sum.after = add(sum.graph, "next sum", sum.before, sum.x);
+    sum.graph.add_output("next", sum.after);
+    sum.graph.add_output("twice", add(sum.graph, "twice", sum.after, sum.after));
+    sum.graph.states.push_back({sum.before, sum.after});
+    return sum;
+  }
+  static ValueId add(Graph& graph, const std::string& name, ValueId a, ValueId b) {
+    return graph.add({.name = name, .op = "fused_add", .inputs = {{"input", a}, {"other", b}}});
+  }
+};
+
+TEST_F(StatesTest, AreWhatTheLastRunLeft) {
+  Model model = model_of(sum_of({kAnySide}).graph);
+  Model other = model.beside(context());  // has a sum of its own
+  const Tensors input{{"x", testing::tensor_of(DType::f32, {3}, {1, 2, 3})}};
+  const auto twice_is = [&](Model& of, double factor) {
+    const auto outputs = of.run(input);
+    ASSERT_TRUE(outputs) << to_text(outputs.error());
+    EXPECT_EQ(outputs->size(), 1u);  // the state stays
+    for (int64_t i = 0; i < 3; ++i)
+      EXPECT_EQ(element(outputs->at("twice"), i), factor * 2 * static_cast<double>(i + 1));
+  };
+  for (const double runs : {1, 2, 3}) twice_is(model, runs);
+  twice_is(other, 1);
+  ASSERT_TRUE(model.clear_states());
+  twice_is(model, 1);
+  EXPECT_EQ(model.state_bytes(), 16u);
+  EXPECT_EQ(to_text(model.compiled().error()), "a model with states cannot be compiled");
+}
+
+TEST_F(StatesTest, ThatAreRefused) {
+  const auto said = [&](Graph graph, const Shape& x) {
+    const auto prepared = model_of(std::move(graph)).prepare({{"x", x}});
+    return prepared ? "prepared" : to_text(prepared.error());
+  };
+  EXPECT_EQ(said(sum_of({3}).graph, {3}), "prepared");
+  EXPECT_EQ(said(sum_of({2, 3}).graph, {2, 3}), "state 'sum' is f32 [3] before a run, and f32 [2, 3] after it");
+  Sum late = sum_of({3});
+  late.graph.add_output("late", add(late.graph, "late", late.before, late.x));
+  EXPECT_EQ(said(late.graph, {3}), "state 'sum' cannot be written in place by the node that computes 'next sum'");
+  Sum none = sum_of({3});
+  none.graph.states.push_back({none.after, none.after});
+  EXPECT_EQ(said(none.graph, {3}), "a state is an input and an output of the graph");
 }
 
 TEST(Sampling, DrawsByTheDocumentedGenerator) {
