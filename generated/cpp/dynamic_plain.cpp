@@ -190,14 +190,14 @@ constexpr InterfaceInfo binds_16ba622f = {
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_8b6c7fd8[] = {520, 2056};
 enum Interface : uint16_t {
-  uses_14f2726a,
-  uses_1752a6d9,
-  uses_d4641f54,
+  uses_20ba568c,
+  uses_a3b47548,
+  uses_a433af7d,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8},  // uses_14f2726a
-  {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8, bit(Feature::storage_buffer_16bit)},  // uses_1752a6d9
-  {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8},  // uses_d4641f54
+  {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8},  // uses_20ba568c
+  {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8, bit(Feature::storage_buffer_16bit)},  // uses_a3b47548
+  {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8},  // uses_a433af7d
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -205,14 +205,14 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_plain.f16.f16.weight_q4_rows", {f16, f16, weight_q4_rows, StorageAccess::native}, uses_1752a6d9},
+    {"dynamic_plain.f16.f16.weight_q4_rows", {f16, f16, weight_q4_rows, StorageAccess::native}, uses_a3b47548},
     {"dynamic_plain.f16.f16.weight_q4_rows.by_words", {f16, f16, weight_q4_rows, StorageAccess::by_words},
-        uses_14f2726a},
-    {"dynamic_plain.f16.f16.weight_q8_rows", {f16, f16, weight_q8_rows, StorageAccess::native}, uses_1752a6d9},
+        uses_a433af7d},
+    {"dynamic_plain.f16.f16.weight_q8_rows", {f16, f16, weight_q8_rows, StorageAccess::native}, uses_a3b47548},
     {"dynamic_plain.f16.f16.weight_q8_rows.by_words", {f16, f16, weight_q8_rows, StorageAccess::by_words},
-        uses_14f2726a},
-    {"dynamic_plain.f32.f32.weight_q4_rows", {f32, f32, weight_q4_rows, StorageAccess::native}, uses_d4641f54},
-    {"dynamic_plain.f32.f32.weight_q8_rows", {f32, f32, weight_q8_rows, StorageAccess::native}, uses_d4641f54},
+        uses_a433af7d},
+    {"dynamic_plain.f32.f32.weight_q4_rows", {f32, f32, weight_q4_rows, StorageAccess::native}, uses_20ba568c},
+    {"dynamic_plain.f32.f32.weight_q8_rows", {f32, f32, weight_q8_rows, StorageAccess::native}, uses_20ba568c},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -31,6 +31,7 @@ constexpr FieldInfo kFields[] = {
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
   input_dtype,
+  halves,
   storage_access,
   workgroup,
   m,
@@ -47,6 +48,11 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kHalvesWords[] = {
+  "native",
+  "bits",
+};
+
 constexpr std::string_view kStorageAccessWords[] = {
   "native",
   "by_words",
@@ -54,6 +60,7 @@ constexpr std::string_view kStorageAccessWords[] = {
 
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
+  {"halves", kHalvesWords},
   {"storage_access", kStorageAccessWords},
   {"workgroup", {}},
 });
@@ -62,11 +69,12 @@ Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
+    case Name::halves: return table::word(parameters->halves);
     case Name::storage_access: return table::word(parameters->storage_access);
     case Name::workgroup: return scope.specialization[0];
     default: break;
   }
-  return table::value_behind_own(name - 3, kFields, scope);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -126,16 +134,19 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"dynamic_quantize.round_us", "dynamic_quantize.invocation_us"};
-constexpr double kFitValues[] = {0.253, 0.00258};
+constexpr std::string_view kFitNames[] = {
+  "dynamic_quantize.round_us", "dynamic_quantize.half_us", "dynamic_quantize.invocation_us",
+};
+constexpr double kFitValues[] = {0.05, 0.05, 0.00258};
 
 struct Fit {
   double round_us;  // us: for each step of a row's invocations
+  double half_us;  // us: more for a step that makes floats of f16 without native f16
   double invocation_us;  // us: for each invocation of a workgroup, which wait for each other
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1]};
+  return {values[0], values[1], values[2]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -147,7 +158,9 @@ Real cost(const SelectionScope& scope) {
   const Real rows_us = max(2 * Integer(problem.m) * Integer(problem.k) * Integer(bytes(parameters.input_dtype))
       / Real(device.bytes_per_us),
       ceil_div(Integer(problem.m) * Integer(specialization.workgroup), 1024 * Integer(device.compute_units))
-      * (ceil_div(Integer(problem.k), Integer(specialization.workgroup)) * Real(fit.round_us)
+      * (ceil_div(Integer(problem.k), Integer(specialization.workgroup))
+      * (Real(fit.round_us)
+      + choose(parameters.input_dtype == DType::f16 && parameters.halves == Halves::bits, Real(fit.half_us), 0))
       + Integer(specialization.workgroup) * Real(fit.invocation_us)));
   return Real(device.launch_us) + rows_us;
 }
@@ -169,24 +182,29 @@ constexpr InterfaceInfo binds_0f057b33 = {
 };
 constexpr uint32_t workgroup_a1ca9fc5[][3] = {{64, 1, 1}, {256, 1, 1}, {1024, 1, 1}};
 constexpr uint32_t shared_bytes_579c6463[] = {520, 2056, 8200};
+constexpr FeatureMask needs_da12aeee = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals);
 enum Interface : uint16_t {
-  uses_5b56b660,
-  uses_c890fd3e,
-  uses_cfce64aa,
+  uses_19e93fc9,
+  uses_55630985,
+  uses_6dc42f1f,
+  uses_e917468e,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463},  // uses_5b56b660
-  {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463},  // uses_c890fd3e
-  {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463, bit(Feature::storage_buffer_16bit)},  // uses_cfce64aa
+  {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463, needs_da12aeee},  // uses_19e93fc9
+  {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463, bit(Feature::storage_buffer_16bit)},  // uses_55630985
+  {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463},  // uses_6dc42f1f
+  {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463},  // uses_e917468e
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_quantize.f16", {f16, StorageAccess::native}, uses_cfce64aa},
-    {"dynamic_quantize.f16.by_words", {f16, StorageAccess::by_words}, uses_c890fd3e},
-    {"dynamic_quantize.f32", {f32, StorageAccess::native}, uses_5b56b660},
+    {"dynamic_quantize.f16.bits", {f16, Halves::bits, StorageAccess::native}, uses_55630985},
+    {"dynamic_quantize.f16.bits.by_words", {f16, Halves::bits, StorageAccess::by_words}, uses_e917468e},
+    {"dynamic_quantize.f16.native", {f16, Halves::native, StorageAccess::native}, uses_19e93fc9},
+    {"dynamic_quantize.f32.bits", {f32, Halves::bits, StorageAccess::native}, uses_6dc42f1f},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -57,6 +57,11 @@ struct Problem {
   using Operands = dynamic_quantize::Operands<T>;
 };
 
+enum class Halves : uint8_t {
+  native,
+  bits,
+};
+
 enum class StorageAccess : uint8_t {
   native,
   by_words,
@@ -65,6 +70,7 @@ enum class StorageAccess : uint8_t {
 // What tells one module from another.
 struct Parameters {
   DType input_dtype;
+  Halves halves;
   StorageAccess storage_access;
 };
 
@@ -102,11 +108,12 @@ static_assert(sizeof(PushConstants) == 44);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  f16,
-  f16_by_words,
-  f32,
+  f16_bits,
+  f16_bits_by_words,
+  f16_native,
+  f32_bits,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::f32) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::f32_bits) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

@@ -107,6 +107,28 @@ void dynamic_quantize_problem(const SelectionScope& scope, void* step_problem) {
   to.symmetric_zero_point = problem.symmetric_zero_point;
 }
 
+constexpr OperandSource dynamic_fragments_operands[] = {
+  table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void dynamic_fragments_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<dynamic_fragments::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.weight_bits = problem.weight_bits;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+constexpr StepInfo fragments_steps[] = {
+  {&dynamic_quantize::op, dynamic_quantize_operands, dynamic_quantize_problem},
+  {&dynamic_fragments::op, dynamic_fragments_operands, dynamic_fragments_problem},
+};
+
 constexpr OperandSource dynamic_gemv_operands[] = {
   table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
@@ -182,6 +204,36 @@ constexpr StepInfo plain_steps[] = {
   {&dynamic_plain::op, dynamic_plain_operands, dynamic_plain_problem},
 };
 
+constexpr OperandSource dynamic_row_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::bias), table::ours(Operand::output),
+};
+void dynamic_row_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<dynamic_row::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.weight_bits = problem.weight_bits;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+  to.mapping = problem.mapping;
+  to.range = problem.range;
+  to.half_range = problem.half_range;
+  to.quant_min_real = problem.quant_min_real;
+  to.quant_max_real = problem.quant_max_real;
+  to.eps = problem.eps;
+  to.quant_min = problem.quant_min;
+  to.quant_max = problem.quant_max;
+  to.symmetric_zero_point = problem.symmetric_zero_point;
+}
+
+constexpr StepInfo row_steps[] = {
+  {&dynamic_row::op, dynamic_row_operands, dynamic_row_problem},
+};
+
 constexpr OperandSource dynamic_tiled_operands[] = {
   table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
   table::ours(Operand::weight_scales), table::ours(Operand::weight_sums), table::ours(Operand::bias),
@@ -207,6 +259,10 @@ constexpr StepInfo tiled_steps[] = {
 };
 
 constexpr RecipeInfo kRecipes[] = {
+  {.id = "linear_dq8ca_q4gsw.fragments",
+      .first_failing = table::all_hold,
+      .scratch = scratch,
+      .steps = fragments_steps},
   {.id = "linear_dq8ca_q4gsw.gemv",
       .first_failing = table::all_hold,
       .scratch = scratch,
@@ -218,6 +274,9 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "linear_dq8ca_q4gsw.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
+  {.id = "linear_dq8ca_q4gsw.row",
+      .first_failing = table::all_hold,
+      .steps = row_steps},
   {.id = "linear_dq8ca_q4gsw.tiled",
       .first_failing = table::all_hold,
       .scratch = scratch,

@@ -46,6 +46,27 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::value_behind_own(name, kFields, scope);
 }
 
+constexpr OperandSource weight_only_fragments_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::bias), table::ours(Operand::output),
+};
+void weight_only_fragments_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<weight_only_fragments::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.weight_bits = problem.weight_bits;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+constexpr StepInfo fragments_steps[] = {
+  {&weight_only_fragments::op, weight_only_fragments_operands, weight_only_fragments_problem},
+};
+
 constexpr OperandSource weight_only_gemv_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
   table::ours(Operand::bias), table::ours(Operand::output),
@@ -291,6 +312,9 @@ constexpr StepInfo tiled_steps[] = {
 };
 
 constexpr RecipeInfo kRecipes[] = {
+  {.id = "linear_q4gsw.fragments",
+      .first_failing = table::all_hold,
+      .steps = fragments_steps},
   {.id = "linear_q4gsw.gemv",
       .first_failing = table::all_hold,
       .steps = gemv_steps},

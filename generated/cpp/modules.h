@@ -38,10 +38,12 @@
 #include "dq8ta_conv2d.h"
 #include "dynamic_coopmat.h"
 #include "dynamic_finish.h"
+#include "dynamic_fragments.h"
 #include "dynamic_gemv.h"
 #include "dynamic_plain.h"
 #include "dynamic_quantize.h"
 #include "dynamic_quantize_image.h"
+#include "dynamic_row.h"
 #include "dynamic_tiled.h"
 #include "embedding_q4gsw.h"
 #include "fused_binary.h"
@@ -105,6 +107,7 @@
 #include "weight_only_backward_plain.h"
 #include "weight_only_backward_tiled.h"
 #include "weight_only_coopmat.h"
+#include "weight_only_fragments.h"
 #include "weight_only_gemv.h"
 #include "weight_only_plain.h"
 #include "weight_only_tiled.h"
@@ -146,11 +149,13 @@ namespace dequantize_affine { constexpr uint32_t kFirstModule = copy_words::kFir
 namespace dq8ta_conv2d { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }
 namespace dynamic_coopmat { constexpr uint32_t kFirstModule = dq8ta_conv2d::kFirstModule + dq8ta_conv2d::kVariants; }
 namespace dynamic_finish { constexpr uint32_t kFirstModule = dynamic_coopmat::kFirstModule + dynamic_coopmat::kVariants; }
-namespace dynamic_gemv { constexpr uint32_t kFirstModule = dynamic_finish::kFirstModule + dynamic_finish::kVariants; }
+namespace dynamic_fragments { constexpr uint32_t kFirstModule = dynamic_finish::kFirstModule + dynamic_finish::kVariants; }
+namespace dynamic_gemv { constexpr uint32_t kFirstModule = dynamic_fragments::kFirstModule + dynamic_fragments::kVariants; }
 namespace dynamic_plain { constexpr uint32_t kFirstModule = dynamic_gemv::kFirstModule + dynamic_gemv::kVariants; }
 namespace dynamic_quantize { constexpr uint32_t kFirstModule = dynamic_plain::kFirstModule + dynamic_plain::kVariants; }
 namespace dynamic_quantize_image { constexpr uint32_t kFirstModule = dynamic_quantize::kFirstModule + dynamic_quantize::kVariants; }
-namespace dynamic_tiled { constexpr uint32_t kFirstModule = dynamic_quantize_image::kFirstModule + dynamic_quantize_image::kVariants; }
+namespace dynamic_row { constexpr uint32_t kFirstModule = dynamic_quantize_image::kFirstModule + dynamic_quantize_image::kVariants; }
+namespace dynamic_tiled { constexpr uint32_t kFirstModule = dynamic_row::kFirstModule + dynamic_row::kVariants; }
 namespace embedding_q4gsw { constexpr uint32_t kFirstModule = dynamic_tiled::kFirstModule + dynamic_tiled::kVariants; }
 namespace fused_binary { constexpr uint32_t kFirstModule = embedding_q4gsw::kFirstModule + embedding_q4gsw::kVariants; }
 namespace fused_bmm { constexpr uint32_t kFirstModule = fused_binary::kFirstModule + fused_binary::kVariants; }
@@ -213,7 +218,8 @@ namespace unfold { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + 
 namespace weight_only_backward_plain { constexpr uint32_t kFirstModule = unfold::kFirstModule + unfold::kVariants; }
 namespace weight_only_backward_tiled { constexpr uint32_t kFirstModule = weight_only_backward_plain::kFirstModule + weight_only_backward_plain::kVariants; }
 namespace weight_only_coopmat { constexpr uint32_t kFirstModule = weight_only_backward_tiled::kFirstModule + weight_only_backward_tiled::kVariants; }
-namespace weight_only_gemv { constexpr uint32_t kFirstModule = weight_only_coopmat::kFirstModule + weight_only_coopmat::kVariants; }
+namespace weight_only_fragments { constexpr uint32_t kFirstModule = weight_only_coopmat::kFirstModule + weight_only_coopmat::kVariants; }
+namespace weight_only_gemv { constexpr uint32_t kFirstModule = weight_only_fragments::kFirstModule + weight_only_fragments::kVariants; }
 namespace weight_only_plain { constexpr uint32_t kFirstModule = weight_only_gemv::kFirstModule + weight_only_gemv::kVariants; }
 namespace weight_only_tiled { constexpr uint32_t kFirstModule = weight_only_plain::kFirstModule + weight_only_plain::kVariants; }
 

@@ -36,10 +36,12 @@
 #include "dq8ta_conv2d.h"
 #include "dynamic_coopmat.h"
 #include "dynamic_finish.h"
+#include "dynamic_fragments.h"
 #include "dynamic_gemv.h"
 #include "dynamic_plain.h"
 #include "dynamic_quantize.h"
 #include "dynamic_quantize_image.h"
+#include "dynamic_row.h"
 #include "dynamic_tiled.h"
 #include "embedding_q4gsw.h"
 #include "fused_binary.h"
@@ -103,6 +105,7 @@
 #include "weight_only_backward_plain.h"
 #include "weight_only_backward_tiled.h"
 #include "weight_only_coopmat.h"
+#include "weight_only_fragments.h"
 #include "weight_only_gemv.h"
 #include "weight_only_plain.h"
 #include "weight_only_tiled.h"
@@ -152,10 +155,12 @@ constexpr const OperatorInfo* kOperators[] = {
   &dq8ta_conv2d::op,
   &dynamic_coopmat::op,
   &dynamic_finish::op,
+  &dynamic_fragments::op,
   &dynamic_gemv::op,
   &dynamic_plain::op,
   &dynamic_quantize::op,
   &dynamic_quantize_image::op,
+  &dynamic_row::op,
   &dynamic_tiled::op,
   &embedding_q4gsw::op,
   &fused_binary::op,
@@ -219,6 +224,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &weight_only_backward_plain::op,
   &weight_only_backward_tiled::op,
   &weight_only_coopmat::op,
+  &weight_only_fragments::op,
   &weight_only_gemv::op,
   &weight_only_plain::op,
   &weight_only_tiled::op,

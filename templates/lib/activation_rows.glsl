@@ -3,36 +3,27 @@
 //
 // Quantizes rows of floating-point activations while a kernel reads them. The whole workgroup finds the range, computes
 // scale and zero point from it, and then the integers (docs/linear_weights.md).
+$include "lib/activation_vectors.glsl"
 $include "lib/affine.glsl"
 $include "lib/extremes.glsl"
 $include "lib/load_real.glsl"
 $include "lib/qparams.glsl"
-$include "lib/team_shared.glsl"
+$needs ivec2 team_max(ivec2 mine, uint team, uint place)
 $include "lib/words.glsl"
 $gives Qparams qparams_of_row(uint row)
+$gives bool are_rows_of_vectors()
 $gives uint quantized_word(uint row, uint k, float inverse_scale, int zero_point)
 
 shared Qparams row_qparams;
 
-// The same memory as `input`: rows of whole vectors are read by them.
-${declare_words(input, bytes(input_dtype))}
-
 bool are_rows_of_vectors() { return problem.k % 4u == 0u; }
-vec4 real_vector(uint row, uint k) { return unpack_${input_dtype}(input_words[row * (problem.k / 4u) + k / 4u]); }
 
 // The parameters of one row, given to all. All invocations of the workgroup must call it.
 Qparams qparams_of_row(uint row) {
   const int sign_mask = -0x7fffffff - 1;
   ivec2 mine = ivec2(0);
   if (are_rows_of_vectors()) {
-    ivec4 positive = ivec4(0);
-    ivec4 negative = ivec4(0);
-    for (uint k = 4u * gl_LocalInvocationIndex; k < problem.k; k += 4u * ${workgroup}) {
-      const ivec4 bits = floatBitsToInt(real_vector(row, k));
-      positive = max(positive, bits);
-      negative = max(negative, bits ^ sign_mask);
-    }
-    mine = joined(positive, negative);
+    mine = extremes_of_vectors(row);
   } else {
     for (uint k = gl_LocalInvocationIndex; k < problem.k; k += ${workgroup}) {
       mine = max(mine, extremes_of(floatBitsToInt(load_real(row * problem.k + k)), sign_mask));
@@ -52,7 +43,7 @@ uint quantized_word(uint row, uint k, float inverse_scale, int zero_point) {
   if (count == 0u) return 0u;
   vec4 x;
   if (are_rows_of_vectors()) {
-    x = real_vector(row, k);
+    x = real_vector(row, k / 4u);
   } else {
     for (uint lane = 0u; lane < count; ++lane) x[lane] = load_real(row * problem.k + k + lane);
   }

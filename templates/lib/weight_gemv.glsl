@@ -9,7 +9,7 @@ $include "lib/linear_finish.glsl"
 $include "lib/store_real.glsl"
 // Adds one load of each of the team's columns to sums[].
 $needs void accumulate(uint first_m, uint column, uint load)
-$needs void begin_rows(uint first_m)  // fetches what it wants to know of `rows` rows of activations
+$needs void begin_rows(uint first_m, uint column)  // all invocations call it, and fetch what they want to know
 $needs uint loads_per_row()
 $needs vec4 of_row(vec4 total, uint m)  // four sums of a row, before the part of linear_finish.glsl
 $gives SUM
@@ -19,7 +19,7 @@ $gives const uint kSums
 const uint kSums = ${rows} * ${columns} / 4u;  // [row of activations][four columns]
 $include "lib/gemv_totals.glsl"
 
-void begin_rows(uint first_m);
+void begin_rows(uint first_m, uint column);
 void accumulate(uint first_m, uint column, uint load);
 vec4 of_row(vec4 total, uint m);
 
@@ -32,8 +32,8 @@ void main() {
   const uint column = (workgroup_index() % groups_n * kTeams + own) * ${columns};
 
   [[unroll]] for (uint i = 0u; i < kSums; ++i) sums[i] = vec4(0.0);
+  begin_rows(first_m, column);
   if (column < problem.n && first_m < problem.m) {
-    begin_rows(first_m);
     for (uint load = lane; load < loads_per_row(); load += ${group.team}) accumulate(first_m, column, load);
   }
 

@@ -5,6 +5,9 @@
 // the mantissa of 1024 is the half 1024 + u.
 $include "lib/weight_rows.glsl"
 $gives uvec4 q8_halves(uvec4 load, uint i)
+$gives uint byte_halves(uint bytes)
+$gives uint low_halves(uint bytes)
+$gives uint high_halves(uint bytes)
 $gives uvec4 q4_halves(uvec4 load, uint i)
 
 // Two of `even` and two of `odd`, in turns.
@@ -12,6 +15,11 @@ uvec2 as_halves(uint even, uint odd, float16_t offset) {
   const f16vec2 a = unpackFloat2x16(even | float_bits(0x64006400u)) - offset;
   const f16vec2 b = unpackFloat2x16(odd | float_bits(0x64006400u)) - offset;
   return uvec2(packFloat2x16(f16vec2(a.x, b.x)), packFloat2x16(f16vec2(a.y, b.y)));
+}
+
+// The lower bytes of both halves of a word, each a weight plus 128.
+uint byte_halves(uint bytes) {
+  return packFloat2x16(unpackFloat2x16(bytes & 0x00ff00ffu | float_bits(0x64006400u)) - float16_t(1152.0));
 }
 
 // The eight weights of vector `i` of a load, of the form weight_q8_rows.

@@ -13,6 +13,8 @@ $gives vec4 weight_quad(uint word, uint quad)
 $gives uint quad_element(uint quad, uint lane)
 $gives const float kByteFactor
 $gives uint weight_bytes(uint word, uint i)
+$gives const int kOffset
+$gives uint offset_bytes(uint word, uint i)
 
 const uint kPerWord = 8u;
 const uint kPerLoad = 32u;
@@ -42,3 +44,6 @@ uint weight_bytes(uint word, uint i) {
   const uint signed_nibbles = word ^ 0x88888888u;
   return (i == 0u ? signed_nibbles << 4 : signed_nibbles) & 0xf0f0f0f0u;
 }
+
+const int kOffset = 8;
+uint offset_bytes(uint word, uint i) { return (i == 0u ? word : word >> 4) & 0x0f0f0f0fu; }

@@ -10,6 +10,7 @@
 //   weight_quad(word, i)   quad i of the word's kQuads: four weights as f32, exactly, each divided by its kQuadScale
 //   quad_element(i, lane)  which weight of the word lane `lane` of quad i is; quad_of() and lane_of() are its inverse
 //   weight_bytes(word, i)  four neighbouring weights from i * 4 on, for dot products, each divided by kByteFactor
+//   offset_bytes(word, i)  the same four, each plus kOffset instead
 //
 // Bytes become f32 without a conversion, which GPUs do at a quarter of their rate or less: an integer u below 2^23 in
 // the mantissa of 2^23 is the float 2^23 + u. A field of bits stays in place, which multiplies it by a power of two.
@@ -23,6 +24,8 @@ $gives const vec4 kQuadScale
 $gives uint quad_element(uint quad, uint lane)
 $gives uint weight_bytes(uint word, uint i)
 $gives const float kByteFactor
+$gives const int kOffset
+$gives uint offset_bytes(uint word, uint i)
 
 const uint kPerWord = 4u;
 const uint kPerLoad = 16u;
@@ -48,3 +51,6 @@ uint lane_of(uint element) { return element; }
 
 const float kByteFactor = 1.0;
 uint weight_bytes(uint word, uint i) { return word; }
+
+const int kOffset = 0;
+uint offset_bytes(uint word, uint i) { return word; }

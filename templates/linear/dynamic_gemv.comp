@@ -77,7 +77,7 @@ void accumulate(uint first_m, uint column, uint load) {
   }
 }
 
-void begin_rows(uint first_m) {
+void begin_rows(uint first_m, uint column) {
   [[unroll]] for (uint m = 0u; m < ${rows}u; ++m) zero_points[m] = zero_point_data[min(first_m + m, problem.m - 1u)];
 }
 

@@ -27,6 +27,9 @@ $include "lib/team_shared.glsl"
 $include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
+#define UNPACK_INPUT unpack_${input_dtype}
+const uint kRowInvocations = ${workgroup};
+const uint kUnrolled = 4u;
 $include "lib/activation_rows.glsl"
 $if form == weight_q4_rows
 $include "lib/weight_q4_rows.glsl"

@@ -102,6 +102,6 @@ $end
   }
 }
 
-void begin_rows(uint first_m) {}
+void begin_rows(uint first_m, uint column) {}
 
 vec4 of_row(vec4 total, uint m) { return total; }

@@ -40,7 +40,7 @@ $include "lib/weight_gemv.glsl"
 
 uvec2 first_vectors;  // of this batch's matrices
 
-void begin_rows(uint first_m) { first_vectors = matrices_of(first_m / problem.matrix_rows) / kPerLoad; }
+void begin_rows(uint first_m, uint column) { first_vectors = matrices_of(first_m / problem.matrix_rows) / kPerLoad; }
 
 // Four elements of a load.
 vec4 quad_of(uvec4 load, uint quad) {
