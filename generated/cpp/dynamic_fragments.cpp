@@ -163,7 +163,7 @@ constexpr std::string_view kFitNames[] = {
   "dynamic_fragments.begin_us", "dynamic_fragments.read_factor", "dynamic_fragments.unpack_ops",
   "dynamic_fragments.row_ops", "dynamic_fragments.block_us", "dynamic_fragments.subgroup_ops",
 };
-constexpr double kFitValues[] = {1.9, 0.9, 3.5, 0.3, 0.18, 20000};
+constexpr double kFitValues[] = {2.24, 0.83, 4.53, 1.6, 0.333, 20000};
 
 struct Fit {
   double begin_us;  // us: before the first block and after the last

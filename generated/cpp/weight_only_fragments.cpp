@@ -162,7 +162,7 @@ constexpr std::string_view kFitNames[] = {
   "weight_only_fragments.begin_us", "weight_only_fragments.read_factor", "weight_only_fragments.unpack_ops",
   "weight_only_fragments.row_ops", "weight_only_fragments.block_us", "weight_only_fragments.subgroup_ops",
 };
-constexpr double kFitValues[] = {1.9, 0.9, 3.5, 0.3, 0.18, 20000};
+constexpr double kFitValues[] = {1.9, 0.92, 7.46, 4.66, 0.252, 18400};
 
 struct Fit {
   double begin_us;  // us: before the first block and after the last

@@ -54,6 +54,8 @@ TEST(LinearChoice, OfInt8) {
 TEST(LinearChoice, OfHalves) {
   constexpr ChoiceCase kChoices[] = {
       {1, 4096, 4096, "gemv"},
+      {2, 4096, 4096, "fragments"},
+      {8, 4096, 4096, "fragments"},
       {64, 4096, 4096, "matrices"},
       {512, 14336, 4096, "matrices"},
       {4096, 4096, 4096, "matrices"},
@@ -82,7 +84,8 @@ TEST(LinearChoice, OfRowsQuantizedOnTheWay) {
                   : linear_dq8ca_q8csw_call({.input = input, .weight = weight, .weight_scales = reals({4096})}));
   };
   for (const int bits : {4, 8}) {
-    EXPECT_EQ(recipe_for(bits, 1), "gemv") << bits;
+    EXPECT_EQ(recipe_for(bits, 1), "row") << bits;
+    for (const int64_t m : {8, 16}) EXPECT_EQ(recipe_for(bits, m), "fragments") << bits;
     for (const int64_t m : {64, 512, 4096}) EXPECT_EQ(recipe_for(bits, m), "matrices") << bits;
   }
 }
