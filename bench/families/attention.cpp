@@ -18,9 +18,9 @@ void add_rotations(std::vector<Row>& rows) {
   }
 }
 
-// 32 heads of 128, 8 of keys: a prompt, and one token with a cache.
+// 32 heads of 128, 8 of keys: prompts, and one token or a few with a cache.
 void add_attention(std::vector<Row>& rows) {
-  for (const auto& [queries, keys] : {std::pair{2048, 2048}, {1, 8192}}) {
+  for (const auto& [queries, keys] : {std::pair{2048, 2048}, {128, 2048}, {8, 8192}, {1, 8192}, {1, 128}}) {
     const TimedRequest timed{
         {.shapes = {fmt::format("query=1x{}x32x128:f16", queries), fmt::format("key=1x{}x8x128:f16", keys),
                     fmt::format("value=1x{}x8x128:f16", keys)},

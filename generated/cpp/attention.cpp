@@ -210,7 +210,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 constexpr std::string_view kFitNames[] = {
   "attention.load_ops", "attention.narrow_ops", "attention.score_ops", "attention.block_us",
 };
-constexpr double kFitValues[] = {4, 8, 60, 2};
+constexpr double kFitValues[] = {4, 8, 60, 12};
 
 struct Fit {
   double load_ops;  // operations: to load and convert an element of a key or a value
@@ -269,36 +269,278 @@ constexpr uint32_t workgroup_3316cc49[][3] = {
 };
 constexpr uint32_t shared_bytes_1a928339[] = {772, 1540, 3076, 6148, 2320, 4624, 6672, 4384, 8736, 12832};
 enum Interface : uint16_t {
-  uses_1d17f2c1,
-  uses_588174d2,
-  uses_6351955e,
-  uses_7011b77f,
-  uses_96c74058,
-  uses_97bc1eb0,
+  uses_03deaad5,
+  uses_0da4ef25,
+  uses_172d0fda,
+  uses_814a7fc6,
+  uses_e30d333d,
+  uses_f7715330,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339},  // uses_1d17f2c1
-  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339},  // uses_588174d2
-  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339, bit(Feature::storage_buffer_16bit)},  // uses_6351955e
-  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339},  // uses_7011b77f
-  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339, bit(Feature::storage_buffer_16bit)},  // uses_96c74058
-  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339},  // uses_97bc1eb0
+  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339},  // uses_03deaad5
+  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339},  // uses_0da4ef25
+  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339, bit(Feature::storage_buffer_16bit)},  // uses_172d0fda
+  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339},  // uses_814a7fc6
+  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339},  // uses_e30d333d
+  {&binds_fc57e62c, workgroup_3316cc49, shared_bytes_1a928339, bit(Feature::storage_buffer_16bit)},  // uses_f7715330
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention.f16.not_wide", {f16, false, StorageAccess::native}, uses_96c74058},
-    {"attention.f16.not_wide.by_words", {f16, false, StorageAccess::by_words}, uses_97bc1eb0},
-    {"attention.f16.wide", {f16, true, StorageAccess::native}, uses_6351955e},
-    {"attention.f16.wide.by_words", {f16, true, StorageAccess::by_words}, uses_1d17f2c1},
-    {"attention.f32.not_wide", {f32, false, StorageAccess::native}, uses_588174d2},
-    {"attention.f32.wide", {f32, true, StorageAccess::native}, uses_7011b77f},
+    {"attention.f16.not_wide", {f16, false, StorageAccess::native}, uses_172d0fda},
+    {"attention.f16.not_wide.by_words", {f16, false, StorageAccess::by_words}, uses_03deaad5},
+    {"attention.f16.wide", {f16, true, StorageAccess::native}, uses_f7715330},
+    {"attention.f16.wide.by_words", {f16, true, StorageAccess::by_words}, uses_e30d333d},
+    {"attention.f32.not_wide", {f32, false, StorageAccess::native}, uses_814a7fc6},
+    {"attention.f32.wide", {f32, true, StorageAccess::native}, uses_0da4ef25},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
+
+constexpr OperandSource attention_coopmat_operands[] = {
+  table::ours(Operand::query), table::ours(Operand::key), table::ours(Operand::value), table::ours(Operand::mask),
+  table::ours(Operand::key_lengths), table::ours(Operand::output),
+};
+void attention_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<attention_coopmat::Problem*>(step_problem);
+  to.batches = problem.batches;
+  to.key_heads = problem.key_heads;
+  to.group = problem.group;
+  to.rows = problem.rows;
+  to.queries = problem.queries;
+  to.keys = problem.keys;
+  to.width = problem.width;
+  to.value_width = problem.value_width;
+  to.query_strides = problem.query_strides;
+  to.key_strides = problem.key_strides;
+  to.value_strides = problem.value_strides;
+  to.output_strides = problem.output_strides;
+  to.mask_strides = problem.mask_strides;
+  to.scale = problem.scale;
+  to.softcap = problem.softcap;
+  to.window = problem.window;
+  to.causal = problem.causal;
+  to.has_softcap = problem.has_softcap;
+  to.has_mask = problem.has_mask;
+  to.has_lengths = problem.has_lengths;
+}
+
+constexpr StepInfo matrices_steps[] = {
+  {&attention_coopmat::op, attention_coopmat_operands, attention_coopmat_problem},
+};
+
+constexpr ConditionInfo split_128_conditions[] = {
+  {"keys > 128", table::kNamesOf<Name::keys>},
+  {"4 * (batches * key_heads * rows * (value_width + 4)) * ceil_div(keys, 128) <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::value_width,
+      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+};
+
+int split_128_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
+      * (Integer(problem.value_width) + 4);
+  const Integer joined_bytes = 4 * joined;
+  return table::first_false({
+      Integer(problem.keys) > 128,
+      joined_bytes * ceil_div(Integer(problem.keys), 128) <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+Integer partial_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
+      * (Integer(problem.value_width) + 4);
+  return joined * ceil_div(Integer(problem.keys), 128);
+}
+
+constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
+constexpr OperandSource attention_vectors_operands[] = {
+  table::ours(Operand::query), table::ours(Operand::key), table::ours(Operand::value), table::ours(Operand::mask),
+  table::ours(Operand::key_lengths), table::scratch(0),
+};
+void attention_vectors_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<attention_vectors::Problem*>(step_problem);
+  to.batches = problem.batches;
+  to.key_heads = problem.key_heads;
+  to.group = problem.group;
+  to.rows = problem.rows;
+  to.queries = problem.queries;
+  to.keys = problem.keys;
+  to.width = problem.width;
+  to.value_width = problem.value_width;
+  to.query_strides = problem.query_strides;
+  to.key_strides = problem.key_strides;
+  to.value_strides = problem.value_strides;
+  to.output_strides = problem.output_strides;
+  to.mask_strides = problem.mask_strides;
+  to.scale = problem.scale;
+  to.softcap = problem.softcap;
+  to.window = problem.window;
+  to.causal = problem.causal;
+  to.has_softcap = problem.has_softcap;
+  to.has_mask = problem.has_mask;
+  to.has_lengths = problem.has_lengths;
+  table::set(to.slice_keys, Integer(128));
+}
+
+bool attention_vectors_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const attention_vectors::Parameters*>(kernel_parameters);
+  return parameters.stage == attention_vectors::Stage::slice;
+}
+
+constexpr OperandSource attention_join_operands[] = {table::scratch(0), table::ours(Operand::output)};
+void attention_join_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<attention_join::Problem*>(step_problem);
+  to.batches = problem.batches;
+  to.key_heads = problem.key_heads;
+  to.group = problem.group;
+  to.rows = problem.rows;
+  to.value_width = problem.value_width;
+  to.output_strides = problem.output_strides;
+  table::set(to.slices, ceil_div(Integer(problem.keys), 128));
+}
+
+constexpr StepInfo split_128_steps[] = {
+  {&attention_vectors::op, attention_vectors_operands, attention_vectors_problem, attention_vectors_takes},
+  {&attention_join::op, attention_join_operands, attention_join_problem},
+};
+
+constexpr ConditionInfo split_512_conditions[] = {
+  {"keys > 512", table::kNamesOf<Name::keys>},
+  {"4 * (batches * key_heads * rows * (value_width + 4)) * ceil_div(keys, 512) <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::value_width,
+      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+};
+
+int split_512_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
+      * (Integer(problem.value_width) + 4);
+  const Integer joined_bytes = 4 * joined;
+  return table::first_false({
+      Integer(problem.keys) > 512,
+      joined_bytes * ceil_div(Integer(problem.keys), 512) <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+Integer split_512_partial_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
+      * (Integer(problem.value_width) + 4);
+  return joined * ceil_div(Integer(problem.keys), 512);
+}
+
+constexpr ScratchInfo split_512_scratch[] = {{"partial", DType::f32, split_512_partial_elements}};
+void split_512_attention_vectors_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<attention_vectors::Problem*>(step_problem);
+  to.batches = problem.batches;
+  to.key_heads = problem.key_heads;
+  to.group = problem.group;
+  to.rows = problem.rows;
+  to.queries = problem.queries;
+  to.keys = problem.keys;
+  to.width = problem.width;
+  to.value_width = problem.value_width;
+  to.query_strides = problem.query_strides;
+  to.key_strides = problem.key_strides;
+  to.value_strides = problem.value_strides;
+  to.output_strides = problem.output_strides;
+  to.mask_strides = problem.mask_strides;
+  to.scale = problem.scale;
+  to.softcap = problem.softcap;
+  to.window = problem.window;
+  to.causal = problem.causal;
+  to.has_softcap = problem.has_softcap;
+  to.has_mask = problem.has_mask;
+  to.has_lengths = problem.has_lengths;
+  table::set(to.slice_keys, Integer(512));
+}
+
+void split_512_attention_join_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<attention_join::Problem*>(step_problem);
+  to.batches = problem.batches;
+  to.key_heads = problem.key_heads;
+  to.group = problem.group;
+  to.rows = problem.rows;
+  to.value_width = problem.value_width;
+  to.output_strides = problem.output_strides;
+  table::set(to.slices, ceil_div(Integer(problem.keys), 512));
+}
+
+constexpr StepInfo split_512_steps[] = {
+  {&attention_vectors::op, attention_vectors_operands, split_512_attention_vectors_problem, attention_vectors_takes},
+  {&attention_join::op, attention_join_operands, split_512_attention_join_problem},
+};
+
+constexpr OperandSource vectors_attention_vectors_operands[] = {
+  table::ours(Operand::query), table::ours(Operand::key), table::ours(Operand::value), table::ours(Operand::mask),
+  table::ours(Operand::key_lengths), table::ours(Operand::output),
+};
+void vectors_attention_vectors_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<attention_vectors::Problem*>(step_problem);
+  to.batches = problem.batches;
+  to.key_heads = problem.key_heads;
+  to.group = problem.group;
+  to.rows = problem.rows;
+  to.queries = problem.queries;
+  to.keys = problem.keys;
+  to.width = problem.width;
+  to.value_width = problem.value_width;
+  to.query_strides = problem.query_strides;
+  to.key_strides = problem.key_strides;
+  to.value_strides = problem.value_strides;
+  to.output_strides = problem.output_strides;
+  to.mask_strides = problem.mask_strides;
+  to.scale = problem.scale;
+  to.softcap = problem.softcap;
+  to.window = problem.window;
+  to.causal = problem.causal;
+  to.has_softcap = problem.has_softcap;
+  to.has_mask = problem.has_mask;
+  to.has_lengths = problem.has_lengths;
+  table::set(to.slice_keys, max(1, Integer(problem.keys)));
+}
+
+bool vectors_attention_vectors_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const attention_vectors::Parameters*>(kernel_parameters);
+  return parameters.stage == attention_vectors::Stage::whole;
+}
+
+constexpr StepInfo vectors_steps[] = {
+  {&attention_vectors::op, vectors_attention_vectors_operands, vectors_attention_vectors_problem,
+      vectors_attention_vectors_takes},
+};
+
+constexpr RecipeInfo kRecipes[] = {
+  {.id = "attention.matrices",
+      .first_failing = table::all_hold,
+      .steps = matrices_steps},
+  {.id = "attention.split_128",
+      .conditions = split_128_conditions,
+      .first_failing = split_128_first_failing,
+      .scratch = scratch,
+      .steps = split_128_steps},
+  {.id = "attention.split_512",
+      .conditions = split_512_conditions,
+      .first_failing = split_512_first_failing,
+      .scratch = split_512_scratch,
+      .steps = split_512_steps},
+  {.id = "attention.vectors",
+      .first_failing = table::all_hold,
+      .steps = vectors_steps},
+};
 
 }  // namespace
 
@@ -318,6 +560,7 @@ constinit const OperatorInfo op = {
     .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,
+    .recipes = kRecipes,
     .form = form,
     .value = value,
     .first_failing = first_failing,

@@ -4,6 +4,9 @@
 #pragma once
 
 #include "attention.h"
+#include "attention_coopmat.h"
+#include "attention_join.h"
+#include "attention_vectors.h"
 #include "bmm_coopmat.h"
 #include "bmm_plain.h"
 #include "bmm_real.h"
@@ -115,7 +118,10 @@
 namespace qgen::generated {
 
 namespace attention { constexpr uint32_t kFirstModule = 0; }
-namespace bmm_coopmat { constexpr uint32_t kFirstModule = attention::kFirstModule + attention::kVariants; }
+namespace attention_coopmat { constexpr uint32_t kFirstModule = attention::kFirstModule + attention::kVariants; }
+namespace attention_join { constexpr uint32_t kFirstModule = attention_coopmat::kFirstModule + attention_coopmat::kVariants; }
+namespace attention_vectors { constexpr uint32_t kFirstModule = attention_join::kFirstModule + attention_join::kVariants; }
+namespace bmm_coopmat { constexpr uint32_t kFirstModule = attention_vectors::kFirstModule + attention_vectors::kVariants; }
 namespace bmm_plain { constexpr uint32_t kFirstModule = bmm_coopmat::kFirstModule + bmm_coopmat::kVariants; }
 namespace bmm_real { constexpr uint32_t kFirstModule = bmm_plain::kFirstModule + bmm_plain::kVariants; }
 namespace bmm_tiled { constexpr uint32_t kFirstModule = bmm_real::kFirstModule + bmm_real::kVariants; }

@@ -2,6 +2,9 @@
 #include "registry.h"
 
 #include "attention.h"
+#include "attention_coopmat.h"
+#include "attention_join.h"
+#include "attention_vectors.h"
 #include "bmm_coopmat.h"
 #include "bmm_plain.h"
 #include "bmm_real.h"
@@ -121,6 +124,9 @@ namespace {
 
 constexpr const OperatorInfo* kOperators[] = {
   &attention::op,
+  &attention_coopmat::op,
+  &attention_join::op,
+  &attention_vectors::op,
   &bmm_coopmat::op,
   &bmm_plain::op,
   &bmm_real::op,

@@ -20,20 +20,18 @@ ${local_size(tile.workgroup)}
 ${declare_bits(query)}
 ${declare_bits(key)}
 ${declare_bits(value)}
-${declare_bits(mask)}
+${declare_words(mask)}
 ${declare(key_lengths)}
 ${declare_bits(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
-$include "lib/float16.glsl"
-$include "lib/exponential.glsl"
+$include "lib/attention_scores.glsl"
 
 const uint kWorkgroup = ${tile.workgroup};
 const uint kRows = ${tile.rows};
 const uint kWidth = ${tile.width};
 const uint kColumns = ${tile.columns};
 const uint kMembers = kWorkgroup / kRows;   // invocations that share a row
-const uint kMinusInfinity = 0xff800000u;
 
 shared float queries[kRows * kWidth];
 shared float scores[kRows * kWorkgroup];   // then weights
@@ -41,10 +39,8 @@ shared float parts[kWorkgroup];
 shared float factors[kRows];
 
 $if input_dtype == f16
-float real_of(uint bits) { return f16_to_f32(bits); }
 void store(uint index, float value) { output_bits[index] = uint16_t(f32_to_f16(value)); }
 $else
-float real_of(uint bits) { return uintBitsToFloat(bits); }
 void store(uint index, float value) { output_bits[index] = floatBitsToUint(value); }
 $end
 $if wide
@@ -52,18 +48,6 @@ ${declare_vectors(key)}
 const uint kPerVector = ${16 / bytes(input_dtype)}u;
 $include "lib/unpack_vector.glsl"
 $end
-
-bool is_minus_infinity(float x) { return floatBitsToUint(x) == kMinusInfinity; }
-
-// exp(x) for x up to 0; less than -87 counts as 0, and NaN stays.
-float weight_of(float x) { return x < -87.0 ? 0.0 : exponential(x); }
-
-// 1 - 2 e / (1 + e), with e = exp(-2 |x|).
-float tangent(float x) {
-  const float e = weight_of(-2.0 * min(abs(x), 44.0));
-  const float t = (1.0 - e) / (1.0 + e);
-  return isnan(x) ? x : x < 0.0 ? -t : t;
-}
 
 // The products of key `at` and the rows of queries.
 void multiply(uint at, inout float sums[kRows]) {
@@ -103,15 +87,10 @@ void main() {
     queries[e] = x;
   }
 
-  // Row i has the keys [begin, end) with begin = i + 1 + offset - window and end = i + 1 + offset, if causal.
-  int keys = int(problem.keys);
-  if (problem.has_lengths != 0u) keys = clamp(key_lengths_data[batch], 0, keys);
-  const int offset = problem.causal == kCausalToLast ? keys - int(problem.queries) : 0;
-  const bool is_causal = problem.causal != kCausalNone, has_window = is_causal && problem.window != 0u;
+  const int keys = keys_of_batch(batch);
   const uint last_row = min(first_row + kRows, problem.rows) - 1u;
-  const int first_query = int(first_row / problem.group), last_query = int(last_row / problem.group);
-  const int tile_begin = has_window ? max(0, first_query + 1 + offset - int(problem.window)) : 0;
-  const int tile_end = is_causal ? min(keys, last_query + 1 + offset) : keys;
+  const int tile_begin = keys_of_query(int(first_row / problem.group), keys).x;
+  const int tile_end = keys_of_query(int(last_row / problem.group), keys).y;
 
   float sums[kRows][kColumns];
   [[unroll]] for (uint r = 0u; r < kRows; ++r) {
@@ -119,7 +98,7 @@ void main() {
   }
   // Of the row that this invocation shares.
   const uint own_row = here / kMembers, member = here % kMembers;
-  float greatest = uintBitsToFloat(kMinusInfinity), total = 0.0;
+  float greatest = minus_infinity(), total = 0.0;
   barrier();
 
   for (int block = tile_begin; block < tile_end; block += int(kWorkgroup)) {
@@ -133,25 +112,16 @@ void main() {
     [[unroll]] for (uint r = 0u; r < kRows; ++r) {
       const uint row = first_row + r;
       const int query = int(row / problem.group);
-      const int end = is_causal ? min(keys, query + 1 + offset) : keys;
-      const int begin = has_window ? query + 1 + offset - int(problem.window) : 0;
-      float score = products[r] * problem.scale;
-      if (${capped}) score = problem.softcap * tangent(score / problem.softcap);
-      if (row < problem.rows && key >= begin && key < end) {
-        if (${masked}) {
-          const uint at = batch * problem.mask_strides[0] +
-                          (first_head + row % problem.group) * problem.mask_strides[1] +
-                          uint(query) * problem.mask_strides[2] + uint(key) * problem.mask_strides[3];
-          score += real_of(uint(mask_bits[at]));
-        }
-      } else {
-        score = uintBitsToFloat(kMinusInfinity);
+      const ivec2 of_row = keys_of_query(query, keys);
+      float score = minus_infinity();
+      if (row < problem.rows && key >= of_row.x && key < of_row.y) {
+        score = score_of(products[r], batch, first_head + row % problem.group, query, key);
       }
       scores[r * kWorkgroup + here] = score;
     }
     barrier();
 
-    float best = uintBitsToFloat(kMinusInfinity);
+    float best = minus_infinity();
     [[unroll]] for (uint i = 0u; i < kRows; ++i)
       best = max(best, scores[own_row * kWorkgroup + i * kMembers + member]);
     parts[here] = best;

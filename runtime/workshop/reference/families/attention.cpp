@@ -112,6 +112,20 @@ struct Score {
   double value = 0, error = 0;
 };
 
+// What kernels may lose by computing in f32. Those of f16 may use cooperative matrices: an addition in a matrix has
+// twice the error, and weights are f16. docs/attention.md derives the numbers.
+struct Arithmetic {
+  double of_sum;          // the error of an addition, in roundings
+  double block_keys;      // the fewest keys of a block
+  double weight_steps;    // roundings of a weight
+  double distance_steps;  // and for each unit between its score and the greatest
+  double of_weight;       // the relative error of storing a weight
+  double lost_weight;     // the largest weight that may count as 0
+};
+
+constexpr Arithmetic kRealArithmetic{1, 64, 3, 1, 0, kLost};
+constexpr Arithmetic kHalfArithmetic{2, 32, 80, 10, 0x1p-10, 0x1p-29 + kLost};
+
 // Errors of -infinity and NaN are none.
 double finite(double error) { return std::isfinite(error) ? error : 0; }
 
@@ -121,6 +135,7 @@ struct Attention {
   double scale, softcap;
   std::string causal;
   int64_t window;
+  Arithmetic arithmetic;
 
   explicit Attention(const Request& request)
       : query{request.inputs.at("query"), attribute<bool>(request, "heads_first")},
@@ -130,7 +145,8 @@ struct Attention {
         lengths(find_input(request, "key_lengths")),
         softcap(static_cast<double>(static_cast<float>(attribute<double>(request, "softcap")))),
         causal(attribute<std::string>(request, "causal")),
-        window(attribute<int64_t>(request, "window")) {
+        window(attribute<int64_t>(request, "window")),
+        arithmetic(query.tensor.dtype == DType::f16 ? kHalfArithmetic : kRealArithmetic) {
     const auto given = request.attributes.find("scale");
     const double root = query.width() == 0 ? 1 : 1 / std::sqrt(static_cast<double>(query.width()));
     scale = given != request.attributes.end() ? attribute<double>(request, "scale") : root;
@@ -155,8 +171,8 @@ struct Attention {
       magnitudes += std::abs(q * k);
       lost += 0x1p-126 * (std::abs(q) + std::abs(k) + 2);
     }
-    Score score{sum * scale, roundings(static_cast<double>(width) + 2) * magnitudes * std::abs(scale) +
-                                 lost * std::abs(scale) + kLost};
+    const double steps = arithmetic.of_sum * static_cast<double>(width) + 2;
+    Score score{sum * scale, (roundings(steps) * magnitudes + lost) * std::abs(scale) + kLost};
     if (softcap > 0) {
       score.value = softcap * std::tanh(score.value / softcap);
       score.error += 20 * kU * softcap + kLost * (1 + softcap);
@@ -191,17 +207,20 @@ struct Attention {
       return;
     }
     const auto count = static_cast<double>(scores.size());
-    // Blocks have 64 keys at least, and each may have a greater score than those before it.
-    const double blocks = std::ceil(count / 64) + 1;
+    // Each block may have a greater score than those before it.
+    const double blocks = std::ceil(count / arithmetic.block_keys) + 1;
+    const double steps = arithmetic.weight_steps + 3 * blocks + arithmetic.of_sum * count;
     std::vector<double> weights, errors;
     double total = 0, drift = 0;
     for (const Score& it : scores) {
       const double weight = std::exp(it.value - greatest);
       const double distance = std::min(greatest - it.value + it.error + greatest_error, 88.0);
-      const double relative =
-          std::exp(it.error + greatest_error) * (1 + roundings(3 + distance + 3 * blocks + count)) - 1;
+      const double relative = std::exp(it.error + greatest_error) *
+                                  (1 + roundings(steps + arithmetic.distance_steps * distance)) *
+                                  (1 + arithmetic.of_weight) -
+                              1;
       weights.push_back(weight);
-      errors.push_back(weight * relative + kLost);
+      errors.push_back(weight * relative + arithmetic.lost_weight);
       total += weight;
       drift += errors.back();
     }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Joins the slices of attention/attention_vectors.comp. A workgroup has a row. Of each slice it has the sums of values,
+// the greatest score m and the sum of weights. With M the greatest m, it multiplies both sums by exp(m - M), adds them
+// up over the slices and divides.
+//
+// Teams of invocations take the slices in turn. An invocation has four columns.
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+${extensions()}
+${local_size(workgroup)}
+${declare(partial, 4)}
+${declare_words(output, bytes(output_dtype))}   // four elements
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/float16.glsl"
+$include "lib/attention_weights.glsl"
+
+const uint kAtOnce = 4u;   // slices of an invocation
+const uint kQuads = ${quads} == 0u ? 1u : ${quads};
+const uint kTeams = ${workgroup} / kQuads;
+shared vec4 sums[${workgroup}];
+shared float totals[${workgroup}];
+
+uint place_of(uint slice, uint row) {
+  return (slice * problem.batches * problem.key_heads * problem.rows + row) * (kQuads + 1u);
+}
+
+// The greatest score of all slices.
+float greatest_of(uint row) {
+  float best = minus_infinity();
+  for (uint slice = gl_LocalInvocationIndex; slice < problem.slices; slice += ${workgroup}) {
+    best = max(best, partial_data[place_of(slice, row) + kQuads].x);
+  }
+  totals[gl_LocalInvocationIndex] = best;
+  barrier();
+  const uint count = min(problem.slices, ${workgroup});
+  for (uint i = 0u; i < count; ++i) best = max(best, totals[i]);
+  barrier();
+  return best;
+}
+
+void add_slices(uint row, float greatest, inout vec4 sum, inout float total) {
+  const uint team = gl_LocalInvocationIndex / kQuads, quad = gl_LocalInvocationIndex % kQuads;
+  if (team >= kTeams) return;
+  for (uint first = team; first < problem.slices; first += kAtOnce * kTeams) {
+    vec4 of_slice[kAtOnce], values[kAtOnce];
+    [[unroll]] for (uint i = 0u; i < kAtOnce; ++i) {
+      const uint at = place_of(min(first + i * kTeams, problem.slices - 1u), row);
+      of_slice[i] = partial_data[at + kQuads];
+      values[i] = partial_data[at + quad];
+    }
+    [[unroll]] for (uint i = 0u; i < kAtOnce; ++i) {
+      // A slice without a key of this row has a sum of 0.
+      if (first + i * kTeams >= problem.slices || of_slice[i].y == 0.0) continue;
+      const float weight = weight_of(of_slice[i].x - greatest);
+      sum += weight * values[i];
+      total += weight * of_slice[i].y;
+    }
+  }
+}
+
+void store(uint row, uint quad, vec4 x) {
+  const uint matrix = row / problem.rows, r = row % problem.rows;
+  const uint head = matrix % problem.key_heads * problem.group + r % problem.group;
+  const uint at = matrix / problem.key_heads * problem.output_strides[0] + head * problem.output_strides[1] +
+                  r / problem.group * problem.output_strides[2];
+$if output_dtype == f16
+  output_words[at / 4u + quad] =
+      uvec2(f32_to_f16(x.x) | f32_to_f16(x.y) << 16, f32_to_f16(x.z) | f32_to_f16(x.w) << 16);
+$else
+  output_words[at / 4u + quad] = floatBitsToUint(x);
+$end
+}
+
+void main() {
+  const uint row = workgroup_index();   // of all heads and batches; the same for all invocations
+  if (row >= problem.batches * problem.key_heads * problem.rows) return;
+  const uint here = gl_LocalInvocationIndex;
+  const float greatest = greatest_of(row);
+  vec4 sum = vec4(0.0);
+  float total = 0.0;
+  add_slices(row, greatest, sum, total);
+  sums[here] = sum;
+  totals[here] = total;
+  barrier();
+  if (here >= kQuads) return;
+  for (uint team = 1u; team < kTeams; ++team) {
+    sum += sums[team * kQuads + here];
+    total += totals[team * kQuads + here];
+  }
+  store(row, here, sum * (total == 0.0 ? 0.0 : 1.0 / total));   // no key: zeros
+}
