@@ -327,10 +327,97 @@ void attention_coopmat_problem(const SelectionScope& scope, void* step_problem) 
   to.has_softcap = problem.has_softcap;
   to.has_mask = problem.has_mask;
   to.has_lengths = problem.has_lengths;
+  table::set(to.slice_keys, max(1, Integer(problem.keys)));
+}
+
+bool attention_coopmat_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const attention_coopmat::Parameters*>(kernel_parameters);
+  return parameters.stage == attention_coopmat::Stage::whole;
 }
 
 constexpr StepInfo matrices_steps[] = {
-  {&attention_coopmat::op, attention_coopmat_operands, attention_coopmat_problem},
+  {&attention_coopmat::op, attention_coopmat_operands, attention_coopmat_problem, attention_coopmat_takes},
+};
+
+constexpr ConditionInfo matrices_split_512_conditions[] = {
+  {"keys > 512", table::kNamesOf<Name::keys>},
+  {"4 * (batches * key_heads * rows * (value_width + 4)) * ceil_div(keys, 512) <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::batches, Name::key_heads, Name::rows, Name::keys, Name::value_width,
+      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+};
+
+int matrices_split_512_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
+      * (Integer(problem.value_width) + 4);
+  const Integer joined_bytes = 4 * joined;
+  return table::first_false({
+      Integer(problem.keys) > 512,
+      joined_bytes * ceil_div(Integer(problem.keys), 512) <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+Integer partial_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
+      * (Integer(problem.value_width) + 4);
+  return joined * ceil_div(Integer(problem.keys), 512);
+}
+
+constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
+constexpr OperandSource matrices_split_512_attention_coopmat_operands[] = {
+  table::ours(Operand::query), table::ours(Operand::key), table::ours(Operand::value), table::ours(Operand::mask),
+  table::ours(Operand::key_lengths), table::scratch(0),
+};
+void matrices_split_512_attention_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<attention_coopmat::Problem*>(step_problem);
+  to.batches = problem.batches;
+  to.key_heads = problem.key_heads;
+  to.group = problem.group;
+  to.rows = problem.rows;
+  to.queries = problem.queries;
+  to.keys = problem.keys;
+  to.width = problem.width;
+  to.value_width = problem.value_width;
+  to.query_strides = problem.query_strides;
+  to.key_strides = problem.key_strides;
+  to.value_strides = problem.value_strides;
+  to.output_strides = problem.output_strides;
+  to.mask_strides = problem.mask_strides;
+  to.scale = problem.scale;
+  to.softcap = problem.softcap;
+  to.window = problem.window;
+  to.causal = problem.causal;
+  to.has_softcap = problem.has_softcap;
+  to.has_mask = problem.has_mask;
+  to.has_lengths = problem.has_lengths;
+  table::set(to.slice_keys, Integer(512));
+}
+
+bool matrices_split_512_attention_coopmat_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const attention_coopmat::Parameters*>(kernel_parameters);
+  return parameters.stage == attention_coopmat::Stage::slice;
+}
+
+constexpr OperandSource attention_join_operands[] = {table::scratch(0), table::ours(Operand::output)};
+void attention_join_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<attention_join::Problem*>(step_problem);
+  to.batches = problem.batches;
+  to.key_heads = problem.key_heads;
+  to.group = problem.group;
+  to.rows = problem.rows;
+  to.value_width = problem.value_width;
+  to.output_strides = problem.output_strides;
+  table::set(to.slices, ceil_div(Integer(problem.keys), 512));
+}
+
+constexpr StepInfo matrices_split_512_steps[] = {
+  {&attention_coopmat::op, matrices_split_512_attention_coopmat_operands, matrices_split_512_attention_coopmat_problem,
+      matrices_split_512_attention_coopmat_takes},
+  {&attention_join::op, attention_join_operands, attention_join_problem},
 };
 
 constexpr ConditionInfo split_128_conditions[] = {
@@ -352,14 +439,14 @@ int split_128_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer partial_elements(const SelectionScope& scope) {
+Integer split_128_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
       * (Integer(problem.value_width) + 4);
   return joined * ceil_div(Integer(problem.keys), 128);
 }
 
-constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
+constexpr ScratchInfo split_128_scratch[] = {{"partial", DType::f32, split_128_partial_elements}};
 constexpr OperandSource attention_vectors_operands[] = {
   table::ours(Operand::query), table::ours(Operand::key), table::ours(Operand::value), table::ours(Operand::mask),
   table::ours(Operand::key_lengths), table::scratch(0),
@@ -395,8 +482,7 @@ bool attention_vectors_takes(const void* kernel_parameters) {
   return parameters.stage == attention_vectors::Stage::slice;
 }
 
-constexpr OperandSource attention_join_operands[] = {table::scratch(0), table::ours(Operand::output)};
-void attention_join_problem(const SelectionScope& scope, void* step_problem) {
+void split_128_attention_join_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_join::Problem*>(step_problem);
   to.batches = problem.batches;
@@ -410,7 +496,7 @@ void attention_join_problem(const SelectionScope& scope, void* step_problem) {
 
 constexpr StepInfo split_128_steps[] = {
   {&attention_vectors::op, attention_vectors_operands, attention_vectors_problem, attention_vectors_takes},
-  {&attention_join::op, attention_join_operands, attention_join_problem},
+  {&attention_join::op, attention_join_operands, split_128_attention_join_problem},
 };
 
 constexpr ConditionInfo split_512_conditions[] = {
@@ -432,14 +518,6 @@ int split_512_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer split_512_partial_elements(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  const Integer joined = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows)
-      * (Integer(problem.value_width) + 4);
-  return joined * ceil_div(Integer(problem.keys), 512);
-}
-
-constexpr ScratchInfo split_512_scratch[] = {{"partial", DType::f32, split_512_partial_elements}};
 void split_512_attention_vectors_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<attention_vectors::Problem*>(step_problem);
@@ -466,21 +544,9 @@ void split_512_attention_vectors_problem(const SelectionScope& scope, void* step
   table::set(to.slice_keys, Integer(512));
 }
 
-void split_512_attention_join_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<attention_join::Problem*>(step_problem);
-  to.batches = problem.batches;
-  to.key_heads = problem.key_heads;
-  to.group = problem.group;
-  to.rows = problem.rows;
-  to.value_width = problem.value_width;
-  to.output_strides = problem.output_strides;
-  table::set(to.slices, ceil_div(Integer(problem.keys), 512));
-}
-
 constexpr StepInfo split_512_steps[] = {
   {&attention_vectors::op, attention_vectors_operands, split_512_attention_vectors_problem, attention_vectors_takes},
-  {&attention_join::op, attention_join_operands, split_512_attention_join_problem},
+  {&attention_join::op, attention_join_operands, attention_join_problem},
 };
 
 constexpr OperandSource vectors_attention_vectors_operands[] = {
@@ -527,15 +593,20 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "attention.matrices",
       .first_failing = table::all_hold,
       .steps = matrices_steps},
+  {.id = "attention.matrices_split_512",
+      .conditions = matrices_split_512_conditions,
+      .first_failing = matrices_split_512_first_failing,
+      .scratch = scratch,
+      .steps = matrices_split_512_steps},
   {.id = "attention.split_128",
       .conditions = split_128_conditions,
       .first_failing = split_128_first_failing,
-      .scratch = scratch,
+      .scratch = split_128_scratch,
       .steps = split_128_steps},
   {.id = "attention.split_512",
       .conditions = split_512_conditions,
       .first_failing = split_512_first_failing,
-      .scratch = split_512_scratch,
+      .scratch = scratch,
       .steps = split_512_steps},
   {.id = "attention.vectors",
       .first_failing = table::all_hold,

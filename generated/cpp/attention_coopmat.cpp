@@ -37,11 +37,14 @@ constexpr FieldInfo kFields[] = {
   table::data({"has_softcap", FieldInfo::Kind::u32, offsetof(Problem, has_softcap), 1}),
   {"has_mask", FieldInfo::Kind::u32, offsetof(Problem, has_mask), 1},
   table::data({"has_lengths", FieldInfo::Kind::u32, offsetof(Problem, has_lengths), 1}),
+  {"slice_keys", FieldInfo::Kind::u32, offsetof(Problem, slice_keys), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
   input_dtype,
+  output_dtype,
+  stage,
   matrix_m,
   matrix_n,
   matrix_k,
@@ -66,11 +69,19 @@ enum class Name : uint16_t {
   has_softcap,
   has_mask,
   has_lengths,
+  slice_keys,
   kDevice,
+};
+
+constexpr std::string_view kStageWords[] = {
+  "whole",
+  "slice",
 };
 
 constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
+  {"output_dtype", table::kDTypes},
+  {"stage", kStageWords},
   {"matrix.m", {}},
   {"matrix.n", {}},
   {"matrix.k", {}},
@@ -86,6 +97,8 @@ Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
+    case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::stage: return table::word(parameters->stage);
     case Name::matrix_m: return parameters->matrix_m;
     case Name::matrix_n: return parameters->matrix_n;
     case Name::matrix_k: return parameters->matrix_k;
@@ -97,7 +110,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::tile_width: return scope.specialization[5];
     default: break;
   }
-  return table::value_behind_own(name - 10, kFields, scope);
+  return table::value_behind_own(name - 12, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -113,15 +126,17 @@ constexpr ConditionInfo kConditions[] = {
       Name::has_mask>},
   {"width % 8 == 0 and value_width % 8 == 0", table::kNamesOf<Name::width, Name::value_width>},
   {"max(width, value_width) <= tile.width", table::kNamesOf<Name::tile_width, Name::width, Name::value_width>},
-  {"ceil_div(keys, tile.keys) <= 65000 or not device.is_cpu",
-      table::kNamesOf<Name::tile_keys, Name::keys, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"ceil_div(min(keys, slice_keys), tile.keys) <= 65000 or not device.is_cpu",
+      table::kNamesOf<Name::tile_keys, Name::keys, Name::slice_keys,
+      table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer blocks = ceil_div(Integer(problem.keys), Integer(specialization.tile_keys));
+  const Integer blocks = ceil_div(min(Integer(problem.keys), Integer(problem.slice_keys)),
+      Integer(specialization.tile_keys));
   return table::first_false({
       Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.keys)
           * max(Integer(problem.width), Integer(problem.value_width)) <= 4294967295,
@@ -177,8 +192,7 @@ constexpr uint32_t kSpecializations[] = {
   256, 4, 1, 1, 64, 64,
   256, 4, 1, 1, 32, 128,
   256, 2, 2, 1, 32, 256,
-  16, 2, 1, 1, 32, 64,
-  16, 1, 2, 1, 32, 128,
+  16, 1, 2, 1, 32, 64,
 };
 
 void constants(const SelectionScope& scope, uint32_t* values) {
@@ -195,7 +209,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
     case Operand::value: return {parameters.input_dtype, Storage::buffer, 0};
     case Operand::mask: return {parameters.input_dtype, Storage::buffer, 0};
     case Operand::key_lengths: return {DType::i32, Storage::buffer, 0};
-    case Operand::output: return {parameters.input_dtype, Storage::buffer, 0};
+    case Operand::output: return {parameters.output_dtype, Storage::buffer, 0};
   }
   return {};
 }
@@ -207,7 +221,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
   const Integer row_tiles = ceil_div(Integer(problem.rows), tile_rows);
-  const Integer tiles = row_tiles * Integer(problem.key_heads) * Integer(problem.batches);
+  const Integer slices = max(1, ceil_div(Integer(problem.keys), Integer(problem.slice_keys)));
+  const Integer tiles = row_tiles * Integer(problem.key_heads) * Integer(problem.batches) * slices;
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -239,15 +254,19 @@ Real cost(const SelectionScope& scope) {
   const Integer tile_rows = Integer(specialization.tile_m) * Integer(specialization.tile_blocks)
       * Integer(parameters.matrix_m);
   const Integer row_tiles = ceil_div(Integer(problem.rows), tile_rows);
-  const Integer tiles = row_tiles * Integer(problem.key_heads) * Integer(problem.batches);
-  const Integer blocks = ceil_div(Integer(problem.keys), Integer(specialization.tile_keys));
+  const Integer slices = max(1, ceil_div(Integer(problem.keys), Integer(problem.slice_keys)));
+  const Integer tiles = row_tiles * Integer(problem.key_heads) * Integer(problem.batches) * slices;
+  const Integer blocks = ceil_div(min(Integer(problem.keys), Integer(problem.slice_keys)),
+      Integer(specialization.tile_keys));
   const Real fetch_us = 4 * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
       / Real(device.cache_bytes_per_us);
   const Real product_us = 4 * tile_rows * Integer(specialization.tile_keys) * Integer(specialization.tile_width)
       * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f16_matrix_ops_per_us);
   const Real score_us = tile_rows * Integer(specialization.tile_keys) * Real(fit.score_ops)
       / Real(device.f32_ops_per_us);
-  return Real(device.launch_us) + Real(fit.begin_us)
+  const Real joined_us = Integer(problem.batches) * Integer(problem.key_heads) * Integer(problem.rows) * slices
+      * (Integer(problem.value_width) + Real(4.0)) * 4 / Real(device.bytes_per_us);
+  return Real(device.launch_us) + Real(fit.begin_us) + choose(parameters.stage == Stage::slice, joined_us, Real(0.0))
       + ceil_div(tiles, Integer(device.compute_units)) * blocks
       * (Real(fit.block_us) + Integer(device.compute_units) * (fetch_us + product_us + score_us));
 }
@@ -261,11 +280,11 @@ constexpr BindingInfo bindings_c57c41bb[] = {
   table::buffer(4, Operand::key_lengths, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_8b1f3de2[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 124}};
+constexpr BlockField push_constants_0c4dbb8b[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 128}};
 constexpr SpecializationSlot slots_c6550408[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}};
-constexpr InterfaceInfo binds_c4ae86cc = {
+constexpr InterfaceInfo binds_c182e136 = {
     .bindings = bindings_c57c41bb,
-    .push_constants = push_constants_8b1f3de2,
+    .push_constants = push_constants_0c4dbb8b,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_c6550408,
 };
@@ -273,44 +292,47 @@ constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
   {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6c35bfeb[] = {matrices_28fd0bc7};
-constexpr uint32_t workgroup_afcdc040[][3] = {
+constexpr uint32_t workgroup_f07e9a2e[][3] = {
   {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {16, 1, 1}, {16, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {16, 1, 1},
 };
-constexpr uint32_t shared_bytes_8322a294[] = {
-  36608, 36608, 34816, 27392, 44160, 38912, 39040, 44288, 37120, 27904, 39552, 14080, 19840,
+constexpr uint32_t shared_bytes_c57560b5[] = {
+  36608, 36608, 34816, 27392, 44160, 38912, 39040, 44288, 37120, 27904, 39552, 11648,
 };
 constexpr FeatureMask needs_cb733cf1 = bit(Feature::shader_float16) | bit(Feature::subgroup_basic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
-constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
-  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_160641bb[] = {matrices_5cebd4f0};
 constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
   {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8bf00ada[] = {matrices_cb8e7906};
-constexpr uint32_t shared_bytes_4f49ba6d[] = {
-  27776, 27776, 20224, 22656, 39744, 27904, 36672, 39552, 28288, 23168, 37184, 11648, 18656,
+constexpr uint32_t shared_bytes_b992690d[] = {
+  27776, 27776, 20224, 22656, 39744, 27904, 36672, 39552, 28288, 23168, 37184, 10464,
 };
+constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
+  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_160641bb[] = {matrices_5cebd4f0};
 enum Interface : uint16_t {
-  uses_2427addc,
-  uses_75583af2,
-  uses_f0a6b117,
+  uses_42c058fd,
+  uses_629b18eb,
+  uses_ccfeded2,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_c4ae86cc, workgroup_afcdc040, shared_bytes_8322a294, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_2427addc
-  {&binds_c4ae86cc, workgroup_afcdc040, shared_bytes_8322a294, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_75583af2
-  {&binds_c4ae86cc, workgroup_afcdc040, shared_bytes_4f49ba6d, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_f0a6b117
+  {&binds_c182e136, workgroup_f07e9a2e, shared_bytes_c57560b5, needs_cb733cf1, matrices_of_rows_6c35bfeb},  // uses_42c058fd
+  {&binds_c182e136, workgroup_f07e9a2e, shared_bytes_b992690d, needs_cb733cf1, matrices_of_rows_8bf00ada},  // uses_629b18eb
+  {&binds_c182e136, workgroup_f07e9a2e, shared_bytes_c57560b5, needs_cb733cf1, matrices_of_rows_160641bb},  // uses_ccfeded2
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"attention_coopmat.f16.m16n16k16", {f16, 16, 16, 16}, uses_75583af2},
-    {"attention_coopmat.f16.m16n8k16", {f16, 16, 8, 16}, uses_2427addc},
-    {"attention_coopmat.f16.m8n8k8", {f16, 8, 8, 8}, uses_f0a6b117},
+    {"attention_coopmat.f16.f16.whole.m16n16k16", {f16, f16, Stage::whole, 16, 16, 16}, uses_ccfeded2},
+    {"attention_coopmat.f16.f16.whole.m16n8k16", {f16, f16, Stage::whole, 16, 8, 16}, uses_42c058fd},
+    {"attention_coopmat.f16.f16.whole.m8n8k8", {f16, f16, Stage::whole, 8, 8, 8}, uses_629b18eb},
+    {"attention_coopmat.f16.f32.slice.m16n16k16", {f16, f32, Stage::slice, 16, 16, 16}, uses_ccfeded2},
+    {"attention_coopmat.f16.f32.slice.m16n8k16", {f16, f32, Stage::slice, 16, 8, 16}, uses_42c058fd},
+    {"attention_coopmat.f16.f32.slice.m8n8k8", {f16, f32, Stage::slice, 8, 8, 8}, uses_629b18eb},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

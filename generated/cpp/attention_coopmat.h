@@ -64,15 +64,23 @@ struct Problem {
   Required<uint32_t> has_softcap;
   Required<uint32_t> has_mask;
   Required<uint32_t> has_lengths;
+  Required<uint32_t> slice_keys;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
   using Operands = attention_coopmat::Operands<T>;
 };
 
+enum class Stage : uint8_t {
+  whole,
+  slice,
+};
+
 // What tells one module from another.
 struct Parameters {
   DType input_dtype;
+  DType output_dtype;
+  Stage stage;
   uint32_t matrix_m;
   uint32_t matrix_n;
   uint32_t matrix_k;
@@ -110,6 +118,7 @@ struct PushConstants {
   uint32_t has_softcap;
   uint32_t has_mask;
   uint32_t has_lengths;
+  uint32_t slice_keys;
 };
 static_assert(offsetof(PushConstants, batches) == 0);
 static_assert(offsetof(PushConstants, key_heads) == 4);
@@ -131,15 +140,19 @@ static_assert(offsetof(PushConstants, causal) == 108);
 static_assert(offsetof(PushConstants, has_softcap) == 112);
 static_assert(offsetof(PushConstants, has_mask) == 116);
 static_assert(offsetof(PushConstants, has_lengths) == 120);
-static_assert(sizeof(PushConstants) == 124);
+static_assert(offsetof(PushConstants, slice_keys) == 124);
+static_assert(sizeof(PushConstants) == 128);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  f16_m16n16k16,
-  f16_m16n8k16,
-  f16_m8n8k8,
+  f16_f16_whole_m16n16k16,
+  f16_f16_whole_m16n8k16,
+  f16_f16_whole_m8n8k8,
+  f16_f32_slice_m16n16k16,
+  f16_f32_slice_m16n8k16,
+  f16_f32_slice_m8n8k8,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::f16_m8n8k8) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::f16_f32_slice_m8n8k8) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

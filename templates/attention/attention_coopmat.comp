@@ -10,6 +10,10 @@
 //   outputs   sums = sums * exp(m before - m) + weights * v, by matrices. Vulkan does not define which invocation holds
 //             which element, so the factors come as a matrix too, whose columns are equal
 //
+//   stage   whole: the rows are finished and stored
+//           slice: a workgroup has a slice of the keys. It stores the sums, the greatest score and the sum of weights
+//                  of each row: attention_join.comp joins them
+//
 // The next block's keys and values are loaded into registers meanwhile. Keys that no row of the tile uses count as
 // zeros and are not loaded, so the memory after key_lengths may have any content. Blocks that all rows use in full skip
 // the comparisons of keys with rows.
@@ -69,9 +73,9 @@ coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulat
     sums[${tile.blocks}][kValueMatrices];
 
 struct Tile {
-  uint batch, key_head, first_row;
+  uint slice, batch, key_head, first_row;
   int keys;         // of the batch
-  int begin, end;   // keys that some row has
+  int begin, end;   // keys of this slice that some row has
   ivec2 of_all;     // those that all rows have
 };
 
@@ -207,7 +211,8 @@ vec4 scores_at(uint r, uint quad) { return uintBitsToFloat(tile_words[kScoreTile
 void finish_scores(Tile tile, int block) {
   [[unroll]] for (uint i = 0u; i < kRowsOfMember; ++i) {
     const uint r = row_of(i), row = min(tile.first_row + r, problem.rows - 1u);
-    const ivec2 of_row = keys_of_query(query_of(row), tile.keys);
+    ivec2 of_row = keys_of_query(query_of(row), tile.keys);
+    of_row.y = min(of_row.y, tile.end);   // of this slice
     for (uint q = member() * kOwnQuads; q < (member() + 1u) * kOwnQuads; ++q) {
       vec4 scores = scores_at(r, q);
       [[unroll]] for (uint e = 0u; e < 4u; ++e) {
@@ -254,23 +259,54 @@ void weigh(uint r, float scale, inout float greatest, inout float total) {
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
 
-// Makes a factor of each row's sum of weights.
-void finish_factors(float own[kRowsOfMember]) {
+$if stage == slice
+// Where the partial sums of a row begin.
+uint vector_of(Tile tile, uint row) {
+  const uint matrix = (tile.slice * problem.batches + tile.batch) * problem.key_heads + tile.key_head;
+  return (matrix * problem.rows + row) * (problem.value_width / 4u + 1u);
+}
+$end
+
+// Makes a factor of each row's sum of weights, or stores the sum and the greatest score.
+void finish_rows(Tile tile, float own[kRowsOfMember], float greatest[kRowsOfMember]) {
   barrier();
   [[unroll]] for (uint i = 0u; i < kRowsOfMember; ++i) totals[member() * kRows + row_of(i)] = own[i];
   barrier();
-  for (uint r = gl_LocalInvocationIndex; r < kRows; r += kWorkgroup) {
+  [[unroll]] for (uint i = 0u; i < kRowsOfMember; ++i) {
+    const uint r = row_of(i), row = tile.first_row + r;
+    if (member() > 0u) continue;
     float total = 0.0;
     for (uint m = 0u; m < kMembers; ++m) total += totals[m * kRows + r];
+$if stage == whole
     factors[r / 4u][r % 4u] = total == 0.0 ? 0.0 : 1.0 / total;   // no key: zeros
+$else
+    if (row < problem.rows) {
+      output_vectors[vector_of(tile, row) + problem.value_width / 4u] =
+          floatBitsToUint(vec4(greatest[i], total, 0.0, 0.0));
+    }
+$end
   }
   barrier();
 }
 
+$if stage == whole
 uvec4 halves_of(vec4 a, vec4 b) {
   return uvec4(f32_to_f16(a.x) | f32_to_f16(a.y) << 16, f32_to_f16(a.z) | f32_to_f16(a.w) << 16,
                f32_to_f16(b.x) | f32_to_f16(b.y) << 16, f32_to_f16(b.z) | f32_to_f16(b.w) << 16);
 }
+
+void store(Tile tile, uint row, uint column, uvec4 a, uvec4 b) {
+  const uint at = tile.batch * problem.output_strides[0] + head_of(tile, row) * problem.output_strides[1] +
+                  row / problem.group * problem.output_strides[2] + column;
+  output_vectors[at / 8u] = halves_of(uintBitsToFloat(a), uintBitsToFloat(b));
+}
+$else
+void store(Tile tile, uint row, uint column, uvec4 a, uvec4 b) {
+  const uint at = vector_of(tile, row) + column / 4u;
+  output_vectors[at] = a;
+  output_vectors[at + 1u] = b;
+}
+$end
 
 // Half of each subgroup's columns at a time, through shared memory.
 void store_outputs(Tile tile) {
@@ -291,10 +327,8 @@ void store_outputs(Tile tile) {
       const uint r = place / octets, octet = place % octets, row = tile.first_row + r;
       const uint column = 8u * octet / part * (2u * part) + h * part + 8u * octet % part;
       if (row >= problem.rows || column >= problem.value_width) continue;
-      const uint at = tile.batch * problem.output_strides[0] + head_of(tile, row) * problem.output_strides[1] +
-                      row / problem.group * problem.output_strides[2] + column;
       const uint word = r * kPitch + 2u * octet;
-      output_vectors[at / 8u] = halves_of(uintBitsToFloat(tile_words[word]), uintBitsToFloat(tile_words[word + 1u]));
+      store(tile, row, column, tile_words[word], tile_words[word + 1u]);
     }
   }
 }
@@ -304,7 +338,8 @@ Tile tile_of(uint index) {
   const uint matrices = problem.key_heads * problem.batches;
   const uint row_tiles = (problem.rows + kRows - 1u) / kRows;
   Tile tile;
-  tile.first_row = (row_tiles - 1u - index / matrices) * kRows;
+  tile.slice = index / (matrices * row_tiles);
+  tile.first_row = (row_tiles - 1u - index / matrices % row_tiles) * kRows;
   tile.key_head = index % matrices % problem.key_heads;
   tile.batch = index % matrices / problem.key_heads;
   tile.keys = keys_of_batch(tile.batch);
@@ -313,14 +348,23 @@ Tile tile_of(uint index) {
   const ivec2 of_last = keys_of_query(query_of(last_row), tile.keys);
   tile.begin = of_first.x;
   tile.end = of_last.y;
-  tile.of_all = ivec2(of_last.x, of_first.y);
+$if stage == slice
+  tile.begin = max(tile.begin, int(tile.slice * problem.slice_keys));
+  tile.end = min(tile.end, int(min((tile.slice + 1u) * problem.slice_keys, problem.keys)));
+$end
+  tile.of_all = ivec2(of_last.x, min(of_first.y, tile.end));
   return tile;
 }
 
 void main() {
   const uint row_tiles = (problem.rows + kRows - 1u) / kRows;
   const uint index = workgroup_index();   // the same for all invocations, so that none misses a barrier
-  if (index >= row_tiles * problem.key_heads * problem.batches) return;
+$if stage == whole
+  const uint slices = 1u;   // rows without keys are zeros
+$else
+  const uint slices = (problem.keys + problem.slice_keys - 1u) / problem.slice_keys;
+$end
+  if (index >= row_tiles * problem.key_heads * problem.batches * slices) return;
   const Tile tile = tile_of(index);
   fetch(tile, tile.begin);
   load_queries(tile);
@@ -354,7 +398,9 @@ void main() {
     scale_sums();
     multiply_values();
   }
-  finish_factors(own_totals);
+  finish_rows(tile, own_totals, greatest);
+$if stage == whole
   scale_sums();
+$end
   store_outputs(tile);
 }

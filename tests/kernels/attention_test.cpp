@@ -175,6 +175,16 @@ TEST_F(AttentionTest, OfSomeOfTheKeys) {
       {.batches = 4, .queries = 5, .keys = 10, .causal = "to_last", .lengths = {0, 3, -7, 1000}},
       {.batches = 2, .queries = 5, .keys = 10, .lengths = {0, 10}},
       {.batches = 2, .queries = 5, .keys = 100, .causal = "to_last", .window = 7, .lengths = {90, 4}},
+      {.heads = 4, .queries = 2, .keys = 1100, .width = 64},  // slices of 512
+      {.batches = 3,
+       .heads = 8,
+       .key_heads = 2,
+       .queries = 5,
+       .keys = 1100,
+       .width = 64,
+       .causal = "to_last",
+       .window = 600,
+       .lengths = {1100, 530, 0}},
   };
   for (const DType dtype : {DType::f32, DType::f16}) {
     for (const Layer& layer : layers) {
