@@ -10,7 +10,7 @@ namespace qgen::bench {
 namespace {
 
 // Linear layers for a token, few and many; with a transposed weight, which is best for few rows.
-constexpr Size kLayers[] = {{1, 4096, 14336},  {4, 4096, 4096},    {32, 4096, 4096},
+constexpr Size kLayers[] = {{1, 4096, 14336},  {4, 4096, 4096},    {8, 4096, 4096},   {32, 4096, 4096},
                             {512, 4096, 4096}, {512, 4096, 14336}, {4096, 4096, 4096}};
 // Attention of 32 heads: scores, and their weighted sums.
 constexpr Size kProducts[] = {{512, 128, 512}, {512, 512, 128}, {1, 128, 2048}, {1, 2048, 128}};
@@ -40,8 +40,8 @@ Family matmul_family() {
     }
   }
   family.short_sizes = {{"matmul",
-                         {"1x4096x14336.f16.transposed", "512x4096x14336.f32", "512x4096x14336.f16",
-                          "32x512x128x512.f16.transposed", "32x512x512x128.f16"}}};
+                         {"1x4096x14336.f16.transposed", "8x4096x4096.f16.transposed", "512x4096x14336.f32",
+                          "512x4096x14336.f16", "32x512x128x512.f16.transposed", "32x512x512x128.f16"}}};
   return family;
 }
 

@@ -262,6 +262,39 @@ constexpr StepInfo plain_steps[] = {
   {&q8_linear_plain::op, q8_linear_plain_operands, q8_linear_plain_problem},
 };
 
+constexpr OperandSource q8_linear_skinny_operands[] = {
+  table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output), table::kNoSource,
+  table::kNoSource,
+};
+void q8_linear_skinny_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_skinny::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  table::set(to.matrix_rows, Integer(problem.m));
+}
+
+constexpr StepInfo skinny_steps[] = {
+  {&q8_linear_quantize::op, q8_linear_quantize_operands, q8_linear_quantize_problem},
+  {&q8_linear_skinny::op, q8_linear_skinny_operands, q8_linear_skinny_problem},
+};
+
 constexpr OperandSource q8_linear_tile_operands[] = {
   table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output), table::kNoSource,
@@ -409,6 +442,10 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = table::all_hold,
       .scratch = scratch,
       .steps = plain_steps},
+  {.id = "linear_q8ta_q8csw.skinny",
+      .first_failing = table::all_hold,
+      .scratch = scratch,
+      .steps = skinny_steps},
   {.id = "linear_q8ta_q8csw.tile",
       .first_failing = table::all_hold,
       .scratch = scratch,

@@ -200,6 +200,30 @@ constexpr StepInfo plain_steps[] = {
   {&matmul_plain::op, matmul_plain_operands, matmul_plain_problem},
 };
 
+constexpr OperandSource matmul_skinny_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::other), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void matmul_skinny_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<matmul_skinny::Problem*>(step_problem);
+  to.batches = problem.batches;
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.transpose_other = problem.transpose_other;
+  to.weight_bits = problem.weight_bits;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+  to.batch_rank = problem.batch_rank;
+  to.batch_sizes = problem.batch_sizes;
+  to.input_batch_strides = problem.input_batch_strides;
+  to.other_batch_strides = problem.other_batch_strides;
+}
+
+constexpr StepInfo skinny_steps[] = {
+  {&matmul_skinny::op, matmul_skinny_operands, matmul_skinny_problem},
+};
+
 constexpr OperandSource matmul_tiled_operands[] = {
   table::ours(Operand::input), table::ours(Operand::other), table::ours(Operand::bias), table::ours(Operand::output),
 };
@@ -355,6 +379,9 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "matmul.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
+  {.id = "matmul.skinny",
+      .first_failing = table::all_hold,
+      .steps = skinny_steps},
   {.id = "matmul.tiled",
       .first_failing = table::all_hold,
       .steps = tiled_steps},

@@ -65,6 +65,7 @@
 #include "matmul_coopmat.h"
 #include "matmul_gemv.h"
 #include "matmul_plain.h"
+#include "matmul_skinny.h"
 #include "matmul_tiled.h"
 #include "matrix_multiply_add.h"
 #include "multiply_add.h"
@@ -77,6 +78,7 @@
 #include "q8_linear_gemv.h"
 #include "q8_linear_plain.h"
 #include "q8_linear_quantize.h"
+#include "q8_linear_skinny.h"
 #include "q8_linear_tile.h"
 #include "q8ta_binary.h"
 #include "q8ta_clone.h"
@@ -179,7 +181,8 @@ namespace matmul { constexpr uint32_t kFirstModule = linear_q8ta_q8csw::kFirstMo
 namespace matmul_coopmat { constexpr uint32_t kFirstModule = matmul::kFirstModule + matmul::kVariants; }
 namespace matmul_gemv { constexpr uint32_t kFirstModule = matmul_coopmat::kFirstModule + matmul_coopmat::kVariants; }
 namespace matmul_plain { constexpr uint32_t kFirstModule = matmul_gemv::kFirstModule + matmul_gemv::kVariants; }
-namespace matmul_tiled { constexpr uint32_t kFirstModule = matmul_plain::kFirstModule + matmul_plain::kVariants; }
+namespace matmul_skinny { constexpr uint32_t kFirstModule = matmul_plain::kFirstModule + matmul_plain::kVariants; }
+namespace matmul_tiled { constexpr uint32_t kFirstModule = matmul_skinny::kFirstModule + matmul_skinny::kVariants; }
 namespace matrix_multiply_add { constexpr uint32_t kFirstModule = matmul_tiled::kFirstModule + matmul_tiled::kVariants; }
 namespace multiply_add { constexpr uint32_t kFirstModule = matrix_multiply_add::kFirstModule + matrix_multiply_add::kVariants; }
 namespace narrow_multiply_add { constexpr uint32_t kFirstModule = multiply_add::kFirstModule + multiply_add::kVariants; }
@@ -191,7 +194,8 @@ namespace q8_linear_finish { constexpr uint32_t kFirstModule = q8_linear_coopmat
 namespace q8_linear_gemv { constexpr uint32_t kFirstModule = q8_linear_finish::kFirstModule + q8_linear_finish::kVariants; }
 namespace q8_linear_plain { constexpr uint32_t kFirstModule = q8_linear_gemv::kFirstModule + q8_linear_gemv::kVariants; }
 namespace q8_linear_quantize { constexpr uint32_t kFirstModule = q8_linear_plain::kFirstModule + q8_linear_plain::kVariants; }
-namespace q8_linear_tile { constexpr uint32_t kFirstModule = q8_linear_quantize::kFirstModule + q8_linear_quantize::kVariants; }
+namespace q8_linear_skinny { constexpr uint32_t kFirstModule = q8_linear_quantize::kFirstModule + q8_linear_quantize::kVariants; }
+namespace q8_linear_tile { constexpr uint32_t kFirstModule = q8_linear_skinny::kFirstModule + q8_linear_skinny::kVariants; }
 namespace q8ta_binary { constexpr uint32_t kFirstModule = q8_linear_tile::kFirstModule + q8_linear_tile::kVariants; }
 namespace q8ta_clone { constexpr uint32_t kFirstModule = q8ta_binary::kFirstModule + q8ta_binary::kVariants; }
 namespace q8ta_concat { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }

@@ -284,6 +284,12 @@ void constants(const SelectionScope& scope, uint32_t* values) {
   values[3] = problem.activation == words::Activation::hardswish ? 1 : 0;
   values[4] = Integer(problem.has_table) != 0 ? 1 : 0;
   values[5] = Integer(problem.has_residual) != 0 ? 1 : 0;
+  values[6] = Integer(problem.k) > 0 && Integer(problem.k) % 128 == 0 && Integer(problem.slice_k) % 128 == 0 ? 1 : 0;
+  values[7] = Integer(problem.matrix_rows) % 4 == 0 || Integer(problem.matrix_rows) == Integer(problem.m) ? 1 : 0;
+  values[8] = table::as_constant(choose(Integer(problem.k) % 256 == 0 && Integer(problem.n) % 256 == 0,
+      Integer(problem.k), 0));
+  values[9] = table::as_constant(choose(Integer(problem.k) % 256 == 0 && Integer(problem.n) % 256 == 0,
+      Integer(problem.n), 0));
 }
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -325,7 +331,7 @@ constexpr std::string_view kFitNames[] = {
   "int8_matrix_cost.result_ops", "q8_linear_coopmat.byte_load_factor", "q8_linear_coopmat.block_load_factor",
   "q8_linear_coopmat.real_store_factor",
 };
-constexpr double kFitValues[] = {1.21, 0.205, 0.46, 0.396, 23.5, 0.42, 1.25, 0.328, 1.23, 36.6, 0.344, 0.314, 8.66};
+constexpr double kFitValues[] = {1.21, 0.205, 0.46, 0.396, 23.5, 0.42, 1.25, 0.328, 1.23, 36.6, 0.344, 0.0229, 8.66};
 
 struct Fit {
   double begin_us;  // us: before the first tile
@@ -396,28 +402,26 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use. Tables of one element stand for all rows of kSpecializations.
-constexpr BindingInfo bindings_591d2940[] = {
+constexpr BindingInfo bindings_b9f8727a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_17588858[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 80}};
-constexpr SpecializationSlot slots_9c1b40ff[] = {
-  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11},
+constexpr SpecializationSlot slots_894df786[] = {
+  {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11}, {12, 12},
+  {13, 13}, {14, 14}, {15, 15},
 };
-constexpr InterfaceInfo binds_1d8f9083 = {
-    .bindings = bindings_591d2940,
+constexpr InterfaceInfo binds_ceb92c19 = {
+    .bindings = bindings_b9f8727a,
     .push_constants = push_constants_17588858,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_9c1b40ff,
+    .specialization = slots_894df786,
 };
-constexpr CooperativeMatrixShape matrices_54df1ece[] = {
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_5469e68b[] = {
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_90772d9e[] = {matrices_54df1ece};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_ea5b3a8e[] = {matrices_5469e68b};
 constexpr uint32_t workgroup_bfdd24d4[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
@@ -427,23 +431,11 @@ constexpr uint32_t workgroup_bfdd24d4[][3] = {
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_e63cf5ce[] = {
-  6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 6528, 9600,
-  8064, 14208, 11008, 19200, 13184, 23424, 13056, 14592, 13056, 19200, 16896, 29184, 16128, 28416, 12672, 14208, 13184,
-  23424, 16128, 28416, 23424, 41856, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 6528, 9600, 8064, 14208, 11008,
-  19200, 13184, 23424,
-};
-constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
-    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
-constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
-  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_48212f7e[] = {matrices_f7de6a1e};
-constexpr uint32_t shared_bytes_ba9e2f83[] = {
-  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 12416, 21120, 13056, 22272, 24832, 42240, 14336, 24576, 7168,
-  12288, 8448, 14592, 14336, 24576, 11008, 19200, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 11008, 14592,
-  11008, 19200, 16896, 29184, 16128, 28416, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592, 7168, 12288, 8448,
-  14592, 14336, 24576, 11008, 19200,
+constexpr uint32_t shared_bytes_603ea8e6[] = {
+  3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824, 3840, 6912,
+  5120, 9216, 7680, 13824, 7680, 13824, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 6144, 9216, 7680, 13824,
+  10240, 18432, 12800, 23040, 3200, 5760, 3840, 6912, 6400, 11520, 5120, 9216, 3840, 6912, 5120, 9216, 7680, 13824,
+  7680, 13824,
 };
 constexpr FeatureMask needs_0e9436ce = bit(Feature::shader_int8) | bit(Feature::subgroup_basic)
     | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
@@ -457,45 +449,11 @@ constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(6, Operand::table, Access::read),
   table::buffer(7, Operand::residual, Access::read),
 };
-constexpr InterfaceInfo binds_7d99530a = {
+constexpr InterfaceInfo binds_c051005b = {
     .bindings = bindings_5385249c,
     .push_constants = push_constants_17588858,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_9c1b40ff,
-};
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
-constexpr uint32_t shared_bytes_93431e41[] = {
-  11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 11008,
-  14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 24576, 22016, 29184, 28672, 49152, 22016, 38400, 21248, 21248,
-  21248, 28416, 22016, 38400, 26368, 46848, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 11008, 14592, 11008,
-  19200, 16896, 29184, 16128, 28416,
-};
-constexpr FeatureMask needs_bf8daa62 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)
-    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model)
-    | bit(Feature::cooperative_matrix);
-constexpr BindingInfo bindings_b9f8727a[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-};
-constexpr InterfaceInfo binds_0df72d50 = {
-    .bindings = bindings_b9f8727a,
-    .push_constants = push_constants_17588858,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_9c1b40ff,
-};
-constexpr CooperativeMatrixShape matrices_5469e68b[] = {
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_ea5b3a8e[] = {matrices_5469e68b};
-constexpr uint32_t shared_bytes_603ea8e6[] = {
-  3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824, 3840, 6912,
-  5120, 9216, 7680, 13824, 7680, 13824, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 6144, 9216, 7680, 13824,
-  10240, 18432, 12800, 23040, 3200, 5760, 3840, 6912, 6400, 11520, 5120, 9216, 3840, 6912, 5120, 9216, 7680, 13824,
-  7680, 13824,
+    .specialization = slots_894df786,
 };
 constexpr uint32_t shared_bytes_24e97029[] = {
   4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592, 4224, 7296,
@@ -503,12 +461,13 @@ constexpr uint32_t shared_bytes_24e97029[] = {
   11008, 19200, 13184, 23424, 3584, 6144, 4224, 7296, 7168, 12288, 5504, 9600, 4224, 7296, 5504, 9600, 8448, 14592,
   8064, 14208,
 };
-constexpr uint32_t shared_bytes_de498cbe[] = {
-  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 10880, 19584, 11520, 20736, 21760, 39168, 12800, 23040, 6400,
-  11520, 7680, 13824, 12800, 23040, 10240, 18432, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 10240, 13824,
-  10240, 18432, 15360, 27648, 15360, 27648, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824, 6400, 11520, 7680,
-  13824, 12800, 23040, 10240, 18432,
+constexpr FeatureMask needs_bf8daa62 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model)
+    | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_7e21445b[] = {
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
 constexpr uint32_t shared_bytes_6fd24676[] = {
   10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 10240,
   13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 23040, 20480, 27648, 25600, 46080, 20480, 36864, 20480, 20480,
@@ -519,55 +478,103 @@ constexpr CooperativeMatrixShape matrices_d998070d[] = {
   {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_3b3b5b9e[] = {matrices_d998070d};
+constexpr uint32_t shared_bytes_93431e41[] = {
+  11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 11008,
+  14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 24576, 22016, 29184, 28672, 49152, 22016, 38400, 21248, 21248,
+  21248, 28416, 22016, 38400, 26368, 46848, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 11008, 14592, 11008,
+  19200, 16896, 29184, 16128, 28416,
+};
+constexpr BindingInfo bindings_591d2940[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+};
+constexpr InterfaceInfo binds_12e0bf24 = {
+    .bindings = bindings_591d2940,
+    .push_constants = push_constants_17588858,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_894df786,
+};
+constexpr FeatureMask needs_7f53cd31 = bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit)
+    | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix);
+constexpr CooperativeMatrixShape matrices_54df1ece[] = {
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_90772d9e[] = {matrices_54df1ece};
+constexpr uint32_t shared_bytes_e63cf5ce[] = {
+  6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 6528, 9600,
+  8064, 14208, 11008, 19200, 13184, 23424, 13056, 14592, 13056, 19200, 16896, 29184, 16128, 28416, 12672, 14208, 13184,
+  23424, 16128, 28416, 23424, 41856, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 6528, 9600, 8064, 14208, 11008,
+  19200, 13184, 23424,
+};
+constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
+  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_48212f7e[] = {matrices_f7de6a1e};
+constexpr uint32_t shared_bytes_ba9e2f83[] = {
+  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 12416, 21120, 13056, 22272, 24832, 42240, 14336, 24576, 7168,
+  12288, 8448, 14592, 14336, 24576, 11008, 19200, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 11008, 14592,
+  11008, 19200, 16896, 29184, 16128, 28416, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592, 7168, 12288, 8448,
+  14592, 14336, 24576, 11008, 19200,
+};
 constexpr uint32_t shared_bytes_5af29629[] = {
   6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 6144, 9216,
   7680, 13824, 10240, 18432, 12800, 23040, 12288, 13824, 12288, 18432, 15360, 27648, 15360, 27648, 12288, 13824, 12800,
   23040, 15360, 27648, 23040, 41472, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 6144, 9216, 7680, 13824, 10240,
   18432, 12800, 23040,
 };
+constexpr uint32_t shared_bytes_de498cbe[] = {
+  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 10880, 19584, 11520, 20736, 21760, 39168, 12800, 23040, 6400,
+  11520, 7680, 13824, 12800, 23040, 10240, 18432, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 10240, 13824,
+  10240, 18432, 15360, 27648, 15360, 27648, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824, 6400, 11520, 7680,
+  13824, 12800, 23040, 10240, 18432,
+};
 enum Interface : uint16_t {
-  uses_26d56105,
-  uses_2716984f,
-  uses_2aa2035f,
-  uses_31cd3b06,
-  uses_3f73ff76,
-  uses_48014d65,
-  uses_4da54925,
-  uses_603af85a,
-  uses_7b68212c,
-  uses_7d308a84,
-  uses_80926bb7,
-  uses_84217a55,
-  uses_87159dcc,
-  uses_a309ff10,
-  uses_b86e3db8,
-  uses_b8e406c9,
-  uses_c49b8d0e,
-  uses_c93cfe56,
-  uses_d8ff0bd4,
-  uses_fb9fd6a7,
+  uses_11e11f61,
+  uses_1c81f35a,
+  uses_2c39c20b,
+  uses_310ae70e,
+  uses_449fee49,
+  uses_4ba6e232,
+  uses_54861616,
+  uses_637c7325,
+  uses_77d480d8,
+  uses_78133b20,
+  uses_9d3b421e,
+  uses_a46e8b58,
+  uses_a54de334,
+  uses_ae8908fc,
+  uses_bc97f552,
+  uses_bd59ba6b,
+  uses_d35d617c,
+  uses_ef5c4d5d,
+  uses_faf465d9,
+  uses_fc5d1c7f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_26d56105
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_2716984f
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_2aa2035f
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_31cd3b06
-  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_93431e41, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_3f73ff76
-  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_603ea8e6, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_48014d65
-  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_24e97029, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_4da54925
-  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_de498cbe, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_603af85a
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_7b68212c
-  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_7d308a84
-  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_6fd24676, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_80926bb7
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_84217a55
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_24e97029, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_87159dcc
-  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_93431e41, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_a309ff10
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_24e97029, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_b86e3db8
-  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_6fd24676, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_b8e406c9
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_c49b8d0e
-  {&binds_0df72d50, workgroup_bfdd24d4, shared_bytes_5af29629, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_c93cfe56
-  {&binds_1d8f9083, workgroup_bfdd24d4, shared_bytes_93431e41, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_d8ff0bd4
-  {&binds_7d99530a, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_fb9fd6a7
+  {&binds_ceb92c19, workgroup_bfdd24d4, shared_bytes_603ea8e6, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_11e11f61
+  {&binds_c051005b, workgroup_bfdd24d4, shared_bytes_24e97029, needs_bf8daa62, matrices_of_rows_ea5b3a8e},  // uses_1c81f35a
+  {&binds_ceb92c19, workgroup_bfdd24d4, shared_bytes_6fd24676, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_2c39c20b
+  {&binds_c051005b, workgroup_bfdd24d4, shared_bytes_93431e41, needs_bf8daa62, matrices_of_rows_3b3b5b9e},  // uses_310ae70e
+  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_24e97029, needs_0e9436ce, matrices_of_rows_ea5b3a8e},  // uses_449fee49
+  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_93431e41, needs_0e9436ce, matrices_of_rows_8a58e8c1},  // uses_4ba6e232
+  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_93431e41, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_54861616
+  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_24e97029, needs_7f53cd31, matrices_of_rows_ea5b3a8e},  // uses_637c7325
+  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_77d480d8
+  {&binds_c051005b, workgroup_bfdd24d4, shared_bytes_93431e41, needs_bf8daa62, matrices_of_rows_8a58e8c1},  // uses_78133b20
+  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_7f53cd31, matrices_of_rows_90772d9e},  // uses_9d3b421e
+  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_7f53cd31, matrices_of_rows_48212f7e},  // uses_a46e8b58
+  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_93431e41, needs_7f53cd31, matrices_of_rows_3b3b5b9e},  // uses_a54de334
+  {&binds_ceb92c19, workgroup_bfdd24d4, shared_bytes_5af29629, needs_0e9436ce, matrices_of_rows_90772d9e},  // uses_ae8908fc
+  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_bc97f552
+  {&binds_c051005b, workgroup_bfdd24d4, shared_bytes_ba9e2f83, needs_bf8daa62, matrices_of_rows_48212f7e},  // uses_bd59ba6b
+  {&binds_12e0bf24, workgroup_bfdd24d4, shared_bytes_93431e41, needs_7f53cd31, matrices_of_rows_8a58e8c1},  // uses_d35d617c
+  {&binds_c051005b, workgroup_bfdd24d4, shared_bytes_e63cf5ce, needs_bf8daa62, matrices_of_rows_90772d9e},  // uses_ef5c4d5d
+  {&binds_ceb92c19, workgroup_bfdd24d4, shared_bytes_de498cbe, needs_0e9436ce, matrices_of_rows_48212f7e},  // uses_faf465d9
+  {&binds_ceb92c19, workgroup_bfdd24d4, shared_bytes_6fd24676, needs_0e9436ce, matrices_of_rows_3b3b5b9e},  // uses_fc5d1c7f
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -576,171 +583,171 @@ constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
     {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true},
-        uses_84217a55},
+        uses_a54de334},
     {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true},
-        uses_c49b8d0e},
+        uses_54861616},
     {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned",
-        {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_a309ff10},
+        {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_310ae70e},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true},
-        uses_84217a55},
+        uses_a54de334},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false},
-        uses_84217a55},
+        uses_a54de334},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true},
-        uses_c49b8d0e},
+        uses_54861616},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false},
-        uses_c49b8d0e},
+        uses_54861616},
     {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true},
-        uses_a309ff10},
+        uses_310ae70e},
     {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false},
-        uses_a309ff10},
+        uses_310ae70e},
     {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true},
-        uses_84217a55},
+        uses_a54de334},
     {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false},
-        uses_84217a55},
+        uses_a54de334},
     {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true},
-        uses_c49b8d0e},
+        uses_54861616},
     {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false},
-        uses_c49b8d0e},
+        uses_54861616},
     {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true},
-        uses_b8e406c9},
+        uses_fc5d1c7f},
     {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false},
-        uses_b8e406c9},
+        uses_fc5d1c7f},
     {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true},
-        uses_a309ff10},
+        uses_310ae70e},
     {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false},
-        uses_a309ff10},
+        uses_310ae70e},
     {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true},
-        uses_d8ff0bd4},
+        uses_d35d617c},
     {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true},
-        uses_7b68212c},
+        uses_4ba6e232},
     {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned",
-        {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_3f73ff76},
+        {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_78133b20},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true},
-        uses_d8ff0bd4},
+        uses_d35d617c},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false},
-        uses_d8ff0bd4},
+        uses_d35d617c},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true},
-        uses_7b68212c},
+        uses_4ba6e232},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false},
-        uses_7b68212c},
+        uses_4ba6e232},
     {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true},
-        uses_3f73ff76},
+        uses_78133b20},
     {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false},
-        uses_3f73ff76},
+        uses_78133b20},
     {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true},
-        uses_d8ff0bd4},
+        uses_d35d617c},
     {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false},
-        uses_d8ff0bd4},
+        uses_d35d617c},
     {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true},
-        uses_7b68212c},
+        uses_4ba6e232},
     {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false},
-        uses_7b68212c},
+        uses_4ba6e232},
     {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true},
-        uses_80926bb7},
+        uses_2c39c20b},
     {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false},
-        uses_80926bb7},
+        uses_2c39c20b},
     {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true},
-        uses_3f73ff76},
+        uses_78133b20},
     {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false},
-        uses_3f73ff76},
+        uses_78133b20},
     {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true},
-        uses_26d56105},
+        uses_9d3b421e},
     {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true},
-        uses_2aa2035f},
+        uses_77d480d8},
     {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned",
-        {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_7d308a84},
+        {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_ef5c4d5d},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true},
-        uses_26d56105},
+        uses_9d3b421e},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false},
-        uses_26d56105},
+        uses_9d3b421e},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true},
-        uses_2aa2035f},
+        uses_77d480d8},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false},
-        uses_2aa2035f},
+        uses_77d480d8},
     {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true},
-        uses_7d308a84},
+        uses_ef5c4d5d},
     {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false},
-        uses_7d308a84},
+        uses_ef5c4d5d},
     {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true},
-        uses_26d56105},
+        uses_9d3b421e},
     {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false},
-        uses_26d56105},
+        uses_9d3b421e},
     {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true},
-        uses_2aa2035f},
+        uses_77d480d8},
     {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false},
-        uses_2aa2035f},
+        uses_77d480d8},
     {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true},
-        uses_c93cfe56},
+        uses_ae8908fc},
     {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false},
-        uses_c93cfe56},
+        uses_ae8908fc},
     {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true},
-        uses_7d308a84},
+        uses_ef5c4d5d},
     {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false},
-        uses_7d308a84},
+        uses_ef5c4d5d},
     {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true},
-        uses_2716984f},
+        uses_a46e8b58},
     {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true},
-        uses_31cd3b06},
+        uses_bc97f552},
     {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned",
-        {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_fb9fd6a7},
+        {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_bd59ba6b},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true},
-        uses_2716984f},
+        uses_a46e8b58},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false},
-        uses_2716984f},
+        uses_a46e8b58},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true},
-        uses_31cd3b06},
+        uses_bc97f552},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false},
-        uses_31cd3b06},
+        uses_bc97f552},
     {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true},
-        uses_fb9fd6a7},
+        uses_bd59ba6b},
     {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false},
-        uses_fb9fd6a7},
+        uses_bd59ba6b},
     {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true},
-        uses_2716984f},
+        uses_a46e8b58},
     {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false},
-        uses_2716984f},
+        uses_a46e8b58},
     {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true},
-        uses_31cd3b06},
+        uses_bc97f552},
     {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false},
-        uses_31cd3b06},
+        uses_bc97f552},
     {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true},
-        uses_603af85a},
+        uses_faf465d9},
     {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false},
-        uses_603af85a},
+        uses_faf465d9},
     {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true},
-        uses_fb9fd6a7},
+        uses_bd59ba6b},
     {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false},
-        uses_fb9fd6a7},
+        uses_bd59ba6b},
     {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true},
-        uses_87159dcc},
+        uses_637c7325},
     {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true},
-        uses_b86e3db8},
+        uses_449fee49},
     {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true},
-        uses_4da54925},
+        uses_1c81f35a},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true},
-        uses_87159dcc},
+        uses_637c7325},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false},
-        uses_87159dcc},
+        uses_637c7325},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true},
-        uses_b86e3db8},
+        uses_449fee49},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false},
-        uses_b86e3db8},
+        uses_449fee49},
     {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true},
-        uses_4da54925},
+        uses_1c81f35a},
     {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false},
-        uses_4da54925},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_87159dcc},
+        uses_1c81f35a},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_637c7325},
     {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false},
-        uses_87159dcc},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_b86e3db8},
+        uses_637c7325},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_449fee49},
     {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false},
-        uses_b86e3db8},
-    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_48014d65},
+        uses_449fee49},
+    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_11e11f61},
     {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false},
-        uses_48014d65},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_4da54925},
+        uses_11e11f61},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_1c81f35a},
     {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false},
-        uses_4da54925},
+        uses_1c81f35a},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -761,7 +768,7 @@ constinit const OperatorInfo op = {
     .rarely_best = kRarelyBest,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
-    .constants_count = 6,
+    .constants_count = 10,
     .constants = constants,
     .interfaces = kInterfaces,
     .kernels = kKernels,

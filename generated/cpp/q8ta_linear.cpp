@@ -262,6 +262,38 @@ constexpr StepInfo plain_steps[] = {
   {&q8_linear_plain::op, q8_linear_plain_operands, q8_linear_plain_problem},
 };
 
+constexpr OperandSource q8_linear_skinny_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual),
+};
+void q8_linear_skinny_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_skinny::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.matrix_rows = problem.matrix_rows;
+}
+
+constexpr StepInfo skinny_steps[] = {
+  {&q8_linear_skinny::op, q8_linear_skinny_operands, q8_linear_skinny_problem},
+};
+
 constexpr OperandSource q8_linear_tile_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
@@ -402,6 +434,9 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "q8ta_linear.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
+  {.id = "q8ta_linear.skinny",
+      .first_failing = table::all_hold,
+      .steps = skinny_steps},
   {.id = "q8ta_linear.tile",
       .first_failing = table::all_hold,
       .steps = tile_steps},

@@ -240,6 +240,38 @@ constexpr StepInfo plain_steps[] = {
   {&q8_linear_plain::op, q8_linear_plain_operands, q8_linear_plain_problem},
 };
 
+constexpr OperandSource q8_linear_skinny_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output), table::kNoSource,
+  table::kNoSource,
+};
+void q8_linear_skinny_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_skinny::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  to.matrix_rows = problem.matrix_rows;
+}
+
+constexpr StepInfo skinny_steps[] = {
+  {&q8_linear_skinny::op, q8_linear_skinny_operands, q8_linear_skinny_problem},
+};
+
 constexpr OperandSource q8_linear_tile_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output), table::kNoSource,
@@ -380,6 +412,9 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "q8ta_linear_dequantize.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
+  {.id = "q8ta_linear_dequantize.skinny",
+      .first_failing = table::all_hold,
+      .steps = skinny_steps},
   {.id = "q8ta_linear_dequantize.tile",
       .first_failing = table::all_hold,
       .steps = tile_steps},

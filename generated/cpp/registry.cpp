@@ -63,6 +63,7 @@
 #include "matmul_coopmat.h"
 #include "matmul_gemv.h"
 #include "matmul_plain.h"
+#include "matmul_skinny.h"
 #include "matmul_tiled.h"
 #include "matrix_multiply_add.h"
 #include "multiply_add.h"
@@ -75,6 +76,7 @@
 #include "q8_linear_gemv.h"
 #include "q8_linear_plain.h"
 #include "q8_linear_quantize.h"
+#include "q8_linear_skinny.h"
 #include "q8_linear_tile.h"
 #include "q8ta_binary.h"
 #include "q8ta_clone.h"
@@ -185,6 +187,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &matmul_coopmat::op,
   &matmul_gemv::op,
   &matmul_plain::op,
+  &matmul_skinny::op,
   &matmul_tiled::op,
   &matrix_multiply_add::op,
   &multiply_add::op,
@@ -197,6 +200,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8_linear_gemv::op,
   &q8_linear_plain::op,
   &q8_linear_quantize::op,
+  &q8_linear_skinny::op,
   &q8_linear_tile::op,
   &q8ta_binary::op,
   &q8ta_clone::op,

@@ -18,6 +18,11 @@ $if modules == own
 ${declare_words(input, bytes(input_dtype))}
 ${declare_words(other, bytes(other_dtype))}
 ${declare_words(output, bytes(output_dtype))}
+$if bytes(input_dtype) == 1 and bytes(other_dtype) == 1 and bytes(output_dtype) == 1
+${declare_vectors(input)}
+${declare_vectors(other)}
+${declare_vectors(output)}
+$end
 $else
 ${declare_words(input)}
 ${declare_words(other)}
@@ -134,22 +139,45 @@ vec4 operate_tame(vec4 x, vec4 y) {
   return problem.operation == kFusedOperationAdd ? sum : product;
 }
 
-// Of operands with one parameter each. Quantized operands are all loaded first; if `end` comes early, the first is
-// loaded again.
+$if modules == own and bytes(input_dtype) == 1 and bytes(other_dtype) == 1 and bytes(output_dtype) == 1
+uint tame_word(uint input_word, uint other_word, Source source, Source other, Block block) {
+  const vec4 x = reals_the_short_way(unpack_${input_dtype}(input_word), source);
+  const vec4 y = reals_the_short_way(unpack_${other_dtype}(other_word), other);
+  return pack_${output_dtype}(rounded(scaled(operate_tame(x, y), block), block));
+}
+
+// Sixteen bytes at a time, if an invocation has four quads.
+void make_tame_vector(uint vector, Source source, Source other, Block block) {
+  const uvec4 inputs = input_vectors[vector], others = other_vectors[vector];
+  uvec4 words;
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) words[i] = tame_word(inputs[i], others[i], source, other, block);
+  output_vectors[vector] = words;
+}
+
+// All operands are loaded first; if `end` comes early, the first is loaded again.
+void make_tame_quads(uint first, uint end, Source source, Source other, Block block) {
+  uint inputs[${items}], others[${items}];
+  [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
+    const uint quad = first + i * ${workgroup};
+    inputs[i] = input_words[quad < end ? quad : first];
+    others[i] = other_words[quad < end ? quad : first];
+  }
+  [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
+    const uint quad = first + i * ${workgroup};
+    if (quad < end) output_words[quad] = tame_word(inputs[i], others[i], source, other, block);
+  }
+}
+$end
+
+// Of operands with one parameter each.
 void make_simple_quads(uint first, uint end, Source source, Source other, Block block) {
 $if modules == own and bytes(input_dtype) == 1 and bytes(other_dtype) == 1 and bytes(output_dtype) == 1
   if (is_tame(source) && is_tame(other) && is_tame(problem.alpha) && block.is_short) {
-    uint inputs[${items}], others[${items}];
-    [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
-      const uint quad = first + i * ${workgroup};
-      inputs[i] = input_words[quad < end ? quad : first];
-      others[i] = other_words[quad < end ? quad : first];
-    }
-    [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
-      const uint quad = first + i * ${workgroup};
-      const vec4 x = reals_the_short_way(unpack_${input_dtype}(inputs[i]), source);
-      const vec4 y = reals_the_short_way(unpack_${other_dtype}(others[i]), other);
-      if (quad < end) output_words[quad] = pack_${output_dtype}(rounded(scaled(operate_tame(x, y), block), block));
+    if (${items} == 4u && problem.numel % 16u == 0u) {
+      const uint vector = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+      if (vector < problem.numel / 16u) make_tame_vector(vector, source, other, block);
+    } else {
+      make_tame_quads(first, end, source, other, block);
     }
     return;
   }

@@ -10,6 +10,7 @@ $needs uvec4 load_input(uint i, uint row, uint vector, uint end)  // 16 bytes of
 $needs uvec4 load_weight(uint column, uint vector, uint end)        // of a row of w
 $needs void next_step() {}  // between the loads of two steps, of which an invocation has one vector
 $needs void put_columns() {}
+$needs void put_input() { put_down_input(); }
 $gives const uint kSpan
 $gives void put_block(uint i, uint j, uint word)
 $gives ivec4 sums_at(uint word)
@@ -75,7 +76,7 @@ void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
   uint at = begin;
   do {  // once where there is nothing to add, too
     barrier();  // the matrices of the step before have been read
-    put_down_input();
+    put_input();
     put_down_weight();
     barrier();
     at += kVectors;

@@ -26,6 +26,7 @@ ${declare(output)}
 $end
 ${declare_problem()}
 ${declare_words(weight, 4)}
+$include "lib/fixed_sizes.glsl"
 $include "lib/linear_input.glsl"
 $include "lib/linear_epilogue.glsl"
 
@@ -33,12 +34,23 @@ const uint kVectors = ${step} / 16u;
 const bool kAcrossRows = false;
 $include "lib/matrix_tile.glsl"
 
+// Rows past the last repeat it, and so do columns. Their results are not stored.
+$if input_layout == packed_4h4w
+$include "lib/row_blocks.glsl"
+$else
 uvec4 load_input(uint i, uint row, uint vector, uint end) {
-  return row < problem.m && vector < end ? input_vector(row, vector) : uvec4(0u);
+  if (!${whole_steps} && vector >= end) return uvec4(0u);
+$if is_aligned
+  return input_words[min(row, problem.m - 1u) * (K_SIZE / 16u) + vector];
+$else
+  return input_vector(min(row, problem.m - 1u), vector);
+$end
 }
+$end
 
 uvec4 load_weight(uint column, uint vector, uint end) {
-  return column < problem.n && vector < end ? weight_words[column * ((problem.k + 15u) / 16u) + vector] : uvec4(0u);
+  if (!${whole_steps} && vector >= end) return uvec4(0u);
+  return weight_words[min(column, N_SIZE - 1u) * ((K_SIZE + 15u) / 16u) + vector];
 }
 
 $if output_dtype != i32
@@ -56,6 +68,10 @@ void main() {
   const uvec2 tile = place.xy * uvec2(kRows, kColumns);
   const uint slice = place.z;
   if (tile.x >= problem.m) return;
+$if output_dtype == i32
   const uint begin = slice * (problem.slice_k / 16u);
   make_tile(tile, begin, min(begin + problem.slice_k / 16u, (problem.k + 15u) / 16u), slice * problem.m);
+$else
+  make_tile(tile, 0u, (K_SIZE + 15u) / 16u, 0u);
+$end
 }

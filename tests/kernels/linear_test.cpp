@@ -80,6 +80,8 @@ const ShapeCase kShapes[] = {
     {{7, 130}, 130},   // more than a step of k
     {{9}, 5},          // a vector
     {{3, 2, 12}, 8},   // a batch
+    {{2, 4, 256}, 256},   // rows of packed_4h4w in whole blocks; k and n are constants of the pipeline
+    {{9, 768}, 256},
     {{2, 1, 2, 3, 18}, 10},  // 5-D
 };
 // clang-format on

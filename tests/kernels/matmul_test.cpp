@@ -74,6 +74,9 @@ TEST_F(MatmulTest, Shapes) {
       {{33, 160}, {160, 31}, "relu", false},
       {{3, 34}, {34, 8}},
       {{200, 40}, {40, 1}},
+      // Sizes that are constants of the pipeline.
+      {{5, 512}, {512, 256}},
+      {{18, 256}, {256, 512}},
       // Slices, the last of them short or empty.
       {{2, 520}, {520, 24}},
       {{17, 2056}, {2056, 40}},
