@@ -35,8 +35,9 @@ struct ChoiceCase {
 TEST(LinearChoice, OfInt8) {
   constexpr ChoiceCase kChoices[] = {
       {1, 4096, 4096, "gemv"},       {1, 14336, 4096, "gemv"},      {1, 4096, 14336, "gemv"},
-      {4, 4096, 4096, "gemv"},       {64, 4096, 4096, "coopmat"},   {128, 4096, 4096, "coopmat"},
-      {512, 14336, 4096, "coopmat"}, {512, 4096, 14336, "coopmat"}, {4096, 4096, 4096, "coopmat"},
+      {2, 4096, 4096, "gemv"},       {4, 4096, 4096, "skinny"},     {32, 4096, 4096, "skinny"},
+      {64, 4096, 4096, "coopmat"},   {128, 4096, 4096, "coopmat"},  {512, 14336, 4096, "coopmat"},
+      {512, 4096, 14336, "coopmat"}, {4096, 4096, 4096, "coopmat"},
   };
   for (const ChoiceCase& row : kChoices) {
     SCOPED_TRACE(fmt::format("{} x {} x {}", row.m, row.n, row.k));
@@ -53,12 +54,8 @@ TEST(LinearChoice, OfInt8) {
 // Of halves, with int4 weights in groups of 128 or int8 with a scale a row.
 TEST(LinearChoice, OfHalves) {
   constexpr ChoiceCase kChoices[] = {
-      {1, 4096, 4096, "gemv"},
-      {2, 4096, 4096, "fragments"},
-      {8, 4096, 4096, "fragments"},
-      {64, 4096, 4096, "matrices"},
-      {512, 14336, 4096, "matrices"},
-      {4096, 4096, 4096, "matrices"},
+      {1, 4096, 4096, "gemv"},      {2, 4096, 4096, "fragments"},   {8, 4096, 4096, "fragments"},
+      {64, 4096, 4096, "matrices"}, {512, 14336, 4096, "matrices"}, {4096, 4096, 4096, "matrices"},
   };
   for (const ChoiceCase& c : kChoices) {
     SCOPED_TRACE(fmt::format("{} x {} x {}", c.m, c.n, c.k));

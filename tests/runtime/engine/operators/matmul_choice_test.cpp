@@ -37,7 +37,9 @@ TEST(MatmulChoice, ByRows) {
   EXPECT_EQ(chosen(DType::f16, {512, 4096}, {14336, 4096}, true), "matrices");
   EXPECT_EQ(chosen(DType::f16, {512, 4096}, {4096, 14336}, false), "matrices");
   EXPECT_EQ(chosen(DType::f32, {4096, 4096}, {4096, 4096}, false), "tiled");
-  EXPECT_THAT(chosen(DType::f16, {64, 4096}, {1024, 4096}, true), StartsWith("matrices"));
+  EXPECT_EQ(chosen(DType::f16, {2, 4096}, {4096, 4096}, true), "skinny");
+  EXPECT_EQ(chosen(DType::f16, {16, 4096}, {4096, 4096}, true), "skinny");
+  EXPECT_THAT(chosen(DType::f16, {128, 4096}, {4096, 4096}, true), StartsWith("matrices"));
 }
 
 // Cooperative matrices read whole vectors of unchanged rows.
