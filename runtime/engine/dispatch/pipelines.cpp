@@ -116,8 +116,8 @@ Pipelines::~Pipelines() {
   if (cache_) vk.vkDestroyPipelineCache(device_->device, cache_, nullptr);
 }
 
-Pipelines::Key Pipelines::key_of(const PipelineSource& source) const {
-  Key key{library_.digest(*source.kernel), &source.op->interface_of(*source.kernel), {}};
+Pipelines::Key Pipelines::key_of(const PipelineSource& source, const Modules& modules) {
+  Key key{modules.digest(*source.kernel), &source.op->interface_of(*source.kernel), {}};
   const std::vector<uint32_t> all = specialization_values(*source.op, source.specialization, source.problem);
   for (const SpecializationSlot& slot : key.interface->specialization) key.values.push_back(all[slot.index]);
   return key;
@@ -131,8 +131,10 @@ SharedPipeline Pipelines::known(const Key& key) {
 }
 
 Expected<SharedPipeline> Pipelines::get(const PipelineSource& source) {
-  Key key = key_of(source);
+  const std::shared_ptr<const Modules> modules = library_.modules();
+  Key key = key_of(source, *modules);
   std::unique_lock lock(mutex_);
+  drop_replaced(modules);
   if (SharedPipeline there = known(key)) return there;
   if (const Done runs = check_runs_here(*source.kernel, *key.interface, device_->profile); !runs) {
     return runs.error();
@@ -140,10 +142,10 @@ Expected<SharedPipeline> Pipelines::get(const PipelineSource& source) {
   const auto layout = layout_of(*key.interface);
   if (!layout) return layout.error();
   lock.unlock();
-  auto pipeline = make(source, key, *layout);
+  auto pipeline = make(source, key, *layout, *modules);
   if (!pipeline) return pipeline.error();
   lock.lock();
-  return keep(std::move(key), *std::move(pipeline));
+  return keep(std::move(key), *source.kernel, *std::move(pipeline));
 }
 
 Expected<std::vector<Statistic>> Pipelines::statistics(const PipelineSource& source) {
@@ -153,25 +155,26 @@ Expected<std::vector<Statistic>> Pipelines::statistics(const PipelineSource& sou
 }
 
 void Pipelines::make_all(std::span<const PipelineSource> sources, const OnMade& on_made) {
-  const std::vector<Job> jobs = jobs_of(sources);
+  const std::shared_ptr<const Modules> modules = library_.modules();
+  const std::vector<Job> jobs = jobs_of(sources, *modules);
   std::mutex told;
   size_t done = 0;
   const ParallelFor& each = options_.parallel_for ? options_.parallel_for : on_all_cores;
   each(jobs.size(), [&](size_t i) {
-    if (const auto pipeline = make(jobs[i].source, jobs[i].key, jobs[i].layout)) {
+    if (const auto pipeline = make(jobs[i].source, jobs[i].key, jobs[i].layout, *modules)) {
       const std::lock_guard lock(mutex_);
-      keep(jobs[i].key, *pipeline);
+      keep(jobs[i].key, *jobs[i].source.kernel, *pipeline);
     }
     const std::lock_guard one_at_a_time(told);
     if (on_made) on_made(++done, jobs.size());
   });
 }
 
-std::vector<Pipelines::Job> Pipelines::jobs_of(std::span<const PipelineSource> sources) {
+std::vector<Pipelines::Job> Pipelines::jobs_of(std::span<const PipelineSource> sources, const Modules& modules) {
   const std::lock_guard lock(mutex_);
   std::map<Key, PipelineSource> missing;
   for (const PipelineSource& source : sources) {
-    if (Key key = key_of(source); !pipelines_.contains(key)) missing.emplace(std::move(key), source);
+    if (Key key = key_of(source, modules); !pipelines_.contains(key)) missing.emplace(std::move(key), source);
   }
   std::vector<Job> jobs;
   for (const auto& [key, source] : missing) {
@@ -183,14 +186,23 @@ std::vector<Pipelines::Job> Pipelines::jobs_of(std::span<const PipelineSource> s
   return jobs;
 }
 
+void Pipelines::drop_replaced(const std::shared_ptr<const Modules>& modules) {
+  if (modules == modules_) return;
+  modules_ = modules;
+  std::erase_if(pipelines_, [&](const auto& kept) {
+    const auto& [key, value] = kept;
+    return key.module != modules->digest(*value.kernel);
+  });
+}
+
 // Two threads may have made the same one.
-SharedPipeline Pipelines::keep(Key key, SharedPipeline pipeline) {
+SharedPipeline Pipelines::keep(Key key, const KernelInfo& kernel, SharedPipeline pipeline) {
   if (SharedPipeline there = known(key)) return there;
   has_unsaved_pipelines_ = true;
   if (options_.most_pipelines > 0 && pipelines_.size() >= options_.most_pipelines) {
     pipelines_.erase(std::ranges::min_element(pipelines_, {}, [](const auto& kept) { return kept.second.last_use; }));
   }
-  pipelines_.emplace(std::move(key), Kept{pipeline, ++uses_});
+  pipelines_.emplace(std::move(key), Kept{pipeline, &kernel, ++uses_});
   return pipeline;
 }
 
@@ -226,9 +238,10 @@ Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface)
 }
 
 // The module as the device reads it.
-Expected<std::vector<uint32_t>> Pipelines::words_of(const KernelInfo& kernel, const InterfaceInfo& interface) const {
+Expected<std::vector<uint32_t>> Pipelines::words_of(const KernelInfo& kernel, const InterfaceInfo& interface,
+                                                    const Modules& modules) const {
   const DeviceProfile& device = device_->profile;
-  auto words = library_.blob().module(kernel.module);
+  auto words = modules.words(kernel);
   if (!words) return words.error();
   const auto blocks = binds_blocks_as_storage(device) ? UniformBlocks::become_storage_buffers : UniformBlocks::stay;
   auto older = older_spirv(*words, spirv_version(device.api_version, interface.needs), blocks);
@@ -237,10 +250,11 @@ Expected<std::vector<uint32_t>> Pipelines::words_of(const KernelInfo& kernel, co
                older.error().hint};
 }
 
-Expected<SharedPipeline> Pipelines::make(const PipelineSource& source, const Key& key, const Layout& layout) const {
+Expected<SharedPipeline> Pipelines::make(const PipelineSource& source, const Key& key, const Layout& layout,
+                                         const Modules& modules) const {
   const KernelInfo& kernel = *source.kernel;
   const InterfaceInfo& interface = *key.interface;
-  const auto words = words_of(kernel, interface);
+  const auto words = words_of(kernel, interface, modules);
   if (!words) return words.error();
 
   VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};

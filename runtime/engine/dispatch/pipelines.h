@@ -4,7 +4,8 @@
 // Compute pipelines. Each is made when a recording first needs it, and kept. If there are more than the budget allows,
 // the least recently used one is removed; recordings that use it keep it. A pipeline is identified by its module's
 // digest, its interface and the values of its specialization constants. Kernels that agree in all three share a
-// pipeline. Some of these values come from the problem.
+// pipeline. Some of these values come from the problem. After KernelLibrary::reload(), pipelines of replaced modules are
+// removed at the next request.
 #pragma once
 
 #include <cstdint>
@@ -104,18 +105,23 @@ class Pipelines {
     Layout layout;
   };
 
-  Key key_of(const PipelineSource& source) const;
+  static Key key_of(const PipelineSource& source, const Modules& modules);
   Expected<Layout> layout_of(const InterfaceInfo& interface);
-  std::vector<Job> jobs_of(std::span<const PipelineSource> sources);  // those that are not there
+  // Those that are not there.
+  std::vector<Job> jobs_of(std::span<const PipelineSource> sources, const Modules& modules);
   // With mutex_ held.
   SharedPipeline known(const Key& key);  // null: not there
-  SharedPipeline keep(Key key, SharedPipeline pipeline);
+  SharedPipeline keep(Key key, const KernelInfo& kernel, SharedPipeline pipeline);
+  void drop_replaced(const std::shared_ptr<const Modules>& modules);
   // Safe from many threads.
-  Expected<SharedPipeline> make(const PipelineSource& source, const Key& key, const Layout& layout) const;
-  Expected<std::vector<uint32_t>> words_of(const KernelInfo& kernel, const InterfaceInfo& interface) const;
+  Expected<SharedPipeline> make(const PipelineSource& source, const Key& key, const Layout& layout,
+                                const Modules& modules) const;
+  Expected<std::vector<uint32_t>> words_of(const KernelInfo& kernel, const InterfaceInfo& interface,
+                                           const Modules& modules) const;
 
   struct Kept {
     SharedPipeline pipeline;
+    const KernelInfo* kernel = nullptr;  // that it was made for
     uint64_t last_use = 0;
   };
 
@@ -128,6 +134,7 @@ class Pipelines {
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   bool was_cache_read_ = false;
   bool has_unsaved_pipelines_ = false;
+  std::shared_ptr<const Modules> modules_;  // at the last request
   std::map<const InterfaceInfo*, Layout> layouts_;
   std::map<Key, Kept> pipelines_;
 };

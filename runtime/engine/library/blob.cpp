@@ -67,6 +67,7 @@ Row row_at(Bytes bytes, size_t offset) {
 }  // namespace
 
 struct Blob::State {
+  std::vector<std::byte> owned;  // what `bytes` views, if the caller does not keep it
   Bytes bytes;
   std::vector<Family> families;
   std::vector<ModuleRow> modules;
@@ -116,10 +117,13 @@ bool is_sound(const ModuleRow& row, size_t families) {
          row.raw_bytes <= blob_format::kMaxModuleBytes;
 }
 
-// Whether `row` equals a row of `frames`, which has the first row of each frame. Their offsets ascend.
-bool repeats_one(const ModuleRow& row, const std::vector<ModuleRow>& frames) {
+// Whether `row` has the module of a row of `frames`, which has the first row of each frame. Their offsets ascend. The
+// rows may be of different kernels.
+bool repeats_one(ModuleRow row, const std::vector<ModuleRow>& frames) {
   const auto first = std::ranges::lower_bound(frames, row.offset, {}, &ModuleRow::offset);
-  return first != frames.end() && *first == row;
+  if (first == frames.end()) return false;
+  row.tables = first->tables;
+  return *first == row;
 }
 
 // The header, if the file is long enough for all that it promises.
@@ -186,12 +190,23 @@ Expected<Blob> Blob::open(Bytes bytes) {
   return Blob(std::move(state));
 }
 
+Expected<Blob> Blob::own(std::vector<std::byte> bytes) {
+  auto blob = open(bytes);
+  if (blob) blob->state_->owned = std::move(bytes);  // a moved vector's elements stay where they are
+  return blob;
+}
+
+size_t Blob::family_count() const { return state_->families.size(); }
 size_t Blob::module_count() const { return state_->modules.size(); }
 size_t Blob::raw_bytes() const { return state_->raw_bytes; }
 
 uint64_t Blob::module_digest(size_t index) const {
   return index < module_count() ? state_->modules[index].checksum : 0;
 }
+
+uint32_t Blob::tables_digest(size_t index) const { return index < module_count() ? state_->modules[index].tables : 0; }
+
+size_t Blob::family_of(size_t index) const { return state_->modules[index].family; }
 
 Expected<std::vector<uint32_t>> Blob::module(size_t index) const {
   if (index >= module_count()) {

@@ -25,6 +25,10 @@ class Blob {
   // `bytes` must outlive the Blob. Errors: not a blob, another version, an index that is damaged.
   static Expected<Blob> open(std::span<const std::byte> bytes);
 
+  // The same of bytes that the Blob and its copies keep.
+  static Expected<Blob> own(std::vector<std::byte> bytes);
+
+  size_t family_count() const;
   size_t module_count() const;
   size_t raw_bytes() const;  // of all modules together
 
@@ -33,6 +37,9 @@ class Blob {
   Expected<std::vector<uint32_t>> module(size_t index) const;
   // The checksum that the index holds. Of a kernel: KernelLibrary::digest().
   uint64_t module_digest(size_t index) const;
+  // A digest of what the tables of the module's run say of it (blob_format.h). 0: unknown.
+  uint32_t tables_digest(size_t index) const;
+  size_t family_of(size_t index) const;  // of a module that is there
 
   Blob(const Blob&) = default;  // and no move: copies share the unpacked modules, and none is ever empty
   Blob& operator=(const Blob&) = default;

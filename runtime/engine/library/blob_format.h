@@ -11,6 +11,9 @@
 // Every kernel has a row. So its module index is its index in the tables, and the file stores no number for it. The
 // rows of identical modules of one family name the same frame.
 //
+// Each row has a digest of all that the generated tables say of the module: its kernel's id, its interface, and the
+// parts of its spec that tables contain. By it KernelLibrary::reload() finds the kernel that a newer module is for.
+//
 // A dictionary is stored as a zstd frame without a dictionary. Decompressed, it is raw content, or one that zstd
 // trained. A family with 0 stored bytes has none, and its modules are plain frames. Numbers are little endian. Every
 // field is naturally aligned within its struct, so the structs are the bytes. The file may be at any address, so
@@ -56,7 +59,7 @@ struct ModuleRow {
   uint32_t stored_bytes = 0;
   uint32_t raw_bytes = 0;  // a multiple of 4, not 0
   uint32_t family = 0;
-  uint32_t reserved = 0;
+  uint32_t tables = 0;    // the digest of what the tables say of it; 0: unknown
   uint64_t checksum = 0;  // of the raw bytes
   friend bool operator==(const ModuleRow&, const ModuleRow&) = default;
 };

@@ -64,6 +64,9 @@ Dictionary make_dictionary(const std::string& text) {
                                               ZSTD_defaultCMem));
 }
 
+// Never 0, which stands for "unknown".
+uint32_t half_of(uint64_t digest) { return std::max(static_cast<uint32_t>(digest), 1U); }
+
 template <typename T>
 void append_bytes(std::string& to, const T& value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof(T));
@@ -107,13 +110,15 @@ std::string write_blob(std::span<const BlobFamily> families) {
   }
   for (size_t f = 0; f < families.size(); ++f) {
     std::vector<uint64_t> offsets(families[f].packed->modules.size(), 0);
-    for (const uint32_t row : families[f].rows) {
+    for (size_t r = 0; r < families[f].rows.size(); ++r) {
+      const uint32_t row = families[f].rows[r];
       const PackedModule& module = families[f].packed->modules[row];
       if (offsets[row] == 0) offsets[row] = place(module.stored);
       append_bytes(index, ModuleRow{.offset = offsets[row],
                                     .stored_bytes = static_cast<uint32_t>(module.stored.size()),
                                     .raw_bytes = module.raw_bytes,
                                     .family = static_cast<uint32_t>(f),
+                                    .tables = families[f].tables.empty() ? 0 : half_of(families[f].tables[r]),
                                     .checksum = module.checksum});
     }
   }

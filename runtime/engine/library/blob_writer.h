@@ -35,6 +35,7 @@ PackedFamily pack(std::span<const Module> modules);
 struct BlobFamily {
   const PackedFamily* packed = nullptr;
   std::span<const uint32_t> rows;
+  std::span<const uint64_t> tables = {};  // of each row, a digest of what the tables say of it; empty: unknown
 };
 std::string write_blob(std::span<const BlobFamily> families);
 

@@ -72,9 +72,10 @@ class Collector {
   }
 
   Expected<uint32_t> module_of(const KernelInfo& kernel) {
-    const auto [known, is_new] = numbers_.try_emplace(library_.digest(kernel), static_cast<uint32_t>(modules_.size()));
+    const std::shared_ptr<const Modules> modules = library_.modules();
+    const auto [known, is_new] = numbers_.try_emplace(modules->digest(kernel), static_cast<uint32_t>(modules_.size()));
     if (!is_new) return known->second;
-    auto words = library_.blob().module(kernel.module);
+    auto words = modules->words(kernel);
     if (!words) return words.error();
     modules_.push_back(*std::move(words));
     return known->second;

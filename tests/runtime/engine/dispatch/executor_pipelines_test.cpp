@@ -18,8 +18,10 @@ namespace {
 using dispatch::Pipelines;
 using testing::Count;
 using testing::ExecutorTest;
+using testing::KernelKit;
 using testing::kit;
 using testing::of;
+using testing::Sketch;
 using testing::TemporaryFolder;
 
 class PipelinesTest : public ExecutorTest {
@@ -79,6 +81,58 @@ TEST_F(PipelinesTest, AreMadeTogether) {
   EXPECT_EQ(pipelines.count(), count);
   pipelines.make_all(sources, {});
   pipelines.make_all({}, {});
+}
+
+// y = x + `term`, as a kit of one kernel.
+std::vector<Sketch> sketch_with(const std::string& glsl) {
+  return {{.id = "shift.i32",
+           .glsl = glsl,
+           .operands = {{"data", Access::read_write, false}},
+           .forms = {testing::kI32Buffer},
+           .bindings = {testing::kUpdates0},
+           .push_constants = testing::kCountPushed}};
+}
+std::string shift_by(int term) {
+  return std::string(testing::kAdd).replace(testing::kAdd.find("problem.value"), 13, std::to_string(term));
+}
+
+// After a reload, new recordings run the new module, and old ones the old module. Replaced pipelines are removed.
+TEST_F(PipelinesTest, FollowAReload) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "kernels.blob").string();
+  const std::string one = shift_by(1);
+  const KernelKit built(sketch_with(one));
+  KernelLibrary library = built.library();
+  Executor executor = *Executor::create(device(), library, {});
+  const DeviceTensor data = *executor.upload(of({0, 0, 0}), Storage::buffer);
+  const Choice choice = built.choice("shift.i32", {1, 1, 1}, Count{3, 0});
+  const Work work{&choice, {&data}};
+  const auto values = [&] {
+    const HostTensor host = *executor.download(data);
+    return host.as<int32_t>()[2];
+  };
+  Recording old = *executor.record({&work, 1});
+  ASSERT_TRUE(executor.run(old));
+  EXPECT_EQ(values(), 1);
+
+  Pipelines pipelines(device().handles(), library, {});
+  ASSERT_TRUE(pipelines.init());
+  int expected = 1;
+  for (int term = 10; term < 15; ++term) {
+    const std::string glsl = shift_by(term);
+    const KernelKit newer(sketch_with(glsl));
+    ASSERT_TRUE(dispatch::replace_file(path, newer.blob()));
+    const auto changed = library.reload(path);
+    ASSERT_TRUE(changed) << to_text(changed.error());
+    EXPECT_EQ(*changed, 1u);
+    Recording recording = *executor.record({&work, 1});
+    ASSERT_TRUE(executor.run(recording));
+    EXPECT_EQ(values(), expected += term);
+    ASSERT_TRUE(executor.run(old));
+    EXPECT_EQ(values(), expected += 1) << "a recording keeps its pipelines";
+    ASSERT_TRUE(pipelines.get(dispatch::source_of(choice.launches.front())));
+    EXPECT_EQ(pipelines.count(), 1u);
+  }
 }
 
 TEST_F(PipelinesTest, KeepTheirCacheOnDisk) {

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,9 @@ class KernelKit {
     EXPECT_TRUE(opened) << to_text(opened.error());
     return *std::move(opened);
   }
+
+  // The file of the kit's modules. Those of other kits with the same ids fit the kit's tables.
+  const std::vector<std::byte>& blob() const { return bytes_; }
 
   const OperatorInfo& op(std::string_view id) const {
     for (const OperatorInfo& op : operators_) {
@@ -135,7 +139,8 @@ class KernelKit {
     }
     op.constants = sketch.constant;
     op.constants_count = sketch.constant ? 1 : 0;
-    blob_.add_module(0, compile::strip(compiled ? *compiled : compile::Spirv{0}));
+    blob_.add_module(0, compile::strip(compiled ? *compiled : compile::Spirv{0}),
+                     static_cast<uint32_t>(std::hash<std::string_view>{}(sketch.id) | 1));
     operators_.push_back(op);
     pointers_.push_back(&operators_.back());
   }

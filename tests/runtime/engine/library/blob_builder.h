@@ -39,11 +39,14 @@ class BlobBuilder {
     family_frames_.push_back(dictionaries_.back().empty() ? ByteVector{} : zstd_frame(dictionaries_.back(), {}));
   }
 
-  void add_module(uint32_t family, const std::vector<uint32_t>& words) {
+  // `tables`: ModuleRow::tables; 0: unknown.
+  void add_module(uint32_t family, const std::vector<uint32_t>& words, uint32_t tables = 0) {
     const auto raw = std::as_bytes(std::span(words));
     module_frames_.push_back(zstd_frame(raw, dictionaries_.at(family)));
-    rows_.push_back(
-        {.raw_bytes = static_cast<uint32_t>(raw.size()), .family = family, .checksum = blob_format::checksum(raw)});
+    rows_.push_back({.raw_bytes = static_cast<uint32_t>(raw.size()),
+                     .family = family,
+                     .tables = tables,
+                     .checksum = blob_format::checksum(raw)});
   }
 
   // The parts as they will stand, for tests that damage one and seal the file again.
