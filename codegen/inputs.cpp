@@ -121,8 +121,10 @@ Done read_templates(const std::string& root, bool is_first, render::TemplateSet&
   return Done(std::monostate{});
 }
 
+}  // namespace
+
 // The nearest `templates` next to a spec or above it, within the typed path.
-std::vector<std::string> default_roots(const std::vector<std::string>& specs) {
+std::vector<std::string> default_template_roots(const std::vector<std::string>& specs) {
   for (const std::string& spec : specs) {
     fs::path folder = fs::path(spec).lexically_normal();
     if (!folder.has_filename()) folder = folder.parent_path();
@@ -135,8 +137,6 @@ std::vector<std::string> default_roots(const std::vector<std::string>& specs) {
   }
   return {};
 }
-
-}  // namespace
 
 Expected<Inputs> read_inputs(const std::vector<std::string>& specs, const std::vector<std::string>& template_roots) {
   Inputs inputs;
@@ -159,7 +159,7 @@ Expected<Inputs> read_inputs(const std::vector<std::string>& specs, const std::v
   std::sort(inputs.specs.begin(), inputs.specs.end(), by_path);
   inputs.specs.erase(std::unique(inputs.specs.begin(), inputs.specs.end(), is_same), inputs.specs.end());
 
-  inputs.template_roots = template_roots.empty() ? default_roots(specs) : template_roots;
+  inputs.template_roots = template_roots.empty() ? default_template_roots(specs) : template_roots;
   for (const std::string& root : inputs.template_roots) {
     const bool is_first = root == inputs.template_roots.front();
     if (auto done = read_templates(root, is_first, inputs.templates); !done) return done.error();

@@ -41,6 +41,9 @@ struct Inputs {
 // link that leads nowhere, to a folder, or from a template root to the outside is an error.
 Expected<Inputs> read_inputs(const std::vector<std::string>& specs, const std::vector<std::string>& template_roots);
 
+// The roots that read_inputs() takes if none are given: none or one.
+std::vector<std::string> default_template_roots(const std::vector<std::string>& specs);
+
 // The tuning files *.yaml of a folder. Errors: one that cannot be read, two of one name, a folder without any.
 Expected<std::vector<TuningInput>> read_tunings(const std::string& folder);
 

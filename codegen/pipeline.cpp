@@ -15,6 +15,7 @@
 #include <mutex>
 #include <set>
 
+#include "codegen/emit/products.h"
 #include "codegen/emit/tuning.h"
 #include "codegen/render/blame.h"
 #include "codegen/spec/parse_spec.h"
@@ -94,6 +95,8 @@ class Run {
     compile::Spirv spirv;
   };
 
+  Result<std::vector<spec::Spec>> parse_specs() const;
+  Digest digest_of_specs() const;
   Diagnostic none_of(const spec::Spec& spec) const;
   Diagnostics too_many_kernels() const;
   Diagnostics too_much_text() const;
@@ -111,6 +114,14 @@ class Run {
   void drop_what_runs_nowhere();
   void drop(const prune::Pruned& pruned);
   void pack_family(SpecJob& job, std::vector<uint32_t>& rows);
+  using FileDigests = std::map<std::string, Digest, std::less<>>;
+  FileDigests digests_of_files() const;
+  Result<render::Template> parse_template(const spec::Spec& spec, const FileDigests& digests,
+                                          const std::shared_ptr<const render::Givers>& givers) const;
+  std::vector<std::vector<uint64_t>> tables_digests(std::span<const emit::Family> families);
+  Result<std::vector<emit::File>> emit_files(std::span<const emit::Family> families,
+                                             std::span<const emit::CheckedTuning> tunings,
+                                             std::span<const std::vector<uint64_t>> digests) const;
 
   const Inputs& inputs_;
   const Settings& settings_;
@@ -151,19 +162,39 @@ Diagnostics Run::gather_errors(std::vector<Diagnostics> errors, const std::vecto
 
 // ---- spec -----------------------------------------------------------------------------------------------------------
 
-Diagnostics Run::spec() {
+Digest Run::digest_of_specs() const {
+  DigestBuilder builder;
+  builder.add(inputs_.is_whole_tree);
+  for (const SpecFile& file : inputs_.specs) builder.add(file.path).add(file.source).add(file.text);
+  return builder.finish();
+}
+
+Result<std::vector<spec::Spec>> Run::parse_specs() const {
+  const Digest digest = machine_.kept ? digest_of_specs() : Digest();
+  if (machine_.kept && !machine_.kept->parsed.empty() && machine_.kept->specs == digest) return machine_.kept->parsed;
   std::vector<spec::SpecText> texts;
-  std::map<std::string_view, const SpecFile*> files;
-  for (const SpecFile& file : inputs_.specs) {
-    texts.push_back({file.path, file.text});
-    files.emplace(file.path, &file);
-    product_.files_read.push_back(file.path);
-  }
+  for (const SpecFile& file : inputs_.specs) texts.push_back({file.path, file.text});
   using spec::UnusedFragments;
   auto specs =
       spec::parse_specs(texts, inputs_.is_whole_tree ? UnusedFragments::are_errors : UnusedFragments::are_fine);
-  if (!specs) return specs.error();
+  if (!specs) return specs;
   if (Diagnostics errors = spec::check_specs(*specs); !errors.empty()) return errors;
+  if (machine_.kept) {
+    machine_.kept->templates.clear();
+    machine_.kept->specs = digest;
+    machine_.kept->parsed = *specs;
+  }
+  return specs;
+}
+
+Diagnostics Run::spec() {
+  std::map<std::string_view, const SpecFile*> files;
+  for (const SpecFile& file : inputs_.specs) {
+    files.emplace(file.path, &file);
+    product_.files_read.push_back(file.path);
+  }
+  auto specs = parse_specs();
+  if (!specs) return specs.error();
 
   const auto kept = kept_specs(settings_.subset, *specs);
   if (!kept) return kept.error();
@@ -277,13 +308,43 @@ Diagnostics Run::check_templates() const {
   return errors;
 }
 
+// Of each template file, by the name that Template::files() has.
+Run::FileDigests Run::digests_of_files() const {
+  FileDigests digests;
+  for (const auto& [path, file] : inputs_.templates) digests.emplace(file.display, qgen::digest_of(file.text));
+  return digests;
+}
+
+// From `kept`, if its files are the same.
+Result<render::Template> Run::parse_template(const spec::Spec& spec, const FileDigests& digests,
+                                             const std::shared_ptr<const render::Givers>& givers) const {
+  const auto parse = [&] { return render::parse_template(spec, inputs_.templates, inputs_.template_roots, givers); };
+  if (!machine_.kept) return parse();
+  const auto digest_of_files = [&](const render::Template& parsed) {
+    DigestBuilder builder;
+    for (const std::string& file : parsed.files()) {
+      const auto found = digests.find(file);
+      if (found != digests.end()) builder.add(file).add(found->second.high).add(found->second.low);
+    }
+    return builder.finish();
+  };
+  auto& templates = machine_.kept->templates;
+  const auto known = templates.find(spec.name.value);
+  if (known != templates.end() && known->second.files == digest_of_files(known->second.parsed))
+    return known->second.parsed;
+  auto parsed = parse();
+  if (parsed) templates.insert_or_assign(spec.name.value, Kept::ParsedTemplate{digest_of_files(*parsed), *parsed});
+  return parsed;
+}
+
 Diagnostics Run::render() {
   Diagnostics errors = check_templates();
   std::set<std::string> files_read;
   const auto givers = std::make_shared<const render::Givers>(render::givers_among(inputs_.templates));
+  const FileDigests digests = machine_.kept ? digests_of_files() : FileDigests();
   for (SpecJob& job : product_.jobs) {
     if (!job.spec.template_path) continue;
-    auto parsed = render::parse_template(job.spec, inputs_.templates, inputs_.template_roots, givers);
+    auto parsed = parse_template(job.spec, digests, givers);
     if (!parsed) {
       append(errors, spec::with_uses(parsed.error(), job.spec));
       continue;
@@ -353,7 +414,8 @@ Digest Run::key_of(const SpecJob& job, size_t variant, const std::string& versio
 Diagnostics Run::compile() {
   const std::string versions = compile::versions();
   for (SpecJob& job : product_.jobs) {
-    if (machine_.load_pack) job.pack = machine_.load_pack(job.spec.name.value);
+    const bool is_filtered_out = job.variants.empty() && !settings_.filter.empty();
+    if (machine_.load_pack && !is_filtered_out) job.pack = machine_.load_pack(job.spec.name.value);
     job.keys.resize(job.variants.size());
   }
   const std::vector<VariantIndex> all = all_variants();
@@ -524,6 +586,36 @@ void Run::drop(const prune::Pruned& pruned) {
   }
 }
 
+std::vector<std::vector<uint64_t>> Run::tables_digests(std::span<const emit::Family> families) {
+  std::vector<std::vector<uint64_t>> digests(families.size());
+  for_each(Room::emit, families.size(), [&](size_t i) { digests[i] = emit::tables_digests(families[i]); });
+  return digests;
+}
+
+// Times name modules by their digests. Without times, only the manifest contains the digests.
+Result<std::vector<emit::File>> Run::emit_files(std::span<const emit::Family> families,
+                                                std::span<const emit::CheckedTuning> tunings,
+                                                std::span<const std::vector<uint64_t>> digests) const {
+  Kept* kept = tunings.empty() ? machine_.kept : nullptr;
+  if (!kept) return emit::emit(families, tunings, settings_.emit);
+  DigestBuilder builder;
+  builder.add(kept->specs.high).add(kept->specs.low);
+  for (const auto& of_family : digests) {
+    builder.add(uint64_t{of_family.size()});
+    for (const uint64_t digest : of_family) builder.add(digest);
+  }
+  const Digest digest = builder.finish();
+  if (kept->files.empty() || kept->tables != digest) {
+    auto files = emit::emit(families, tunings, settings_.emit);
+    if (!files) return files;
+    kept->files = *std::move(files);
+    kept->tables = digest;
+  }
+  std::vector<emit::File> files = kept->files;
+  std::ranges::find(files, "MANIFEST.tsv", &emit::File::path)->text = emit::manifest(families);
+  return files;
+}
+
 Diagnostics Run::emit() {
   std::vector<SpecJob>& jobs = product_.jobs;
   std::vector<emit::Family> families = families_of_jobs();
@@ -540,15 +632,16 @@ Diagnostics Run::emit() {
 
   std::vector<std::vector<uint32_t>> rows(jobs.size());
   for_each(Room::emit, jobs.size(), [&](size_t i) { pack_family(jobs[i], rows[i]); });
+  const std::vector<std::vector<uint64_t>> digests = tables_digests(families);
   std::vector<blob_format::BlobFamily> blob_families;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const blob_format::PackedFamily& packed = *jobs[i].pack.family();
     product_.figures.modules += packed.modules.size();
     for (const emit::Kernel& kernel : families[i].kernels) product_.figures.raw_bytes += kernel.module_bytes;
-    blob_families.push_back({&packed, rows[i]});
+    blob_families.push_back({&packed, rows[i], digests[i]});
   }
   for (const emit::CheckedTuning& tuning : tunings) product_.figures.tuning_bytes += emit::table_bytes(tuning);
-  auto files = emit::emit(families, tunings, settings_.emit);
+  auto files = emit_files(families, tunings, digests);
   if (!files) return files.error();
   product_.files = *std::move(files);
   for (const emit::File& file : product_.files) {

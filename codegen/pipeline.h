@@ -12,6 +12,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,19 @@ struct Settings {
   Room last_room = Room::emit;
 };
 
+// Results of an earlier run of this process. A run uses them again while their inputs are the same, for --watch.
+struct Kept {
+  Digest specs;                    // of the texts
+  std::vector<spec::Spec> parsed;  // and checked
+  struct ParsedTemplate {
+    Digest files;  // of all that it was made from
+    render::Template parsed;
+  };
+  std::map<std::string, ParsedTemplate> templates;  // by the name of the spec
+  Digest tables;                                    // of everything that the files contain but the digests of modules
+  std::vector<emit::File> files;
+};
+
 // The machine's part of a run; results do not depend on it.
 struct Machine {
   ThreadPool& threads;
@@ -57,6 +71,7 @@ struct Machine {
   std::function<cache::SpecPack(const std::string& spec)> load_pack;
   // Called from many threads.
   std::function<void(Room room, size_t done, size_t total)> progress;
+  Kept* kept = nullptr;  // of earlier runs with the same settings; null: none
 };
 
 // A spec with the results of the rooms so far.

@@ -13,6 +13,7 @@
 #include "codegen/run.h"
 #include "codegen/spec/parse_spec.h"
 #include "codegen/spec/words.h"
+#include "codegen/watch.h"
 #include "common/files.h"
 #include "common/log.h"
 #include "common/manual/command_line.h"
@@ -29,6 +30,7 @@ using namespace qgen;
 constexpr const char* kExamples = R"(
 Examples:
   qgen specs/ -o generated/                           make everything that changed
+  qgen specs/ -o generated/ --watch                   again after each change, until Ctrl-C
   qgen specs/ -o generated/ --check                   is generated/ current? (exit code 1: no)
   qgen specs/ -o generated/ --tuning tuning/          choose by times that were measured
   qgen specs/ -o generated/ --tuning tuning/ --prune 3   without variants that gain less than 3 %
@@ -64,7 +66,7 @@ constexpr int kLeastCompileMemory = 64, kMostCompileMemory = 1 << 20;  // MiB
 // The flags, as far as they are not RunOptions themselves.
 struct Flags {
   RunOptions run;
-  bool check = false, list = false, schema = false, no_cache = false, quiet = false, verbose = false;
+  bool check = false, list = false, schema = false, no_cache = false, quiet = false, verbose = false, watch = false;
   std::string explain, explain_cost, why_not, opt = "perf", target = "vulkan1.3", stop_after, language, cache;
   std::optional<double> prune;  // percent
   bool keeps_unmeasured = false;
@@ -154,6 +156,10 @@ void declare_options(CLI::App& app, Flags& flags) {
   app.add_option("--depfile", flags.run.depfile, "write the files that were read, for ninja and make")
       ->type_name("FILE");
   app.add_option("--stats-json", flags.run.stats_file, "write figures of the run as JSON")->type_name("FILE");
+  app.add_flag("--watch", flags.watch,
+               "generate again whenever a spec, a template or another file that was read changes. After an error the "
+               "last good files stay. Ctrl-C ends it. A running program takes the new kernels with "
+               "KernelLibrary::reload()");
   app.add_flag("-q,--quiet", flags.quiet, "print errors only, and what --prune left out");
   app.add_flag("-v,--verbose", flags.verbose, "print every file");
 }
@@ -239,6 +245,9 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
     return "--shard compiles into the cache: it cannot be combined with " + questions.front()->get_name();
   if (!options.settings.shard.is_whole() && !options.cache)
     return "--shard compiles into the cache: leave out --no-cache";
+  if (flags.watch && options.task == Task::compile_share) return "--watch and --shard cannot be combined";
+  if (flags.watch && options.task != Task::store)
+    return "--watch writes files: it cannot be combined with " + questions.front()->get_name();
   const bool writes = options.task == Task::store || options.task == Task::check || options.task == Task::translate;
   if (writes && options.output.empty()) return "no output folder: add -o DIR";
   std::error_code code;
@@ -263,10 +272,9 @@ int run_qgen(int argc, char** argv) {
     print_log("qgen: {}\n  hint: qgen --help shows examples\n", text);
     return code(ExitCode::bad_input);
   }
+  if (flags.watch) return code(watch(options));
   const RunResult result = flags.schema ? RunResult{ExitCode::done, spec::json_schema(), ""} : run(options);
-  // Messages quote the user's lines, and those may hold anything.
-  std::fwrite(result.out.data(), 1, result.out.size(), stdout);
-  write_log(result.err);
+  print(result);
   return code(result.code);
 }
 

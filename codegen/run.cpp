@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,12 +27,29 @@
 #include "codegen/support/build_id.h"
 #include "common/files.h"
 #include "common/json/write.h"
+#include "common/log.h"
 #include "common/progress.h"
 #include "common/text.h"
 #include "common/version.h"
 #include "runtime/engine/profiles/device_file.h"
 
 namespace qgen {
+
+struct Repeated::State {
+  std::unique_ptr<workers::ProcessPool> pool;  // of all runs; its workers stay
+  Kept kept;
+  std::optional<Digest> inputs;  // of the last run, or of the error that its inputs gave
+  size_t runs = 0;
+
+  // Whether these inputs are others than those of the last run.
+  bool is_new(const Digest& now) {
+    if (inputs == now) return false;
+    inputs = now;
+    ++runs;
+    return true;
+  }
+};
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -60,12 +78,17 @@ RunResult failed(const Diagnostics& errors, const SourceTexts& texts) {
 
 class Session {
  public:
-  explicit Session(const RunOptions& options)
-      : options_(options), progress_(::isatty(STDERR_FILENO) != 0), threads_(options.threads) {}
+  // `repeated`: what earlier runs of this process left; null: this is the only run.
+  explicit Session(const RunOptions& options, Repeated::State* repeated = nullptr)
+      : options_(options), repeated_(repeated), progress_(::isatty(STDERR_FILENO) != 0), threads_(options.threads) {}
 
   RunResult run();
+  bool has_same_inputs() const { return has_same_inputs_; }  // as the last run of `repeated`
 
  private:
+  Done read_all();
+  workers::ProcessPool& pool();
+  RunResult do_task();
   RunResult store();
   RunResult compile_share();
   RunResult check();
@@ -96,6 +119,8 @@ class Session {
   bool is_quiet() const { return options_.verbosity == Verbosity::quiet; }
 
   const RunOptions& options_;
+  Repeated::State* repeated_;
+  bool has_same_inputs_ = false;
   const Clock::time_point start_ = Clock::now();
   Progress progress_;
   ThreadPool threads_;
@@ -104,48 +129,68 @@ class Session {
   Inputs inputs_;
   Subset subset_;  // with its devices
   std::string warnings_;
+  mutable std::optional<std::vector<std::string>> parts_in_cache_;  // the files of all specs; listed once
 };
 
-RunResult Session::run() {
+Done Session::read_all() {
   auto inputs = read_inputs(options_.specs, options_.template_roots);
-  if (!inputs) return failed(inputs.error());
+  if (!inputs) return inputs.error();
   inputs_ = *std::move(inputs);
   if (!options_.tuning.empty()) {
     auto tunings = read_tunings(options_.tuning);
-    if (!tunings) return failed(tunings.error());
+    if (!tunings) return tunings.error();
     inputs_.tunings = *std::move(tunings);
   }
   subset_ = options_.settings.subset;
   for (const std::string& file : options_.device_files) {
     auto device = profiles::load_device(file);
-    if (!device) return failed(device.error());
+    if (!device) return device.error();
     subset_.devices.push_back(*std::move(device));
   }
-  RunResult result;
+  return std::monostate{};
+}
+
+RunResult Session::run() {
+  const Done read = read_all();
+  has_same_inputs_ = repeated_ && !repeated_->is_new(read ? inputs_digest() : qgen::digest_of(to_text(read.error())));
+  if (has_same_inputs_) return {};
+  if (!read) return failed(read.error());
+  RunResult result = do_task();
+  result.err = warnings_ + result.err;
+  return result;
+}
+
+RunResult Session::do_task() {
   switch (options_.task) {
-    case Task::store: result = store(); break;
-    case Task::compile_share: result = compile_share(); break;
-    case Task::check: result = check(); break;
-    case Task::translate: result = translate(); break;
+    case Task::store: return store();
+    case Task::compile_share: return compile_share();
+    case Task::check: return check();
+    case Task::translate: return translate();
     case Task::list:
     case Task::explain:
     case Task::explain_cost:
     case Task::why_not:
-    case Task::show_room: result = answer(); break;
+    case Task::show_room: break;
   }
-  result.err = warnings_ + result.err;
-  return result;
+  return answer();
+}
+
+// A worker more than there are cores would only take memory.
+workers::ProcessPool& Session::pool() {
+  std::unique_ptr<workers::ProcessPool>& pool = repeated_ ? repeated_->pool : pool_;
+  if (!pool) {
+    pool = workers::make_pool(std::min<size_t>(threads_.size(), std::max(1u, std::thread::hardware_concurrency())),
+                              options_.limits);
+  }
+  return *pool;
 }
 
 Result<Product> Session::generate(Room last_room) {
   Settings settings = options_.settings;
   settings.last_room = last_room;
   settings.subset = subset_;
-  // A worker more than there are cores would only take memory.
-  pool_ = workers::make_pool(std::min<size_t>(threads_.size(), std::max(1u, std::thread::hardware_concurrency())),
-                             options_.limits);
-  tools_ = workers::in_workers(*pool_);
-  Machine machine{threads_, tools_, std::string(compilers_id()), {}, {}};
+  tools_ = workers::in_workers(pool());
+  Machine machine{threads_, tools_, std::string(compilers_id()), {}, {}, repeated_ ? &repeated_->kept : nullptr};
   if (options_.cache) {
     machine.load_pack = [this](const std::string& spec) { return load_pack(spec); };
   }
@@ -163,16 +208,22 @@ Result<Product> Session::generate(Room last_room) {
 
 // "<cache>/specs/softmax.3-of-8.part"
 std::vector<std::string> Session::part_paths(const std::string& spec) const {
+  if (!parts_in_cache_) {
+    parts_in_cache_.emplace();
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(*options_.cache + "/specs", code)) {
+      std::string name = entry.path().filename().string();
+      if (name.ends_with(".part")) parts_in_cache_->push_back(std::move(name));
+    }
+    std::ranges::sort(*parts_in_cache_);
+  }
   std::vector<std::string> paths;
   const std::string begin = spec + ".";
-  std::error_code code;
-  for (const auto& entry : fs::directory_iterator(*options_.cache + "/specs", code)) {
-    const std::string name = entry.path().filename().string();
-    const bool is_part = name.starts_with(begin) && name.ends_with(".part") &&
+  for (const std::string& name : *parts_in_cache_) {
+    const bool is_part = name.starts_with(begin) &&
                          name.substr(begin.size()).find_first_not_of("0123456789-of.part") == std::string::npos;
-    if (is_part) paths.push_back(entry.path().string());
+    if (is_part) paths.push_back(fmt::format("{}/specs/{}", *options_.cache, name));
   }
-  std::ranges::sort(paths);
   return paths;
 }
 
@@ -345,6 +396,7 @@ std::string summary(const Figures& figures) {
 // The report of a run: the result, and the work for it; with -v every file.
 std::string Session::report(const cache::RunMemo& memo, const std::string& deeds) const {
   if (is_quiet()) return "";
+  if (repeated_ && repeated_->runs > 1) return fmt::format("{}, {:.3f} s\n", deeds, seconds());
   std::string text = fmt::format("{}\n{}, {:.2f} s\n", summary(memo.figures), deeds, seconds());
   if (options_.verbosity != Verbosity::verbose) return text;
   for (const auto& output : memo.outputs) text += fmt::format("  {:>9} {}\n", output.bytes, output_path(output.path));
@@ -507,6 +559,23 @@ RunResult Session::translate() {
 
 }  // namespace
 
+// Messages quote the user's lines, and those may hold anything.
+void print(const RunResult& result) {
+  std::fwrite(result.out.data(), 1, result.out.size(), stdout);
+  std::fflush(stdout);
+  write_log(result.err);
+}
+
 RunResult run(const RunOptions& options) { return Session(options).run(); }
+
+Repeated::Repeated(RunOptions options) : options_(std::move(options)), state_(std::make_unique<State>()) {}
+Repeated::~Repeated() = default;
+
+std::optional<RunResult> Repeated::run() {
+  Session session(options_, state_.get());
+  RunResult result = session.run();
+  if (session.has_same_inputs()) return std::nullopt;
+  return result;
+}
 
 }  // namespace qgen

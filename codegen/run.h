@@ -5,6 +5,7 @@
 // an answer. Only this file and inputs.cpp read or write files.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,5 +46,26 @@ struct RunResult {
 };
 
 RunResult run(const RunOptions& options);
+void print(const RunResult& result);
+
+// Runs of Task::store with the same options, one after the other. They share the workers of the compilers, and whatever
+// depends only on inputs that did not change. watch.h says when to run.
+class Repeated {
+ public:
+  explicit Repeated(RunOptions options);
+  ~Repeated();
+  Repeated(const Repeated&) = delete;
+  Repeated& operator=(const Repeated&) = delete;
+
+  // Reads the inputs, and generates if they differ from the inputs of the last run; nullopt: they are the same.
+  std::optional<RunResult> run();
+  const RunOptions& options() const { return options_; }
+
+  struct State;
+
+ private:
+  RunOptions options_;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace qgen

@@ -58,6 +58,10 @@ struct Family {
 // The combinations of a spec's specialization values, the first constant slowest. No constants: one empty row.
 std::vector<std::vector<uint32_t>> specialization_rows(const spec::Spec& spec);
 
+// Of each kernel: a digest of all that the tables say of it but its times and cost. Equal digests of two runs mean that
+// the module of one may replace the module of the other (KernelLibrary::reload()).
+std::vector<uint64_t> tables_digests(const Family& family);
+
 struct CheckedTuning;  // tuning.h
 
 struct File {

@@ -140,14 +140,16 @@ warnings() {
   local compiler name
   cp -r "$source/examples/external" "$work/axpy"
   cp -r "$source/examples/reduction" "$work/reduction"
+  cp -r "$source/examples/reload" "$work/reload"
   for compiler in g++ clang++; do
     command -v "$compiler" >/dev/null || continue
     rm -rf "$work"/*/build
-    for name in axpy reduction; do
+    for name in axpy reduction reload; do
       project "$name" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS='-Wall -Wextra' \
         -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DCMAKE_NO_SYSTEM_FROM_IMPORTED=ON
     done
     cmake --build "$work/axpy/build"
+    cmake --build "$work/reload/build"
     cmake --build "$work/reduction/build" --target row_kernels_operators
   done
 }
