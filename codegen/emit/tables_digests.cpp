@@ -3,6 +3,10 @@
 //
 // The text of a spec stands for the parts of the tables that all its variants share: the problem, the grid, conditions,
 // specialization values, recipes. Costs and texts for people do not decide how a kernel is run, so they are left out.
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 #include "codegen/emit/emit.h"
 #include "codegen/spec/parse_spec.h"
 #include "codegen/support/digest.h"
@@ -10,13 +14,26 @@
 namespace qgen::emit {
 namespace {
 
+// The comments at the ends of lines say which fragment a line comes from.
+std::string without_comments(const std::string& text) {
+  std::string kept;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line(text.data() + begin, end - begin);
+    kept += line.substr(0, line.find("   # "));
+    kept += '\n';
+    begin = end + 1;
+  }
+  return kept;
+}
+
 std::string text_for_tables(spec::Spec spec) {
   spec.summary.clear();
   spec.cost.reset();
   spec.fit.clear();
   spec.rarely_best.clear();
   spec.verify.reset();
-  return spec::to_text(spec);
+  return without_comments(spec::to_text(spec));
 }
 
 void add(DigestBuilder& builder, const reflect::Resources& resources) {
