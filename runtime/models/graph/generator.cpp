@@ -59,6 +59,20 @@ Done check_names(const Graph& graph, const LanguageNames& names) {
   return std::monostate{};
 }
 
+// Whether the model has angles for all positions; a position behind a table would be rotated by none.
+Done check_positions(const Graph& graph, const Inferred& inferred, int64_t capacity) {
+  for (const Node& node : graph.nodes) {
+    const auto cos = std::ranges::find(node.inputs, "cos", &Port::operand);
+    if (node.op != "rotary_embedding" || cos == node.inputs.end()) continue;
+    const Shape& table = inferred.values[cos->value].shape;
+    if (table.size() == 2 && table[0] < capacity)
+      return refused(fmt::format("the capacity is {} tokens, and node '{}' has angles for {} positions", capacity,
+                                 node.name, table[0]),
+                     "a smaller capacity, or fewer tokens");
+  }
+  return std::monostate{};
+}
+
 size_t launches_of(const Schedule& schedule) {
   size_t launches = 0;
   for (const Step& step : schedule.steps) launches += step.choice->launches.size();
@@ -90,6 +104,7 @@ Expected<std::unique_ptr<Generator>> Generator::create(Context& context, Operato
   if (logits == graph.outputs.end()) return refused(fmt::format("the model has no output '{}'", options.names.logits));
   const auto inferred = infer(graph, operators, shapes_of_inputs(graph, options, 1, 1));
   if (!inferred) return inferred.error();
+  if (Done known = check_positions(graph, *inferred, options.capacity); !known) return known.error();
   const ValueId value = logits->value;
   const Shape& shape = inferred->values[value].shape;
   if (shape.size() != 3)

@@ -60,7 +60,7 @@ using OnToken = std::function<bool(size_t sequence, int32_t token)>;
 class Generator {
  public:
   // `context` and `operators` must outlive it. Errors: an input or output that is no language model's, logits of another
-  // rank than 3, no states.
+  // rank than 3, no states, a capacity past the model's rotary tables.
   static Expected<std::unique_ptr<Generator>> create(Context& context, OperatorEntries operators, Graph graph,
                                                      const GeneratorOptions& options);
 

@@ -54,7 +54,7 @@ int64_t capacity_for(const Arguments& arguments, const graph::TokenLists& prompt
   if (arguments.generation.capacity) return *arguments.generation.capacity;
   size_t longest = 0;
   for (const auto& prompt : prompts) longest = std::max(longest, prompt.size());
-  return static_cast<int64_t>(longest + arguments.generation.most_tokens);
+  return static_cast<int64_t>(longest + arguments.generation.most_tokens - 1);  // the last one is not fed
 }
 
 double per_second(size_t count, double ms) { return ms > 0 ? 1e3 * static_cast<double>(count) / ms : 0; }

@@ -180,11 +180,11 @@ TEST_F(GeneratorTest, Sampled) {
 TEST_F(GeneratorTest, ModelsThatAreNone) {
   auto model = onnx::load_model(file_of("int4"));
   ASSERT_TRUE(model);
-  const auto said_of = [&](const onnx::ImportOptions& options, const LanguageNames& names) {
+  const auto said_of = [&](const onnx::ImportOptions& options, const LanguageNames& names, int64_t capacity = 8) {
     auto imported = onnx::import_model(*model, options);
     if (!imported) return to_text(imported.error());
     const auto made = Generator::create(context(), generated::operators::entries(), std::move(imported->graph),
-                                        {.capacity = 8, .names = names});
+                                        {.capacity = capacity, .names = names});
     return made ? "made" : to_text(made.error());
   };
   const std::vector<onnx::StateNames> states = onnx::states_of(model->graph);
@@ -193,6 +193,10 @@ TEST_F(GeneratorTest, ModelsThatAreNone) {
   EXPECT_EQ(said_of({.states = states}, {}), "made");
   EXPECT_THAT(to_text(Generator::create(context(), generated::operators::entries(), Graph(), {}).error()),
               HasSubstr("the model has no states"));
+  EXPECT_EQ(said_of({.states = states}, {}, 64), "made");
+  EXPECT_THAT(said_of({.states = states}, {}, 65),
+              HasSubstr("the capacity is 65 tokens, and node 'layers.0.attention"));
+  EXPECT_THAT(said_of({.states = states}, {}, 65), HasSubstr("' has angles for 64 positions\n"));
   EXPECT_EQ(said_of({.states = states}, {.tokens = "ids"}), "the model has no input 'ids'");
   EXPECT_EQ(said_of({.states = states}, {.logits = "scores"}), "the model has no output 'scores'");
   std::vector<onnx::StateNames> others = states;
