@@ -309,7 +309,8 @@ TEXT
   expect_refused_runner "$work/reduction/specs" 'a runner needs a NAMESPACE'
 }
 
-# The public headers: few, each complete alone under every warning, and none of a room.
+# The public headers: few, each complete alone under every warning, and none of a room. Their examples compile with them
+# alone. A struct's field that may be left out has an initializer, or -Wextra warns where users leave it out.
 headers() {
   local header count
   count=$(find "$prefix/include" -type f | wc -l)
@@ -320,6 +321,11 @@ headers() {
     g++ -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Werror -I"$prefix/include" \
       -I"$prefix/include/qgen/kernels" -x c++ - <<<"#include \"$header\"" || fail "$header does not compile alone"
   done < <(cd "$prefix/include" && find qgen -name '*.h')
+  local example
+  for example in "$source"/examples/headers/*.cpp; do
+    g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I"$prefix/include" -I"$prefix/include/qgen/kernels" "$example" ||
+      fail "$(basename "$example") does not compile with the installed headers"
+  done
   echo "$count headers"
 }
 
@@ -431,6 +437,41 @@ TEXT
   sed -i 's/codegen)/kodegen)/' "$work/components/CMakeLists.txt"
   ! (project components 2>"$work/error" >/dev/null) || fail 'expected an unknown component to be refused'
   tr -s ' \n' ' ' <"$work/error" | grep "it has no component 'kodegen'" >/dev/null || fail "$(cat "$work/error")"
+}
+
+# A cross build: programs of one package, which run here, and libraries of another, which has no programs. The target is
+# this machine under another name, so its programs run.
+cross() {
+  local component
+  for component in dev lib; do
+    cmake --install "$build" --component "$component" --prefix "$work/target" >>"$work/log"
+  done
+  cp -r "$source/examples/external" "$work/axpy"
+  cat >"$work/toolchain.cmake" <<TEXT
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR $(uname -m))
+set(CMAKE_CROSSCOMPILING TRUE)
+set(CMAKE_FIND_ROOT_PATH "$work/target;/")
+TEXT
+  cross_project() {
+    rm -rf "$work/axpy/build"
+    cmake -G Ninja -S "$work/axpy" -B "$work/axpy/build" -DCMAKE_PREFIX_PATH="$work/target" -DCMAKE_BUILD_TYPE=Release \
+      -DCMAKE_TOOLCHAIN_FILE="$work/toolchain.cmake" -DHOST="$prefix" "$@" >"$work/log" 2>&1
+  }
+  ! cross_project || fail 'expected a cross build without a qgen of the host to be refused'
+  tr -s ' \n' ' ' <"$work/log" | grep 'a cross build needs the qgen::qgen of the host' >/dev/null || fail "$(cat "$work/log")"
+  cross_project -DQGEN_PROGRAM="$prefix/bin/qgen" || fail "$(cat "$work/log")"
+  cmake --build "$work/axpy/build"
+  "$work/axpy/build/axpy"
+
+  sed -i 's|^find_package(qgen REQUIRED)|find_package(qgen REQUIRED COMPONENTS codegen PATHS "${HOST}" NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)\
+unset(qgen_DIR CACHE)\
+find_package(qgen REQUIRED COMPONENTS runtime)|' "$work/axpy/CMakeLists.txt"
+  cross_project || fail "$(cat "$work/log")"
+  cmake --build "$work/axpy/build"
+  "$work/axpy/build/axpy"
+  grep -q "$prefix/bin/qgen" "$work/axpy/build/build.ninja" || fail 'expected the qgen of the host to make the kernels'
+  ! grep -q "$prefix/lib[^ ]*[.]a" "$work/axpy/build/build.ninja" || fail 'expected libraries of the target alone'
 }
 
 # ---- a part of the operators ----------------------------------------------------------------------------------------

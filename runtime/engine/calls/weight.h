@@ -29,7 +29,7 @@ namespace qgen {
 struct WeightOptions {
   uint64_t max_form_bytes = std::numeric_limits<uint64_t>::max();
   // Of each row, or one for all; none: 0. Kernels take 0 only, and others are refused rather than dropped.
-  std::span<const int32_t> zero_points;
+  std::span<const int32_t> zero_points = {};
 };
 
 // That each element is from -8 to 7. Of data that check_host_tensor() allows.

@@ -23,10 +23,10 @@ struct DeviceMask {
     const LimitRow* row = nullptr;
     LimitValue value{};
   };
-  std::vector<Limit> limits;
+  std::vector<Limit> limits = {};
   uint32_t api_version = 0;  // of Vulkan, as VK_MAKE_API_VERSION packs it; 0: the device's own
   // Another device: features that it lacks are hidden here too, and kernels are chosen as for it.
-  std::optional<DeviceProfile> as;
+  std::optional<DeviceProfile> as = {};
 
   bool is_empty() const { return without == 0 && limits.empty() && api_version == 0 && !as; }
 };

@@ -94,7 +94,7 @@ struct Selection {
 struct SelectOptions {
   // Only this: a variant id, a kernel id with its specialization, a recipe id, or a Choice's id. An id that does not
   // exist, or does not fit, leaves `ranked` empty and the reason in `rejected`.
-  std::string force;
+  std::string force = {};
   // All specializations of a variant as separate choices (for tuning and for --all-kernels); else the cheapest.
   bool all_specializations = false;
   // Also kernels that were rarely the best on the device's architecture: for --all-kernels and exhaustive tuning.

@@ -23,7 +23,7 @@ struct TunedRow {
   double low_us = 0;       // a tenth of the samples is below
   double high_us = 0;      // a tenth is above
   std::string date;        // of the measurement, UTC: "2026-11-23"
-  std::string statistics;  // the driver's report on its pipelines, a JSON object for each launch; empty: none
+  std::string statistics = {};  // the driver's report on its pipelines, a JSON object for each launch; empty: none
   bool is_cold = false;    // the cache, of weights (runtime/workshop/measure/timing.h)
   bool is_final = false;   // of the newest final round of the problem, in which the best met
   uint32_t samples = 0;    // the number of samples whose median is `us`; 0: not known, 1: a first look

@@ -45,8 +45,8 @@ struct Tensor {
   Name name;
   Shape shape;
   DType dtype = DType::f32;
-  RepresentationSet arrives_as;  // of a graph input: how the caller may hand it in; empty: as suits the graph
-  RepresentationSet leaves_as;   // of a graph output: how the caller takes it; empty: no demand
+  RepresentationSet arrives_as = {};  // of a graph input: how the caller may hand it in; empty: as suits the graph
+  RepresentationSet leaves_as = {};   // of a graph output: how the caller takes it; empty: no demand
   friend bool operator==(const Tensor&, const Tensor&) = default;
 };
 
