@@ -120,12 +120,12 @@ struct Context {
   const DeviceProfile& profile;
   const KernelLibrary& library;
   Executor& executor;
-  std::string force_kernel = {};            // SelectOptions::force; empty: the best
+  std::string force_kernel = {};       // SelectOptions::force; empty: the best
   const TimeBook* times = nullptr;     // measured times; null: choices are by estimates
   DecisionCache* decisions = nullptr;  // keeps choices between calls; null: each call chooses
   // Calls are recorded there, and their tensors belong to that frame; null: each call runs at once and is waited for.
   Commands* commands = nullptr;
-  OnlineTuning* online = nullptr;                      // measures kernels while calls run; null: does not
+  OnlineTuning* online = nullptr;                           // measures kernels while calls run; null: does not
   std::function<void(const Selection&)> on_selection = {};  // sees each decision; may be empty
   std::function<void(const Call&)> on_call = {};            // sees each problem that is run; may be empty
 };

@@ -32,8 +32,8 @@ using Attributes = std::map<std::string, AttributeValue, std::less<>>;
 struct Request {
   Tensors inputs;
   Attributes attributes = {};
-  std::map<std::string, Representation, std::less<>>
-      representations = {};  // of inputs and outputs; without: the operator's default
+  std::map<std::string, Representation, std::less<>> representations =
+      {};  // of inputs and outputs; without: the operator's default
 };
 
 // A call with its inputs on the device.

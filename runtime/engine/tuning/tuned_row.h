@@ -16,17 +16,17 @@ namespace qgen::tuning {
 constexpr double kLeastUs = 1e-3, kMostUs = 1e12;
 
 struct TunedRow {
-  std::string problem;     // key_of()
-  std::string kernel;      // Choice::id
-  uint64_t digest = 0;     // digest_of() of the choice: of the SPIR-V that was measured
-  double us = 0;           // the median
-  double low_us = 0;       // a tenth of the samples is below
-  double high_us = 0;      // a tenth is above
-  std::string date;        // of the measurement, UTC: "2026-11-23"
+  std::string problem;          // key_of()
+  std::string kernel;           // Choice::id
+  uint64_t digest = 0;          // digest_of() of the choice: of the SPIR-V that was measured
+  double us = 0;                // the median
+  double low_us = 0;            // a tenth of the samples is below
+  double high_us = 0;           // a tenth is above
+  std::string date;             // of the measurement, UTC: "2026-11-23"
   std::string statistics = {};  // the driver's report on its pipelines, a JSON object for each launch; empty: none
-  bool is_cold = false;    // the cache, of weights (runtime/workshop/measure/timing.h)
-  bool is_final = false;   // of the newest final round of the problem, in which the best met
-  uint32_t samples = 0;    // the number of samples whose median is `us`; 0: not known, 1: a first look
+  bool is_cold = false;         // the cache, of weights (runtime/workshop/measure/timing.h)
+  bool is_final = false;        // of the newest final round of the problem, in which the best met
+  uint32_t samples = 0;         // the number of samples whose median is `us`; 0: not known, 1: a first look
   // How fast the device was while this was measured, as a part of its best in that tuning, with three digits. 1: within
   // 3 % of it, or not known.
   double clock = 1;

@@ -24,9 +24,11 @@ std::optional<Shape> known_shape(const Dims& dims) {
   return shape;
 }
 
+std::string to_text(const Number& number) { return number.is_symbol ? "?" : std::to_string(number.value); }
+
 std::string to_text(const Dims& dims) {
   std::vector<std::string> sides;
-  for (const Number& side : dims) sides.push_back(side.is_symbol ? "?" : std::to_string(side.value));
+  for (const Number& side : dims) sides.push_back(to_text(side));
   return fmt::format("[{}]", fmt::join(sides, ", "));
 }
 

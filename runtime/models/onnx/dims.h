@@ -45,7 +45,8 @@ constexpr const char* kHowToNumberSides =
 Dims dims_of(const Shape& shape);
 std::optional<Shape> known_shape(const Dims& dims);  // nullopt: it has a symbol
 using qgen::to_text;
-std::string to_text(const Dims& dims);  // "[?, 3, 224, 224]"
+std::string to_text(const Number& number);  // "?"
+std::string to_text(const Dims& dims);      // "[?, 3, 224, 224]"
 bool is_one(const Number& number);
 
 // An axis, where numbers below 0 count from the end; nullopt: the rank has none of that number.

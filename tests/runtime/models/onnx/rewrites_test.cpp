@@ -313,7 +313,8 @@ TEST(Layers, RotaryEmbeddings) {
   EXPECT_EQ(rotation_of({.attributes = {}}), "reshape rotary_embedding reshape");
   EXPECT_EQ(rotation_of({.shape = {2, 3, 5, 8}}), "rotary_embedding");
   EXPECT_THAT(rotation_of({.attributes = {{"num_heads", int64_t{5}}}}), HasSubstr("[2, 5, 24], and it has 5 heads"));
-  EXPECT_THAT(rotation_of({.angles = 3}), HasSubstr("its cos_cache is [16, 3], and it rotates [8] elements of a head"));
+  EXPECT_THAT(rotation_of({.angles = 3}),
+              HasSubstr("its cos_cache is [16, 3], which is not for heads of 8 rotated elements"));
   EXPECT_THAT(rotation_of({.attributes = {{"num_heads", int64_t{3}}, {"scale", 2.0f}}}),
               HasSubstr("its scale is 2, and can be 1"));
   EXPECT_THAT(rotation_of({.attributes = {{"num_heads", int64_t{3}}, {"is_packed_batching", int64_t{1}}}}),
