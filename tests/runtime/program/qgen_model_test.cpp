@@ -75,7 +75,7 @@ TEST_F(QgenModel, GeneratesTokens) {
     std::string_view said;
   } const refused[] = {
       {{"--tokens", "1,x"}, "--tokens 1,x: 'x' is no token\n"},
-      {{"--tokens", "96"}, "token 96 is outside of the vocabulary, 0 to 95\n"},
+      {{"--tokens", "96", "--max", "8"}, "token 96 is outside of the vocabulary, 0 to 95\n"},
       {{"--capacity", "8", "--max", "5"}, "the cache is too small: a prompt of 5 tokens and 5 new ones"},
       {{"--capacity", "4"}, "the cache is full: it has room for 4 tokens, and sequence 0 has 0 and gets 5 more\n"},
       {{"--state", "input_ids=logit"}, "state 'logit' is no output of the model\n"},
