@@ -202,9 +202,14 @@ def check_block(block, name, problems):
                             "say it in the block or in the paragraph above")
 
 
-def check_programs(block, name, build, problems):
+# Programs of a block that is not run: those of the repository and of the build, and those in folders that the commands
+# of the page make.
+def check_programs(block, name, build, made, problems):
     for command in commands_of(block):
         for program in programs_of(command.text):
+            folder = re.match(r"build/(?!release/)[^/]+(?=/)", program)
+            if folder and re.search(rf"{re.escape(folder[0])}\b", made):
+                continue
             path = build / program[len("build/release/"):] if program.startswith("build/release/") else SOURCE / program
             if "/" in program and not program.startswith(("/", "~", "$")) and not path.exists():
                 problems.append(f"{name}:{command.line}: there is no '{program}'")
@@ -336,10 +341,11 @@ def test_page(page, build, problems, is_list):
         for block in blocks:
             print(f"{name}:{block.line}: {block.reason or 'run'}: {len(commands_of(block))} commands")
         return
+    commands = [command for block in blocks if not block.reason for command in commands_of(block)]
+    made = "\n".join(command.text for command in commands)
     for block in blocks:
         if block.reason:
-            check_programs(block, name, build, problems)
-    commands = [command for block in blocks if not block.reason for command in commands_of(block)]
+            check_programs(block, name, build, made, problems)
     if not commands or problems:
         return
     with tempfile.TemporaryDirectory(prefix="qgen-commands-") as made:

@@ -80,8 +80,19 @@ class Rules(unittest.TestCase):
     def test_programs(self):
         problems = []
         page = "<!-- commands: your own files -->\n```sh\nX=1 build/none a | tests/none\n```\n"
-        tested.check_programs(blocks_and_problems(page)[0][0], "page", tested.SOURCE / "build/release", problems)
+        block = blocks_and_problems(page)[0][0]
+        tested.check_programs(block, "page", tested.SOURCE / "build/release", "", problems)
         self.assertEqual(problems, ["page:3: there is no 'build/none'", "page:3: there is no 'tests/none'"])
+
+    def test_programs_that_the_page_makes(self):
+        page = "<!-- commands: your own files -->\n```sh\nbuild/made/bin/a\nbuild/release/none\n```\n"
+        block = blocks_and_problems(page)[0][0]
+        problems = []
+        tested.check_programs(block, "page", tested.SOURCE / "build/release", "cmake --prefix build/made", problems)
+        self.assertEqual(problems, ["page:4: there is no 'build/release/none'"])
+        problems = []
+        tested.check_programs(block, "page", tested.SOURCE / "build/release", "cmake --prefix build/madeup", problems)
+        self.assertEqual(problems[0], "page:3: there is no 'build/made/bin/a'")
 
 
 class Running(unittest.TestCase):

@@ -18,12 +18,16 @@ using ::testing::Field;
 
 // Convolutions and linear layers share the constants of int8 matrices: rows of both find them, each constant once.
 TEST(FitOfATable, FindsConstantsOfAFragmentFromAllThatUseIt) {
-  const std::vector<tuning::TuningFile> files = {
+  std::vector<tuning::TuningFile> files = {
       *tuning::load_tuning_file(tests::source_folder() + "/tuning/nvidia-h200.yaml")};
+  for (tuning::TunedRow& row : files.front().rows) row.digest = 0;  // also rows of kernels that have changed since
   const KernelLibrary library = *KernelLibrary::open(generated::library());
   const auto rows = [&](const std::vector<std::string>& operators) {
     const auto fit = fit_costs(files, library, {.operators = operators, .only = {"int8_matrix_cost"}, .groups = 0});
-    EXPECT_TRUE(fit) << to_text(fit.error());
+    if (!fit) {
+      ADD_FAILURE() << to_text(fit.error());
+      return size_t{0};
+    }
     EXPECT_FALSE(fit->constants.empty());
     EXPECT_THAT(fit->constants, Each(Field(&FittedConstant::spec, "int8_matrix_cost")));
     EXPECT_THAT(fit->constants, Each(Field(&FittedConstant::rows, fit->constants.front().rows)));
