@@ -7,7 +7,6 @@
 #include "operators.h"
 #include "runtime/c/objects.h"
 #include "runtime/models/onnx/import.h"
-#include "runtime/models/onnx/reader.h"
 
 struct qgen_generator {
   std::shared_ptr<qgen::c::OnDevice> on;
@@ -18,9 +17,7 @@ namespace qgen::c {
 namespace {
 
 Done load_generator(qgen_device& device, const char* path, int64_t capacity, qgen_generator** generator) {
-  auto model = onnx::load_model(path);
-  if (!model) return model.error();
-  auto imported = onnx::import_model(*model, {.states = onnx::states_of(model->graph)});
+  auto imported = onnx::import_model(std::filesystem::path(path), {.finds_states = true});
   if (!imported) return imported.error();
   auto made = graph::Generator::create(device.on->context, generated::operators::entries(), std::move(imported->graph),
                                        {.capacity = capacity});

@@ -68,6 +68,7 @@ struct ImportOptions {
   // Caches of a GroupQueryAttention become states of the graph. Their third dimension is then the capacity, in keys, and
   // `seqlens_k` says how many of them are there.
   std::vector<StateNames> states = {};
+  bool finds_states = false;  // those of states_of(), if `states` is empty
 };
 
 Expected<Imported> import_model(const std::filesystem::path& file, const ImportOptions& options = {});

@@ -46,7 +46,9 @@ class Importer {
  public:
   // Of its elements, to the model.
   static ElementType element_type_of(const Known& known);
-  Importer(const Model& model, const ImportOptions& options) : model_(model), states_(options.states) {
+  Importer(const Model& model, const ImportOptions& options)
+      : model_(model),
+        states_(options.states.empty() && options.finds_states ? states_of(model.graph) : options.states) {
     builder_.fuses = options.fuses;
   }
 

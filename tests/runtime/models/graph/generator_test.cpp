@@ -47,9 +47,7 @@ std::string file_of(const std::string& name) {
 }
 
 Expected<Graph> graph_of(const std::string& name) {
-  auto model = onnx::load_model(file_of(name));
-  if (!model) return model.error();
-  auto imported = onnx::import_model(*model, {.states = onnx::states_of(model->graph)});
+  auto imported = onnx::import_model(std::filesystem::path(file_of(name)), {.finds_states = true});
   if (!imported) return imported.error();
   return std::move(imported->graph);
 }
