@@ -58,6 +58,14 @@ function(qgen_register_test name)
     LABELS "${TEST_LABELS}" TIMEOUT 600)
 endfunction()
 
+# qgen_leave_out_with_sanitizers(ENTRY TEST...): these tests of an entry take minutes with sanitizers, and run without.
+function(qgen_leave_out_with_sanitizers entry)
+  if(QGEN_SANITIZE)
+    list(JOIN ARGN ":" tests)
+    set_property(TEST ${entry} APPEND PROPERTY ENVIRONMENT "GTEST_FILTER=-${tests}")
+  endif()
+endfunction()
+
 # The program test_NAME, or nothing if the folder has no tests yet: then MADE is false.
 function(qgen_make_test_program made name folder)
   cmake_parse_arguments(TEST "" "" "LINKS;APART" ${ARGN})
