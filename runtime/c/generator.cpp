@@ -46,11 +46,7 @@ qgen_code qgen_generator_load(qgen_device* device, const char* path, int64_t cap
                               qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!device || !path || !generator) return is_null(!device ? "device" : !path ? "path" : "generator");
-    Done loaded = load_generator(*device, path, capacity, generator);
-    if (loaded) return loaded;
-    Error why = loaded.error();
-    if (!why.message.starts_with(path)) why.message = std::string(path) + ": " + why.message;
-    return why;
+    return of_file(path, load_generator(*device, path, capacity, generator));
   });
 }
 

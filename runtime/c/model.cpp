@@ -85,12 +85,8 @@ Done load_our_file(qgen_device& device, const std::string& path, qgen_model** mo
 }
 
 Done load(qgen_device& device, const std::string& path, qgen_model** model) {
-  Done loaded =
-      is_our_file(path) ? load_our_file(device, path, model) : load_imported(device, onnx::import_model(path), model);
-  if (loaded) return loaded;
-  Error error = loaded.error();
-  if (!error.message.starts_with(path)) error.message = path + ": " + error.message;
-  return error;
+  return of_file(path, is_our_file(path) ? load_our_file(device, path, model)
+                                         : load_imported(device, onnx::import_model(path), model));
 }
 
 struct Inputs {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/dynamic_plain.comp for few rows of activations, on f16 cooperative matrices with f32 sums. They are
-// filled in registers: lib/weight_fragments.glsl describes how.
+// The sum of linear/dynamic_plain.comp for few rows of activations, on f16 cooperative matrices with f32 sums. The
+// matrices are filled in registers: lib/weight_fragments.glsl describes how.
 // linear/dynamic_quantize.comp has quantized the activations.
 //
 // Integers less their zero point are exact in f16. Sums of blocks are exact in f32, since 128 * 255 * 128 is below 2^24.

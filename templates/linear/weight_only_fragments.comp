@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/weight_only_plain.comp for few rows of activations, on f16 cooperative matrices with f32 sums. They are
-// filled in registers: lib/weight_fragments.glsl describes how.
+// The sum of linear/weight_only_plain.comp for few rows of activations, on f16 cooperative matrices with f32 sums. The
+// matrices are filled in registers: lib/weight_fragments.glsl describes how.
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require
