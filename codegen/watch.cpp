@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "common/log.h"
+#include "common/sanitizers.h"
 #include "common/text.h"
 
 namespace qgen {
@@ -117,12 +118,14 @@ std::set<fs::path> folders_of(const RunOptions& options, const std::vector<std::
   return folders;
 }
 
+QGEN_NOT_ADDRESS_SANITIZED void end(int) { ::_exit(static_cast<int>(ExitCode::done)); }
+
 // Files are written to temporary ones that have no name until they are complete, so ending at any moment leaves either
 // the old files or the new ones.
 void end_on_interrupt() {
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction action {};
-    action.sa_handler = [](int) { ::_exit(static_cast<int>(ExitCode::done)); };
+    action.sa_handler = end;
     ::sigaction(signal, &action, nullptr);
   }
 }

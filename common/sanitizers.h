@@ -5,6 +5,10 @@
 // space, and its operator new ends it instead of throwing.
 //
 //   #if QGEN_ADDRESS_SANITIZED
+//
+// QGEN_NOT_ADDRESS_SANITIZED stands before a function that a signal handler ends the process with. An instrumented
+// function asks for the bounds of its stack before a call that does not return, and that frees memory. Where the signal
+// came inside of malloc(), the process would wait for itself.
 #pragma once
 
 #if defined(__has_feature)
@@ -23,4 +27,10 @@
 #define QGEN_THREAD_SANITIZED 1
 #else
 #define QGEN_THREAD_SANITIZED 0
+#endif
+
+#if QGEN_ADDRESS_SANITIZED
+#define QGEN_NOT_ADDRESS_SANITIZED __attribute__((no_sanitize("address")))
+#else
+#define QGEN_NOT_ADDRESS_SANITIZED
 #endif

@@ -59,7 +59,7 @@ struct {
 
 // ---- how a worker ends ----------------------------------------------------------------------------------------------
 
-[[noreturn]] void leave(CutOff::Cause cause, int signal = 0) {
+[[noreturn]] QGEN_NOT_ADDRESS_SANITIZED void leave(CutOff::Cause cause, int signal = 0) {
   Head head;
   head.cause = cause;
   head.signal = signal;
@@ -72,7 +72,7 @@ bool is_past_stack(const void* address) {
   return at >= own.stack - kGuardBytes && at < own.stack + own.forbidden_bytes;
 }
 
-void on_signal(int signal, siginfo_t* info, void*) {
+QGEN_NOT_ADDRESS_SANITIZED void on_signal(int signal, siginfo_t* info, void*) {
   switch (signal) {
     case SIGPROF: leave(CutOff::Cause::cpu_time);
     case SIGALRM: leave(CutOff::Cause::real_time);
