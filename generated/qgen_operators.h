@@ -669,7 +669,7 @@ static inline qgen_code qgen_dequantize_affine(qgen_device* device,
   return qgen_typed_end(&call, "dequantize_affine", device, frame, results, error);
 }
 
-/* dq8ta_conv2d: int8 x int8 convolution with a computed input scale, floating-point output */
+/* dq8ta_conv2d: int8 convolution with a computed input scale, floating-point output */
 typedef struct qgen_dq8ta_conv2d_args {
   /* i8 [N, C, H, W] or [N, C, W] */
   const qgen_tensor* input;
@@ -730,7 +730,7 @@ static inline qgen_code qgen_dq8ta_conv2d(qgen_device* device,
   return qgen_typed_end(&call, "dq8ta_conv2d", device, frame, results, error);
 }
 
-/* dynamic_quantize_image: an image quantized by its own range, and the sums of its channels */
+/* dynamic_quantize_image: an image quantized by the range of its values, and at each pixel the sum over the channels */
 typedef struct qgen_dynamic_quantize_image_args {
   /* f32, f16 [N, C, H, W] */
   const qgen_tensor* input;
@@ -800,7 +800,7 @@ static inline qgen_code qgen_embedding_q4gsw(qgen_device* device,
   return qgen_typed_end(&call, "embedding_q4gsw", device, frame, results, error);
 }
 
-/* expand: repeats dimensions of 1 */
+/* expand: repeats a tensor along dimensions of size 1 */
 typedef struct qgen_expand_args {
   /* f32, f16, i8, u8, i32 [...] */
   const qgen_tensor* input;
@@ -1427,7 +1427,7 @@ static inline qgen_code qgen_linear_q4gsw(qgen_device* device,
   return qgen_typed_end(&call, "linear_q4gsw", device, frame, results, error);
 }
 
-/* linear_q4gsw_backward: the gradient of a linear layer's input, from that of its output and its int4 weight */
+/* linear_q4gsw_backward: the gradient of a linear layer's input, from the output's gradient and the int4 weight */
 typedef struct qgen_linear_q4gsw_backward_args {
   /* f32, f16 [..., N] */
   const qgen_tensor* d_output;
@@ -1965,7 +1965,7 @@ static inline qgen_code qgen_q8ta_concat(qgen_device* device,
   return qgen_typed_end(&call, "q8ta_concat", device, frame, results, error);
 }
 
-/* q8ta_conv2d: int8 x int8 per-channel convolution, int8 output */
+/* q8ta_conv2d: int8 convolution with a scale per output channel, int8 output */
 typedef struct qgen_q8ta_conv2d_args {
   /* i8 [N, C, H, W] or [N, C, W] */
   const qgen_tensor* input;
@@ -2055,7 +2055,7 @@ static inline qgen_code qgen_q8ta_conv2d(qgen_device* device,
   return qgen_typed_end(&call, "q8ta_conv2d", device, frame, results, error);
 }
 
-/* q8ta_conv2d_dequantize: int8 x int8 per-channel convolution, floating-point output */
+/* q8ta_conv2d_dequantize: int8 convolution with a scale per output channel, floating-point output */
 typedef struct qgen_q8ta_conv2d_dequantize_args {
   /* i8 [N, C, H, W] or [N, C, W] */
   const qgen_tensor* input;
@@ -2114,7 +2114,7 @@ static inline qgen_code qgen_q8ta_conv2d_dequantize(qgen_device* device,
   return qgen_typed_end(&call, "q8ta_conv2d_dequantize", device, frame, results, error);
 }
 
-/* q8ta_conv2d_transposed: int8 x int8 per-channel transposed convolution, int8 output */
+/* q8ta_conv2d_transposed: int8 transposed convolution with a scale per output channel, int8 output */
 typedef struct qgen_q8ta_conv2d_transposed_args {
   /* i8 [N, C, H, W] or [N, C, W] */
   const qgen_tensor* input;
@@ -2321,7 +2321,7 @@ static inline qgen_code qgen_q8ta_leaky_relu(qgen_device* device,
   return qgen_typed_end(&call, "q8ta_leaky_relu", device, frame, results, error);
 }
 
-/* q8ta_linear: int8 x int8 per-channel linear layer, int8 output */
+/* q8ta_linear: int8 linear layer with a scale per output channel, int8 output */
 typedef struct qgen_q8ta_linear_args {
   /* i8 [..., K] */
   const qgen_tensor* input;
@@ -2398,7 +2398,7 @@ static inline qgen_code qgen_q8ta_linear(qgen_device* device,
   return qgen_typed_end(&call, "q8ta_linear", device, frame, results, error);
 }
 
-/* q8ta_linear_dequantize: int8 x int8 per-channel linear layer, floating-point output */
+/* q8ta_linear_dequantize: int8 linear layer with a scale per output channel, floating-point output */
 typedef struct qgen_q8ta_linear_dequantize_args {
   /* i8 [..., K] */
   const qgen_tensor* input;
@@ -2958,7 +2958,7 @@ static inline qgen_code qgen_quantize_q4gsw(qgen_device* device,
   return qgen_typed_end(&call, "quantize_q4gsw", device, frame, results, error);
 }
 
-/* reduce: a sum, an extreme or another reduction along any axes */
+/* reduce: a sum, minimum, maximum or another reduction along any axes */
 typedef struct qgen_reduce_args {
   /* f32, f16, i32 [...] */
   const qgen_tensor* input;

@@ -5,7 +5,7 @@
 
     bench/held_out/make_problems.py SEED > problems.yaml             # layers of networks.py, drawn by this seed
     bench/held_out/make_problems.py SEED --made-up > problems.yaml   # random sizes, uniform in the logarithm, most round
-    qgen-tune --problems problems.yaml --strategy halving --budget 300
+    qgen-tune --problems problems.yaml --strategy batches --budget 300
 
 The same seed draws the same problems; docs/results.md names the seeds that were used.
 """

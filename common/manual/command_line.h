@@ -3,7 +3,7 @@
 //
 // What the programs print for a wrong command line: one line that is true of this command line, and a hint.
 //
-//   qgen-tune --stratgy halving
+//   qgen-tune --stratgy batches
 //   qgen-tune: unknown option '--stratgy'
 //     hint: did you mean '--strategy'?
 //

@@ -548,7 +548,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "dq8ta_conv2d",
-    .summary = "int8 x int8 convolution with a computed input scale, floating-point output",
+    .summary = "int8 convolution with a computed input scale, floating-point output",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -658,8 +658,8 @@ constexpr AttributeInfo kDq8taConv2dAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "dq8ta_conv2d", .summary = "int8 x int8 convolution with a computed input scale, floating-point output",
-    .op = &op, .tensors = kDq8taConv2dTensors, .attributes = kDq8taConv2dAttributes,
+    .name = "dq8ta_conv2d", .summary = "int8 convolution with a computed input scale, floating-point output", .op = &op,
+    .tensors = kDq8taConv2dTensors, .attributes = kDq8taConv2dAttributes,
   },
 };
 

@@ -211,7 +211,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "dynamic_quantize_image",
-    .summary = "an image quantized by its own range, and the sums of its channels",
+    .summary = "an image quantized by the range of its values, and at each pixel the sum over the channels",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -267,8 +267,9 @@ constexpr TensorInfo kDynamicQuantizeImageTensors[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "dynamic_quantize_image", .summary = "an image quantized by its own range, and the sums of its channels",
-    .op = &op, .tensors = kDynamicQuantizeImageTensors,
+    .name = "dynamic_quantize_image",
+    .summary = "an image quantized by the range of its values, and at each pixel the sum over the channels", .op = &op,
+    .tensors = kDynamicQuantizeImageTensors,
   },
 };
 

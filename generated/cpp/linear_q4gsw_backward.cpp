@@ -192,7 +192,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "linear_q4gsw_backward",
-    .summary = "the gradient of a linear layer's input, from that of its output and its int4 weight",
+    .summary = "the gradient of a linear layer's input, from the output's gradient and the int4 weight",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -254,7 +254,7 @@ constexpr AttributeInfo kLinearQ4gswBackwardAttributes[] = {
 constinit const SignatureInfo signatures[1] = {
   {
     .name = "linear_q4gsw_backward",
-    .summary = "the gradient of a linear layer's input, from that of its output and its int4 weight", .op = &op,
+    .summary = "the gradient of a linear layer's input, from the output's gradient and the int4 weight", .op = &op,
     .tensors = kLinearQ4gswBackwardTensors, .attributes = kLinearQ4gswBackwardAttributes,
   },
 };

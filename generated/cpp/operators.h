@@ -317,7 +317,7 @@ Expected<DeviceTensor> dequantize_affine(Context& context,
                                          const DequantizeAffineAttributes& attributes = {},
                                          const DequantizeAffineRepresentations& representations = {});
 
-// dq8ta_conv2d: int8 x int8 convolution with a computed input scale, floating-point output
+// dq8ta_conv2d: int8 convolution with a computed input scale, floating-point output
 template <typename As>
 struct Dq8taConv2dInputs {
   typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]
@@ -350,7 +350,7 @@ Expected<DeviceTensor> dq8ta_conv2d(Context& context,
                                     const Dq8taConv2dInputs<OnDevice>& inputs,
                                     const Dq8taConv2dAttributes& attributes = {});
 
-// dynamic_quantize_image: an image quantized by its own range, and the sums of its channels
+// dynamic_quantize_image: an image quantized by the range of its values, and at each pixel the sum over the channels
 template <typename As>
 struct DynamicQuantizeImageInputs {
   typename As::Tensor input;  // f32, f16 [N, C, H, W]
@@ -391,7 +391,7 @@ Expected<DeviceTensor> embedding_q4gsw(Context& context,
                                        const EmbeddingQ4gswInputs<OnDevice>& inputs,
                                        const EmbeddingQ4gswAttributes& attributes = {});
 
-// expand: repeats dimensions of 1
+// expand: repeats a tensor along dimensions of size 1
 template <typename As>
 struct ExpandInputs {
   typename As::View input;  // f32, f16, i8, u8, i32 [...]
@@ -737,7 +737,7 @@ Expected<DeviceTensor> linear_q4gsw(Context& context,
                                     const LinearQ4gswInputs<OnDevice>& inputs,
                                     const LinearQ4gswAttributes& attributes = {});
 
-// linear_q4gsw_backward: the gradient of a linear layer's input, from that of its output and its int4 weight
+// linear_q4gsw_backward: the gradient of a linear layer's input, from the output's gradient and the int4 weight
 template <typename As>
 struct LinearQ4gswBackwardInputs {
   typename As::Tensor d_output;  // f32, f16 [..., N]
@@ -1050,7 +1050,7 @@ Expected<DeviceTensor> q8ta_concat(Context& context,
                                    const Q8taConcatAttributes& attributes,
                                    const Q8taConcatRepresentations& representations = {});
 
-// q8ta_conv2d: int8 x int8 per-channel convolution, int8 output
+// q8ta_conv2d: int8 convolution with a scale per output channel, int8 output
 template <typename As>
 struct Q8taConv2dInputs {
   typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]
@@ -1098,7 +1098,7 @@ Expected<DeviceTensor> q8ta_conv2d(Context& context,
                                    const Q8taConv2dAttributes& attributes,
                                    const Q8taConv2dRepresentations& representations = {});
 
-// q8ta_conv2d_dequantize: int8 x int8 per-channel convolution, floating-point output
+// q8ta_conv2d_dequantize: int8 convolution with a scale per output channel, floating-point output
 template <typename As>
 struct Q8taConv2dDequantizeInputs {
   typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]
@@ -1128,7 +1128,7 @@ Expected<DeviceTensor> q8ta_conv2d_dequantize(Context& context,
                                               const Q8taConv2dDequantizeInputs<OnDevice>& inputs,
                                               const Q8taConv2dDequantizeAttributes& attributes);
 
-// q8ta_conv2d_transposed: int8 x int8 per-channel transposed convolution, int8 output
+// q8ta_conv2d_transposed: int8 transposed convolution with a scale per output channel, int8 output
 template <typename As>
 struct Q8taConv2dTransposedInputs {
   typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]
@@ -1256,7 +1256,7 @@ Expected<DeviceTensor> q8ta_leaky_relu(Context& context,
                                        const Q8taLeakyReluAttributes& attributes,
                                        const Q8taLeakyReluRepresentations& representations = {});
 
-// q8ta_linear: int8 x int8 per-channel linear layer, int8 output
+// q8ta_linear: int8 linear layer with a scale per output channel, int8 output
 template <typename As>
 struct Q8taLinearInputs {
   typename As::Tensor input;  // i8 [..., K]
@@ -1297,7 +1297,7 @@ Expected<DeviceTensor> q8ta_linear(Context& context,
                                    const Q8taLinearAttributes& attributes,
                                    const Q8taLinearRepresentations& representations = {});
 
-// q8ta_linear_dequantize: int8 x int8 per-channel linear layer, floating-point output
+// q8ta_linear_dequantize: int8 linear layer with a scale per output channel, floating-point output
 template <typename As>
 struct Q8taLinearDequantizeInputs {
   typename As::Tensor input;  // i8 [..., K]
@@ -1667,7 +1667,7 @@ Expected<DeviceTensor> quantize_q4gsw(Context& context,
                                       const QuantizeQ4gswInputs<OnDevice>& inputs,
                                       const QuantizeQ4gswAttributes& attributes = {});
 
-// reduce: a sum, an extreme or another reduction along any axes
+// reduce: a sum, minimum, maximum or another reduction along any axes
 template <typename As>
 struct ReduceInputs {
   typename As::Tensor input;  // f32, f16, i32 [...]

@@ -1133,7 +1133,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "q8ta_conv2d",
-    .summary = "int8 x int8 per-channel convolution, int8 output",
+    .summary = "int8 convolution with a scale per output channel, int8 output",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -1278,7 +1278,7 @@ constexpr AttributeInfo kQ8taConv2dAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_conv2d", .summary = "int8 x int8 per-channel convolution, int8 output", .op = &op,
+    .name = "q8ta_conv2d", .summary = "int8 convolution with a scale per output channel, int8 output", .op = &op,
     .tensors = kQ8taConv2dTensors, .attributes = kQ8taConv2dAttributes,
   },
 };

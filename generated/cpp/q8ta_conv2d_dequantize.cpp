@@ -605,7 +605,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "q8ta_conv2d_dequantize",
-    .summary = "int8 x int8 per-channel convolution, floating-point output",
+    .summary = "int8 convolution with a scale per output channel, floating-point output",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -703,8 +703,9 @@ constexpr AttributeInfo kQ8taConv2dDequantizeAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_conv2d_dequantize", .summary = "int8 x int8 per-channel convolution, floating-point output",
-    .op = &op, .tensors = kQ8taConv2dDequantizeTensors, .attributes = kQ8taConv2dDequantizeAttributes,
+    .name = "q8ta_conv2d_dequantize",
+    .summary = "int8 convolution with a scale per output channel, floating-point output", .op = &op,
+    .tensors = kQ8taConv2dDequantizeTensors, .attributes = kQ8taConv2dDequantizeAttributes,
   },
 };
 

@@ -580,7 +580,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "q8ta_conv2d_transposed",
-    .summary = "int8 x int8 per-channel transposed convolution, int8 output",
+    .summary = "int8 transposed convolution with a scale per output channel, int8 output",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -728,8 +728,9 @@ constexpr AttributeInfo kQ8taConv2dTransposedAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_conv2d_transposed", .summary = "int8 x int8 per-channel transposed convolution, int8 output",
-    .op = &op, .tensors = kQ8taConv2dTransposedTensors, .attributes = kQ8taConv2dTransposedAttributes,
+    .name = "q8ta_conv2d_transposed",
+    .summary = "int8 transposed convolution with a scale per output channel, int8 output", .op = &op,
+    .tensors = kQ8taConv2dTransposedTensors, .attributes = kQ8taConv2dTransposedAttributes,
   },
 };
 

@@ -451,7 +451,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "q8ta_linear",
-    .summary = "int8 x int8 per-channel linear layer, int8 output",
+    .summary = "int8 linear layer with a scale per output channel, int8 output",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -577,7 +577,7 @@ constexpr AttributeInfo kQ8taLinearAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_linear", .summary = "int8 x int8 per-channel linear layer, int8 output", .op = &op,
+    .name = "q8ta_linear", .summary = "int8 linear layer with a scale per output channel, int8 output", .op = &op,
     .tensors = kQ8taLinearTensors, .attributes = kQ8taLinearAttributes,
   },
 };

@@ -429,7 +429,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "q8ta_linear_dequantize",
-    .summary = "int8 x int8 per-channel linear layer, floating-point output",
+    .summary = "int8 linear layer with a scale per output channel, floating-point output",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -508,8 +508,9 @@ constexpr AttributeInfo kQ8taLinearDequantizeAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "q8ta_linear_dequantize", .summary = "int8 x int8 per-channel linear layer, floating-point output",
-    .op = &op, .tensors = kQ8taLinearDequantizeTensors, .attributes = kQ8taLinearDequantizeAttributes,
+    .name = "q8ta_linear_dequantize",
+    .summary = "int8 linear layer with a scale per output channel, floating-point output", .op = &op,
+    .tensors = kQ8taLinearDequantizeTensors, .attributes = kQ8taLinearDequantizeAttributes,
   },
 };
 

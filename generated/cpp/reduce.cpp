@@ -196,7 +196,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "reduce",
-    .summary = "a sum, an extreme or another reduction along any axes",
+    .summary = "a sum, minimum, maximum or another reduction along any axes",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -257,7 +257,7 @@ constexpr AttributeInfo kReduceAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "reduce", .summary = "a sum, an extreme or another reduction along any axes", .op = &op,
+    .name = "reduce", .summary = "a sum, minimum, maximum or another reduction along any axes", .op = &op,
     .tensors = kReduceTensors, .attributes = kReduceAttributes,
   },
 };

@@ -259,7 +259,7 @@ constinit const SignatureInfo signatures[4] = {
     .tensors = kPermuteTensors, .attributes = kSliceAttributes,
   },
   {
-    .name = "expand", .summary = "repeats dimensions of 1", .op = &op, .tensors = kPermuteTensors,
+    .name = "expand", .summary = "repeats a tensor along dimensions of size 1", .op = &op, .tensors = kPermuteTensors,
     .attributes = kExpandAttributes,
   },
   {

@@ -19,7 +19,7 @@ namespace qgen::tuner {
 namespace {
 
 const std::map<std::string, Strategy> kStrategies = {
-    {"auto", Strategy::automatic}, {"exhaustive", Strategy::exhaustive}, {"halving", Strategy::halving}};
+    {"auto", Strategy::automatic}, {"exhaustive", Strategy::exhaustive}, {"batches", Strategy::batches}};
 
 // "2026-11-23" as it stands, "30" as the date of thirty days ago.
 std::string date_of(const std::string& text) {
@@ -61,10 +61,12 @@ void add_tune_options(CLI::App& app, Arguments& arguments) {
              "the time for all problems together; default: "
              "60 for each");
   app.add_option("--strategy", arguments.search.strategy,
-                 "exhaustive: measure every kernel, without a budget; halving: search in batches; auto (default): "
-                 "exhaustive if the budget allows it, else halving")
+                 "exhaustive: measure every kernel, without a budget; batches: search in batches; auto (default): "
+                 "exhaustive if the budget allows it, else batches")
       ->transform(CLI::Transformer(kStrategies))
-      ->transform(one_of_words({"auto", "exhaustive", "halving"}))  // the later transform() is applied first
+      ->transform(one_of_words({"auto", "exhaustive", "batches"}))  // the later transform() is applied first
+      // The older word for batches, which scripts may have.
+      ->transform([](const std::string& word) { return word == "halving" ? std::string("batches") : word; })
       ->option_text("WORD");
   add_number(app, "--hang", arguments.hang_s, {0.1, 3600, "seconds"},
              "a kernel that takes longer is ended and quarantined (default 10)");

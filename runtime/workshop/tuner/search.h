@@ -57,7 +57,7 @@ struct Laboratory {
   std::function<void(std::vector<std::string> ids)> expect = {};
 };
 
-enum class Strategy : uint8_t { automatic, exhaustive, halving };
+enum class Strategy : uint8_t { automatic, exhaustive, batches };
 
 struct SearchOptions {
   Strategy strategy = Strategy::automatic;

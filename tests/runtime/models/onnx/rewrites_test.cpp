@@ -288,8 +288,12 @@ TEST(Layers, NormsOfSums) {
   EXPECT_EQ(of({.op = "SkipLayerNormalization"}), "skip_layer_norm");
   EXPECT_EQ(of({.skip = {3, 32}}), "fused_add fused_add rms_norm");
   EXPECT_EQ(of({.op = "SkipLayerNormalization", .skip = {1, 3, 32}}), "fused_add layer_norm");
-  EXPECT_THAT(of({.weight = 31}), HasSubstr("[31]"));
-  EXPECT_THAT(of({.output = 1}), HasSubstr("its output mean or inv_std_var is used, and qgen computes neither"));
+  EXPECT_TEXT(of({.weight = 31}),
+              "node 'SkipSimplifiedLayerNormalization_0' (SkipSimplifiedLayerNormalization): shapes [2, 3, 32] and "
+              "[31] cannot be broadcast");
+  EXPECT_TEXT(of({.output = 1}),
+              "node 'SkipSimplifiedLayerNormalization_0' (SkipSimplifiedLayerNormalization): its output mean or "
+              "inv_std_var is used, and qgen computes neither");
 }
 
 struct Rotation {
@@ -312,14 +316,18 @@ TEST(Layers, RotaryEmbeddings) {
   EXPECT_EQ(rotation_of({}), "reshape rotary_embedding reshape");
   EXPECT_EQ(rotation_of({.attributes = {}}), "reshape rotary_embedding reshape");
   EXPECT_EQ(rotation_of({.shape = {2, 3, 5, 8}}), "rotary_embedding");
-  EXPECT_THAT(rotation_of({.attributes = {{"num_heads", int64_t{5}}}}), HasSubstr("[2, 5, 24], and it has 5 heads"));
-  EXPECT_THAT(rotation_of({.angles = 3}),
-              HasSubstr("its cos_cache is [16, 3], which is not for heads of 8 rotated elements"));
-  EXPECT_THAT(rotation_of({.attributes = {{"num_heads", int64_t{3}}, {"scale", 2.0f}}}),
-              HasSubstr("its scale is 2, and can be 1"));
-  EXPECT_THAT(rotation_of({.attributes = {{"num_heads", int64_t{3}}, {"is_packed_batching", int64_t{1}}}}),
-              HasSubstr("its batches are packed"));
-  EXPECT_THAT(rotation_of({.shape = {2, 24}}), HasSubstr("must have three or four dimensions"));
+  EXPECT_TEXT(rotation_of({.attributes = {{"num_heads", int64_t{5}}}}),
+              "node 'RotaryEmbedding_0' (RotaryEmbedding): its input is [2, 5, 24], and it has 5 heads");
+  EXPECT_TEXT(rotation_of({.angles = 3}),
+              "node 'RotaryEmbedding_0' (RotaryEmbedding): its cos_cache is [16, 3], which is not for heads of 8 "
+              "rotated elements");
+  EXPECT_TEXT(rotation_of({.attributes = {{"num_heads", int64_t{3}}, {"scale", 2.0f}}}),
+              "node 'RotaryEmbedding_0' (RotaryEmbedding): its scale is 2, and can be 1");
+  EXPECT_TEXT(rotation_of({.attributes = {{"num_heads", int64_t{3}}, {"is_packed_batching", int64_t{1}}}}),
+              "node 'RotaryEmbedding_0' (RotaryEmbedding): its batches are packed (is_packed_batching)");
+  EXPECT_TEXT(rotation_of({.shape = {2, 24}}),
+              "node 'RotaryEmbedding_0' (RotaryEmbedding): its input is [2, 24], and must have three or four "
+              "dimensions");
 }
 
 // Halves between doors of f32 are computed in f32; an output of halves is rounded at the end.

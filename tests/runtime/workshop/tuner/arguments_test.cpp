@@ -47,7 +47,7 @@ TEST(TuneArguments, ReportsWhatIsWrong) {
     EXPECT_EQ(std::get<int>(parsed(words)), kWrongInput);
     return ::testing::internal::GetCapturedStderr();
   };
-  EXPECT_TEXT(misuse({"--stratgy", "halving"}),
+  EXPECT_TEXT(misuse({"--stratgy", "batches"}),
               "qgen-tune: unknown option '--stratgy'\n  hint: did you mean '--strategy'?\n");
   EXPECT_TEXT(misuse({"--colour=red"}),
               "qgen-tune: unknown option '--colour'\n  hint: qgen-tune --help shows the options\n");
@@ -58,7 +58,7 @@ TEST(TuneArguments, ReportsWhatIsWrong) {
   EXPECT_TEXT(misuse({"export", "extra"}),
               "qgen-tune: unexpected argument 'extra'\n  hint: qgen-tune export --help shows the options\n");
   EXPECT_TEXT(misuse({"--strategy", "best"}),
-              "qgen-tune: --strategy: 'best' is not one of auto, exhaustive, halving\n"
+              "qgen-tune: --strategy: 'best' is not one of auto, exhaustive, batches\n"
               "  hint: qgen-tune --help shows the options\n");
   EXPECT_TEXT(misuse({"--out"}), "qgen-tune: --out needs a value\n  hint: qgen-tune --help shows the options\n");
   EXPECT_TEXT(misuse({"merge"}), "qgen-tune: FILE is required\n  hint: qgen-tune merge --help shows the options\n");
@@ -78,6 +78,11 @@ TEST(TuneArguments, MergesOneFileAndMore) {
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(std::get<int>(parsed({"merge", "--help"})), kDone);
   EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr(" FILE ... "));
+}
+
+TEST(TuneArguments, TheOlderWordForBatchesIsAccepted) {
+  for (const char* word : {"batches", "halving"})
+    EXPECT_EQ(std::get<Arguments>(parsed({"--strategy", word})).search.strategy, Strategy::batches) << word;
 }
 
 TEST(TuneArguments, NeedAFileForTheResultOfAPart) {

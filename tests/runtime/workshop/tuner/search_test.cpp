@@ -109,7 +109,7 @@ TEST(Search, FindsTheBestInAFewSamples) {
   const Space space;
   FakeLaboratory fake(space.times);
   const auto found =
-      find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .share = {.budget_s = 60}});
+      find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::batches, .share = {.budget_s = 60}});
   ASSERT_TRUE(found);
   EXPECT_LE(found->ranked.front().us.median, least(space.times) / 0.98);
   EXPECT_LE(static_cast<double>(found->tried), 0.15 * static_cast<double>(space.candidates.size()));
@@ -187,7 +187,7 @@ TEST(Search, TriesEachKind) {
   std::ranges::sort(space.candidates, {}, &Candidate::cost_us);
   FakeLaboratory fake(space.times);
   const auto found =
-      find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .share = {.budget_s = 60}});
+      find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::batches, .share = {.budget_s = 60}});
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->ranked.front().id.starts_with("op.matrix")) << found->ranked.front().id;
 }
@@ -247,7 +247,7 @@ TEST(Search, AnnouncesWhatTheStoreChooses) {
       };
       const auto found =
           find_best(space.candidates, known, {.measure = measure, .elapsed_s = [&] { return fake.elapsed_s(); }},
-                    {.strategy = Strategy::halving, .share = {.budget_s = 60}});
+                    {.strategy = Strategy::batches, .share = {.budget_s = 60}});
       ASSERT_TRUE(found);
       const Measured& best = found->ranked.front();
       EXPECT_TRUE(best.is_final);
@@ -389,7 +389,7 @@ TEST(Search, ReachesTheBestOfMeasuredTables) {
   for (const MeasuredSpace& space : spaces) {
     FakeLaboratory fake(space.times);
     const auto found =
-        find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .share = {.budget_s = 600}});
+        find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::batches, .share = {.budget_s = 600}});
     ASSERT_TRUE(found);
     const double enough = least(space.times) / 0.98;
     double least_asked = std::numeric_limits<double>::infinity();
@@ -464,7 +464,7 @@ TEST(Search, LeavesFarRecipesForTheEnd) {
   }
   std::ranges::stable_sort(candidates, {}, &Candidate::cost_us);
   FakeLaboratory fake(times);
-  ASSERT_TRUE(find_best(candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .share = {.budget_s = 60}}));
+  ASSERT_TRUE(find_best(candidates, {}, fake.laboratory(), {.strategy = Strategy::batches, .share = {.budget_s = 60}}));
   const auto place = [&](std::string_view kind) {
     return std::ranges::find_if(fake.asked, [&](const auto& id) { return id.starts_with(kind); }) - fake.asked.begin();
   };
