@@ -19,6 +19,7 @@
 namespace qgen {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // Sets an environment variable for a scope: the Vulkan loader reads them at each instance.
@@ -123,7 +124,7 @@ TEST(OpeningADevice, SaysThatThereIsNoDriver) {
   EXPECT_TEXT(device.error().message,
               "no Vulkan driver can be used, of those that VK_DRIVER_FILES names\n"
               "  /nonexistent.json: there is no such file");
-  EXPECT_TEXT(device.error().hint, "VK_DRIVER_FILES");
+  EXPECT_THAT(device.error().hint, HasSubstr("VK_DRIVER_FILES"));
 }
 
 TEST(OpeningADevice, SaysThatThereIsNoValidationLayer) {
@@ -131,7 +132,7 @@ TEST(OpeningADevice, SaysThatThereIsNoValidationLayer) {
   const ScopedVariable layers("VK_LAYER_PATH", "/nonexistent");
   const auto device = Device::open({}, {.validation = true});
   ASSERT_FALSE(device);
-  EXPECT_TEXT(device.error().message, "VK_LAYER_KHRONOS_validation");
+  EXPECT_THAT(device.error().message, HasSubstr("VK_LAYER_KHRONOS_validation"));
 }
 
 TEST(VulkanErrors, AreWords) {

@@ -126,7 +126,7 @@ TEST_F(GeneratorTest, AFullCacheIsRefused) {
       to_text(more.error()),
       "the cache is too small: a prompt of 5 tokens and 5 new ones need room for 9 tokens, and it has room for 8\n"
       "  hint: a larger capacity, or fewer tokens");
-  EXPECT_TEXT(said(it->generate({{1, 2, 3, 4, 5, 6, 7, 8, 9}}, {}).error()), "the cache is full");
+  EXPECT_THAT(said(it->generate({{1, 2, 3, 4, 5, 6, 7, 8, 9}}, {}).error()), HasSubstr("the cache is full"));
 }
 
 TEST_F(GeneratorTest, SaysWhatItCannotFeed) {
@@ -189,8 +189,8 @@ TEST_F(GeneratorTest, ModelsThatAreNone) {
   EXPECT_EQ(states.size(), 4u);
   EXPECT_EQ(states.front(), (onnx::StateNames{"past_key_values.0.key", "present.0.key"}));
   EXPECT_EQ(said_of({.states = states}, {}), "made");
-  EXPECT_TEXT(to_text(Generator::create(context(), generated::operators::entries(), Graph(), {}).error()),
-              "the model has no states");
+  EXPECT_THAT(to_text(Generator::create(context(), generated::operators::entries(), Graph(), {}).error()),
+              HasSubstr("the model has no states"));
   EXPECT_EQ(said_of({.states = states}, {}, 64), "made");
   EXPECT_THAT(said_of({.states = states}, {}, 65),
               HasSubstr("the capacity is 65 tokens, and node 'layers.0.attention"));

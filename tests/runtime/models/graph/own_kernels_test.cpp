@@ -14,7 +14,6 @@
 #include "registry.h"
 #include "runtime/models/graph/model.h"
 #include "tests/support/device_test.h"
-#include "tests/support/expected_text.h"
 #include "tests/support/networks.h"
 
 namespace qgen::graph {
@@ -82,7 +81,7 @@ TEST_F(OwnKernelsTest, AreThoseThatAreLaunchedEachOnce) {
 TEST_F(OwnKernelsTest, AreForNoOtherShapes) {
   const auto outputs = run(compiled_, inputs(2));
   ASSERT_FALSE(outputs);
-  EXPECT_TEXT(outputs.error().message, "kernels for another device, driver or shapes only");
+  EXPECT_THAT(outputs.error().message, HasSubstr("kernels for another device, driver or shapes only"));
 }
 
 TEST_F(OwnKernelsTest, AreNoneToChooseFrom) {
@@ -110,7 +109,7 @@ TEST_F(OwnKernelsTest, DamagedModulesAreRefused) {
   damaged.own_kernels = *own;
   const auto outputs = run(damaged, inputs());
   ASSERT_FALSE(outputs);
-  EXPECT_TEXT(outputs.error().message, "the kernel blob is damaged: module");
+  EXPECT_THAT(outputs.error().message, HasSubstr("the kernel blob is damaged: module"));
 }
 
 TEST_F(OwnKernelsTest, PartsThatDoNotHoldTogetherAreRefused) {
