@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The keys that a row of queries has, and its scores: docs/attention.md.
+// The keys that a query attends to, and their scores (docs/attention.md).
 $include "lib/float16.glsl"
 $include "lib/attention_weights.glsl"
 $gives float real_of(uint bits)

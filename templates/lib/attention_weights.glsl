@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The weights of attention: docs/attention.md.
+// The softmax weights of attention (docs/attention.md).
 $include "lib/exponential.glsl"
 $gives float minus_infinity()
 $gives bool is_minus_infinity(float x)

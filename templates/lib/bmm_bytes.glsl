@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reads elements of both operands as bits, and signed or unsigned bytes as integers with the same code. For unsigned
-// bytes, problem.input_flip or problem.other_flip is 0x80: with this bit flipped, a byte is signed, and 128 less than
-// before. The zero point is 128 less too, so their difference stays the same.
+// Reads elements of both operands as integers, with the same instructions for int8 and uint8. For uint8,
+// problem.input_flip or problem.other_flip is 0x80: with this bit flipped, a byte is signed, and 128 less than before.
+// The zero point is 128 less too, so their difference stays the same.
 $gives int input_integer(uint element)
 $gives int other_integer(uint element)
 

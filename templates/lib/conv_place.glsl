@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Where the pixels of a convolution's output are.
+// The image, row and column of a pixel of a convolution's output.
 $gives uvec4 place_of(uint pixel, uint channel)
 
 // The place of a pixel of the output, counted row by row and image by image, padding of rows included.

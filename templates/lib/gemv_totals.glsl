@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Adds up the partial sums of a team of invocations. The including kernel defines the type of a sum and the number of
-// sums of a member:
+// Adds up the partial sums of a team of invocations that compute the same outputs. The including kernel defines the
+// type of a sum and the number of sums of a member:
 //
 //   #define SUM ivec4                   a vector of sums
 //   const uint kSums = 2u;

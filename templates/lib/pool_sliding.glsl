@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The main() of an int8 pool, by sliding: an invocation computes four neighbouring output positions along the width. A
-// column of the input is read once for all windows that it is part of.
+// The main() of an int8 pool, with four neighbouring output positions per invocation, along the width. The invocation
+// reads a column of the input once for all windows that contain the column.
 $include "lib/grid.glsl"
 $include "lib/window_taps.glsl"
 $needs VALUE                                 // the type of value_at(): ivec4 for a piece, int for an element

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The main() of an int8 pool, by teams: a team makes a piece, four outputs side by side along the dimension that the
-// output packs. A member takes every team-th tap of their windows, and the members' shares are joined in shared memory.
+// The main() of an int8 pool, with a team of invocations per piece of four neighbouring outputs. They are neighbours
+// along the dimension that the output packs. A member reads every team-th tap of their windows. The members' results
+// are joined in shared memory.
 $include "lib/grid.glsl"
 $include "lib/window_taps.glsl"
 $needs uint kLanes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The range of integers whose sums of two lib/rounding_shift.glsl can convert.
+// Whether an integer is so small that lib/rounding_shift.glsl can convert the sum of two such integers.
 $include "lib/rounding_shift.glsl"
 $gives bool is_in_short_reach(int x)
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The row and column of the index-th tile, of tiles.x rows of tiles.y tiles. Eight rows are processed together, column
-// by column, so that tiles that run at the same time read the same data.
+// The order in which workgroups compute tiles: tile_of() gives the row and column of the index-th of tiles.x rows of
+// tiles.y tiles. Eight rows are processed together, column by column, so that tiles that run at the same time read the
+// same data.
 $gives uvec2 tile_of(uint index, uvec2 tiles)
 
 uvec2 tile_of(uint index, uvec2 tiles) {

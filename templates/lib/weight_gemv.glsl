@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// GEMV: few rows of activations times an integer weight. A team of invocations owns `columns` rows of the weight. Each
-// invocation reads 16-byte loads of them, a team apart, with the activations that belong to them. At the end the sums
-// of the team are added up.
+// Few rows of activations times an integer weight, by teams of invocations (GEMV). A team multiplies `columns` rows of
+// the weight. Each member reads 16-byte loads of these rows, a team apart, and the activations that belong to them. At
+// the end the sums of the team are added up.
 $include "lib/grid.glsl"
 $include "lib/linear_finish.glsl"
 $include "lib/store_real.glsl"
