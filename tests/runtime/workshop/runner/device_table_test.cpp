@@ -25,12 +25,12 @@ constexpr std::string_view kHead = R"(# Devices and operators
 <!-- written by tests/runtime/workshop/runner/device_table_test.cpp -->
 
 For people who want to know which operators run on a device. Afterwards you know it for each
-[device file](../devices/README.md), and why some formats have no kernel. The table has a row per operator and a column
-per device file. A cell is the number of kernels that the device can run, recipes included.
+[device file](../devices/README.md). The table has a row per operator and a column per device file. A cell is the number
+of variants and recipes that the device can run. Each variant may be several kernels, with different workgroup sizes.
 
-If some formats of the operator have no kernel on the device, the cell says how many. A format is a combination of
-dtypes, buffers or textures, and layouts that one kernel accepts. If an operator consists of recipes, a format is that
-combination for one of its tensors.
+The test that writes this page also looks for gaps. It lists the combinations of operands'
+[formats](glossary.md#tensors-and-numbers) that the operator's kernels accept on any device. For recipes it lists the
+format of each operand alone. If a device has no kernel for some of them, its cell says for how many.
 
 This command prints, for one operator and one device, the reason why a kernel does not run:
 
@@ -44,8 +44,8 @@ build/release/runtime/qgen-run q8ta_relu --shape input=2x3:i8=-8..7 --set input_
 constexpr std::string_view kReasons = R"(
 ## Formats without a kernel
 
-For each device and operator: the number of formats without a kernel. The reason is that of the first kernel of the
-first such format.
+For each device and operator: the number of formats without a kernel. The last column has the first of them, with the
+reason why a kernel with this format does not run.
 
 )";
 
@@ -94,7 +94,7 @@ std::string page() {
   text += fmt::format("| operator | {} |\n|---|", fmt::join(columns, " | "));
   for (size_t i = 0; i < columns.size(); ++i) text += "---|";
   text += fmt::format("\n{}", rows_text(rows));
-  if (reasons.empty()) return text + "\nOn each of these devices, every format of every operator has a kernel.\n";
+  if (reasons.empty()) return text + "\nNo cell has a second number: on each of these devices, every listed format of every operator has a kernel.\n";
   return fmt::format("{}{}| device | operator | formats | the first one |\n|---|---|---|---|\n{}", text, kReasons,
                      reasons);
 }
