@@ -33,7 +33,7 @@ Examples:
   qgen specs/ -o generated/ --watch                   again after each change, until Ctrl-C
   qgen specs/ -o generated/ --check                   is generated/ current? (exit code 1: no)
   qgen specs/ -o generated/ --tuning tuning/          choose by times that were measured
-  qgen specs/ -o generated/ --tuning tuning/ --prune 3   without variants that gain less than 3 %
+  qgen specs/ -o generated/ --tuning tuning/ --prune 3   fewer variants, at most 3 % slower
   qgen specs/ --list --filter '*.f16.*'               the ids of all f16 variants
   qgen specs/ -o mine/ --operators softmax --for devices/adreno-740.yaml    a part of them
   qgen specs/ --explain quantize_affine.f32.i8.buffer.buffer.vec4
@@ -43,7 +43,7 @@ Examples:
   qgen specs/ --emit msl -o out/                      Metal sources, where SPIRV-Cross can translate
   qgen specs/ --emit spv -o out/ --operators softmax  SPIR-V files, and an index of them as JSON
   qgen specs/ --emit c -o out/ --operators softmax    kernels and their choice as C99
-  qgen specs/ --shard 3/8 --cache DIR                 compile a share, on one machine of many
+  qgen specs/ --shard 3/8 --cache DIR                 compile one shard, on one of many machines
 
 Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine failed (the
 disk is full, a permission is missing).)";
