@@ -94,7 +94,7 @@ std::string page() {
   text += fmt::format("| operator | {} |\n|---|", fmt::join(columns, " | "));
   for (size_t i = 0; i < columns.size(); ++i) text += "---|";
   text += fmt::format("\n{}", rows_text(rows));
-  if (reasons.empty()) return text + "\nNo cell has a second number: on each of these devices, every listed format of every operator has a kernel.\n";
+  if (reasons.empty()) return text + "\nNo cell has a second number: each of these devices has a kernel for every listed format of every operator.\n";
   return fmt::format("{}{}| device | operator | formats | the first one |\n|---|---|---|---|\n{}", text, kReasons,
                      reasons);
 }
