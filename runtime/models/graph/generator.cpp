@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The graph gets three more nodes: the logits of each sequence's last token are picked, and the largest one is found on
-// the device. So a greedy token is a download of four bytes.
+// The graph gets more nodes: the row of each sequence's last token is picked before the product that computes the
+// logits (picked_rows.h), and the largest logit is found on the device. So a greedy token is a download of four bytes.
 #include "runtime/models/graph/generator.h"
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "common/stopwatch.h"
+#include "runtime/models/graph/picked_rows.h"
 
 namespace qgen::graph {
 namespace {
@@ -21,14 +22,12 @@ const Value* input_named(const Graph& graph, std::string_view name) {
   return found == graph.inputs.end() ? nullptr : &graph.values[*found];
 }
 
-bool is_state(const Graph& graph, ValueId input) { return std::ranges::count(graph.states, input, &State::input) > 0; }
-
 InputShapes shapes_of_inputs(const Graph& graph, const GeneratorOptions& options, int64_t sequences, int64_t rows) {
   const LanguageNames& names = options.names;
   InputShapes shapes;
   for (const ValueId id : graph.inputs) {
     const Value& input = graph.values[id];
-    if (is_state(graph, id)) {
+    if (graph.is_state_input(id)) {
       Shape shape = input.shape;
       if (shape.size() == 4) {
         shape[0] = sequences;
@@ -38,7 +37,8 @@ InputShapes shapes_of_inputs(const Graph& graph, const GeneratorOptions& options
     } else if (input.name == names.mask) {
       shapes.emplace(input.name, Shape{sequences, options.capacity});
     } else {
-      shapes.emplace(input.name, input.name == kRows ? Shape{sequences} : Shape{sequences, rows});
+      const bool is_of_sequences = input.name == kRows || input.name == names.last;
+      shapes.emplace(input.name, is_of_sequences ? Shape{sequences} : Shape{sequences, rows});
     }
   }
   return shapes;
@@ -50,8 +50,9 @@ Done check_names(const Graph& graph, const LanguageNames& names) {
   if (!input_named(graph, names.tokens)) return refused(fmt::format("the model has no input '{}'", names.tokens));
   for (const ValueId id : graph.inputs) {
     const Value& input = graph.values[id];
-    const bool is_known = input.name == names.tokens || input.name == names.mask || input.name == names.positions;
-    if (!is_known && !is_state(graph, id))
+    const bool is_known = input.name == names.tokens || input.name == names.mask || input.name == names.positions ||
+                          input.name == names.last;
+    if (!is_known && !graph.is_state_input(id))
       return refused(fmt::format("input '{}' is neither tokens, mask nor positions, and no state", input.name));
     if (is_known && input.dtype != DType::i32)
       return refused(fmt::format("input '{}' is {}, and must be of integers", input.name, name(input.dtype)));
@@ -79,13 +80,9 @@ size_t launches_of(const Schedule& schedule) {
   return launches;
 }
 
-void add_head(Graph& graph, ValueId logits, int64_t vocabulary) {
+void add_head(Graph& graph, const Inferred& inferred, ValueId logits) {
   const ValueId rows = graph.add_input(std::string(kRows), DType::i32, {kAnySide});
-  const ValueId flat = graph.add({.op = std::string(kReshape),
-                                  .inputs = {{"input", logits}},
-                                  .attributes = {{"shape", std::vector<int64_t>{-1, vocabulary}}}});
-  const ValueId last =
-      graph.add({.op = "gather", .inputs = {{"input", flat}, {"indices", rows}}, .attributes = {{"axis", int64_t{0}}}});
+  const ValueId last = add_picked_rows(graph, inferred, logits, rows);
   const ValueId token = graph.add(
       {.op = "reduce",
        .inputs = {{"input", last}},
@@ -111,8 +108,9 @@ Expected<std::unique_ptr<Generator>> Generator::create(Context& context, Operato
     return refused(fmt::format("output '{}' is {}, and must be [batch, tokens, vocabulary]", options.names.logits,
                                to_text(shape)));
   graph.outputs.erase(logits);
-  add_head(graph, value, shape.back());
-  std::unique_ptr<Generator> made(new Generator(options, shape.back()));
+  const int64_t vocabulary = shape.back();
+  add_head(graph, *inferred, value);
+  std::unique_ptr<Generator> made(new Generator(options, vocabulary));
   made->context_ = &context;
   made->model_.emplace(Model::create(context, operators, std::move(graph), {.on_progress = options.on_progress}));
   return made;
@@ -157,7 +155,8 @@ Done Generator::check(const TokenLists& tokens) const {
 // Shorter sequences are padded with the token 0; nothing reads what is computed of it.
 Done Generator::write_inputs(Prepared& prepared, const TokenLists& tokens, size_t rows) {
   const auto sequences = static_cast<int64_t>(tokens.size()), row_count = static_cast<int64_t>(rows);
-  HostTensor ids = zeros(DType::i32, {sequences, row_count}), positions = ids, last = zeros(DType::i32, {sequences});
+  HostTensor ids = zeros(DType::i32, {sequences, row_count}), positions = ids;
+  HostTensor rows_read = zeros(DType::i32, {sequences}), last = rows_read;
   HostTensor mask = zeros(DType::i32, {sequences, options_.capacity});
   const auto of = [](HostTensor& tensor) { return tensor.as<int32_t>(); };
   for (size_t b = 0; b < tokens.size(); ++b) {
@@ -166,13 +165,15 @@ Done Generator::write_inputs(Prepared& prepared, const TokenLists& tokens, size_
       of(positions)[b * rows + s] = static_cast<int32_t>(lengths_[b] + static_cast<int64_t>(s));
     const int64_t length = lengths_[b] + std::ssize(tokens[b]);
     std::ranges::fill(of(mask).subspan(b * static_cast<size_t>(options_.capacity), static_cast<size_t>(length)), 1);
-    of(last)[b] = static_cast<int32_t>(b * rows + tokens[b].size() - 1);
+    of(rows_read)[b] = static_cast<int32_t>(b * rows + tokens[b].size() - 1);
+    of(last)[b] = static_cast<int32_t>(length - 1);
   }
   const LanguageNames& names = options_.names;
   for (const auto& [name, tensor] : {std::pair<std::string_view, const HostTensor*>(names.tokens, &ids),
                                      {names.positions, &positions},
                                      {names.mask, &mask},
-                                     {kRows, &last}}) {
+                                     {names.last, &last},
+                                     {kRows, &rows_read}}) {
     const DeviceTensor* input = prepared.input(name);
     if (!input) continue;
     if (Done written = context_->executor.write(*input, *tensor); !written) return written;

@@ -27,6 +27,7 @@ struct LanguageNames {
   std::string tokens = "input_ids";        // i32 [B, S]
   std::string mask = "attention_mask";     // i32 [B, C]: 1 for each token up to the last one, else 0
   std::string positions = "position_ids";  // i32 [B, S]
+  std::string last = "last_positions";     // i32 [B]: of the last new token; importers add it (onnx/import.h)
   std::string logits = "logits";           // f32 or f16 [B, S, V]
 };
 

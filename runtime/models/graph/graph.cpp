@@ -51,6 +51,9 @@ std::vector<ValueId> Graph::add(Node node, std::span<const std::string_view> out
 
 void Graph::add_output(std::string name, ValueId value) { outputs.push_back({std::move(name), value}); }
 
+bool Graph::is_state_input(ValueId value) const { return std::ranges::count(states, value, &State::input) > 0; }
+bool Graph::is_state_output(ValueId value) const { return std::ranges::count(states, value, &State::output) > 0; }
+
 // ---- inferring ------------------------------------------------------------------------------------------------------
 
 Expected<Shape> reshaped(const Shape& input, std::span<const int64_t> shape) {

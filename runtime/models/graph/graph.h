@@ -87,6 +87,9 @@ struct Graph {
   // Of one with several: a value each, in this order.
   std::vector<ValueId> add(Node node, std::span<const std::string_view> outputs);
   void add_output(std::string name, ValueId value);
+
+  bool is_state_input(ValueId value) const;   // whether a state is in it before a run
+  bool is_state_output(ValueId value) const;  // whether a state is in it after a run
 };
 
 // A graph with its inputs' shapes bound. No device is needed.

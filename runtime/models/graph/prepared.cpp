@@ -171,11 +171,11 @@ Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, const Gra
 
   BoundGraph::Parts parts{.tensors = std::move(binder).tensors(), .owners = owners_of(*schedule)};
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    if (std::ranges::count(graph.states, graph.inputs[i], &State::input) == 0)
+    if (!graph.is_state_input(graph.inputs[i]))
       parts.inputs.push_back({graph.values[graph.inputs[i]].name, schedule->inputs[i]});
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    if (std::ranges::count(graph.states, graph.outputs[i].value, &State::output) == 0)
+    if (!graph.is_state_output(graph.outputs[i].value))
       parts.outputs.push_back({graph.outputs[i].name, schedule->outputs[i]});
   }
   return std::unique_ptr<Prepared>(

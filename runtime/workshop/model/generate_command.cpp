@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "common/bytes_text.h"
 #include "common/json/write.h"
 #include "common/log.h"
 #include "common/number.h"
@@ -76,8 +77,6 @@ Rates rates_of(const Generated& generated) {
           per_second(decoded, generated.decode_ms), generated.decode_ms / runs};
 }
 
-std::string mib_text(uint64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
-
 std::string text_of(const Rates& rates, const Generated& generated, const Generator& generator) {
   std::string text = fmt::format("prompt: {} tokens in {:.1f} ms, {:.1f} tokens/s; prepared in {:.1f} ms\n",
                                  rates.prompt_tokens, generated.prompt_ms, rates.prompt, generated.prepare_ms);
@@ -86,9 +85,9 @@ std::string text_of(const Rates& rates, const Generated& generated, const Genera
     text += fmt::format(
         "decoding: {} tokens in {:.1f} ms, {:.1f} tokens/s; {} launches a token; the weights are {}, so "
         "they are read at up to {:.2f} GB/s\n",
-        rates.decoded_tokens, generated.decode_ms, rates.decoding, generated.launches, mib_text(weights),
+        rates.decoded_tokens, generated.decode_ms, rates.decoding, generated.launches, bytes_text(weights),
         static_cast<double>(weights) / 1e6 / rates.decode_ms);
-  return text + fmt::format("caches: {} for {} tokens\n", mib_text(generator.state_bytes()), generator.capacity());
+  return text + fmt::format("caches: {} for {} tokens\n", bytes_text(generator.state_bytes()), generator.capacity());
 }
 
 std::string json_of(const Rates& rates, const Generated& generated, const Generator& generator) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "common/bytes_text.h"
 #include "common/files.h"
 #include "common/stopwatch.h"
 #include "common/time_text.h"
@@ -30,11 +31,6 @@ constexpr uint32_t kReplays = 200, kLeastReplays = 3;
 constexpr double kTimingMs = 10'000;
 // At most so many replays are divided into layers.
 constexpr uint32_t kProfiled = 50;
-
-std::string bytes_text(uint64_t bytes) {
-  return bytes < 1 << 20 ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / (1 << 10))
-                         : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
 
 std::string memory_text(const Schedule& schedule, uint64_t constant_bytes) {
   const graph::MemoryPlan& memory = schedule.memory;

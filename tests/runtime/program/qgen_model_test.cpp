@@ -62,7 +62,7 @@ TEST_F(QgenModel, GeneratesTokens) {
   const Answer one = generate({"--max", "6"});
   ASSERT_EQ(one.code, 0) << one.err;
   EXPECT_THAT(one.out, StartsWith("13 19 65 58 23 76\nprompt: 5 tokens in "));
-  EXPECT_THAT(one.out, HasSubstr("\ncaches: 0.0 MiB for 10 tokens\n"));
+  EXPECT_THAT(one.out, HasSubstr("\ncaches: 5.0 KiB for 10 tokens\n"));
   const Answer two = generate({"--tokens", "7,8", "--max", "4", "--end", "65,1", "--prompt-rows", "0"});
   EXPECT_THAT(two.out, StartsWith("13 19 65\n40 50 59 21\nprompt: 7 tokens in "));
   const Answer json =
