@@ -6,11 +6,14 @@
     bench/models/make_language_model.py build/models/tiny_int4.onnx
     bench/models/make_language_model.py build/models/tiny_f16.onnx --type f16
     bench/models/make_language_model.py build/models/small_int4.onnx --layers 12 --width 768 --heads 12 --kv-heads 4
+    bench/models/make_language_model.py build/models/tiny_onnx.onnx --attention onnx
 
 Each layer has SkipSimplifiedLayerNormalization, GroupQueryAttention with rotary positions, and a gated SiLU. `int4` has
 MatMulNBits of 4 bits in blocks of 32 and float32 activations, `f16` has MatMul of float16, `f32` of float32. Inputs are
-input_ids, attention_mask and past_key_values.N.key and .value; outputs are logits, present.N.key and .value. Weights
-come from a fixed seed, so the same command writes the same model. Needs Debian's python3-onnx and python3-numpy.
+input_ids, attention_mask and past_key_values.N.key and .value; outputs are logits, present.N.key and .value. With
+`--attention onnx` a layer has ONNX's own Attention, and with `multi_head` MultiHeadAttention; both come after
+RotaryEmbedding, and position_ids take the place of attention_mask. Weights come from a fixed seed, so the same command
+writes the same model. Needs Debian's python3-onnx and python3-numpy.
 """
 
 import argparse
@@ -84,12 +87,30 @@ class Writer:
         name = f"layers.{i}"
         query, key, value = (self.product(x, f"{name}.{part}", width, heads * head) for part, heads in
                              (("query", options.heads), ("key", options.kv_heads), ("value", options.kv_heads)))
+        if options.attention != "group":
+            self.plain_attention(name, [query, key, value], i, rotary)
+            return self.product(f"{name}.attention", f"{name}.output", width, width)
         self.nodes.append(helper.make_node(
             "GroupQueryAttention",
             [query, key, value, f"past_key_values.{i}.key", f"past_key_values.{i}.value", *lengths, *rotary],
             [f"{name}.attention", f"present.{i}.key", f"present.{i}.value"], name=f"{name}.attention", domain=MICROSOFT,
             num_heads=options.heads, kv_num_heads=options.kv_heads, do_rotary=1, rotary_interleaved=0))
         return self.product(f"{name}.attention", f"{name}.output", width, width)
+
+    def plain_attention(self, name, heads, i, rotary):
+        counts = (self.options.heads, self.options.kv_heads)
+        for part, count in enumerate(counts):
+            heads[part] = self.node("RotaryEmbedding", [heads[part], "position_ids", *rotary], f"{name}.rotated.{part}",
+                                    MICROSOFT, num_heads=count)
+        past = [f"past_key_values.{i}.key", f"past_key_values.{i}.value"]
+        outputs = [f"{name}.attention", f"present.{i}.key", f"present.{i}.value"]
+        if self.options.attention == "onnx":
+            node = helper.make_node("Attention", [*heads, "", *past], outputs, q_num_heads=counts[0],
+                                    kv_num_heads=counts[1], is_causal=1, name=f"{name}.attention")
+        else:
+            node = helper.make_node("MultiHeadAttention", [*heads, "", "", "", *past], outputs, num_heads=counts[0],
+                                    unidirectional=1, name=f"{name}.attention", domain=MICROSOFT)
+        self.nodes.append(node)
 
     def gated(self, i, x):
         name, width, inner = f"layers.{i}", self.options.width, self.options.inner
@@ -116,7 +137,7 @@ class Writer:
         options = self.options
         skip = self.embedded(self.random.standard_normal((options.vocabulary, options.width)).astype(self.real))
         x = self.node("SimplifiedLayerNormalization", [skip, self.norm_weight("norm")], "norm", epsilon=1e-5, axis=-1)
-        lengths, rotary = self.lengths(), self.rotary()
+        lengths, rotary = self.lengths() if options.attention == "group" else None, self.rotary()
         for i in range(options.layers):
             x, skip = self.skip_norm(skip, self.layer(i, x, lengths, rotary), f"layers.{i}.after_attention")
             x, skip = self.skip_norm(skip, self.gated(i, x), f"layers.{i}.after_gated")
@@ -128,8 +149,11 @@ class Writer:
         real = TensorProto.FLOAT16 if options.type == "f16" else TensorProto.FLOAT
         head = options.width // options.heads
         info = helper.make_tensor_value_info
-        inputs = [info("input_ids", TensorProto.INT64, ["batch", "sequence"]),
-                  info("attention_mask", TensorProto.INT64, ["batch", "total_sequence"])]
+        inputs = [info("input_ids", TensorProto.INT64, ["batch", "sequence"])]
+        if options.attention == "group":
+            inputs.append(info("attention_mask", TensorProto.INT64, ["batch", "total_sequence"]))
+        else:
+            inputs.append(info("position_ids", TensorProto.INT64, ["batch", "sequence"]))
         outputs = [info(logits, real, ["batch", "sequence", options.vocabulary])]
         for i in range(options.layers):
             for part in ("key", "value"):
@@ -137,7 +161,7 @@ class Writer:
                 outputs.append(info(f"present.{i}.{part}", real, ["batch", options.kv_heads, "total_sequence", head]))
         graph = helper.make_graph(self.nodes, "language_model", inputs, outputs, self.constants)
         return helper.make_model(graph, ir_version=8, producer_name="make_language_model.py", opset_imports=[
-            helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)])
+            helper.make_opsetid("", 23 if options.attention == "onnx" else 17), helper.make_opsetid(MICROSOFT, 1)])
 
 
 def main():
@@ -145,6 +169,7 @@ def main():
     parser.add_argument("file", type=pathlib.Path, help="the ONNX file to write")
     parser.add_argument("--type", choices=["int4", "f16", "f32"], default="int4")
     parser.add_argument("--embedding", choices=["real", "int4"], default="real", help="int4: GatherBlockQuantized")
+    parser.add_argument("--attention", choices=["group", "onnx", "multi_head"], default="group")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--heads", type=int, default=4)

@@ -192,15 +192,23 @@ Done Importer::attention(const Node& node) {
     }
     heads.push_back(*std::move(known));
   }
+  const bool is_cached = past_key && is_state(node, 4, 1) && is_state(node, 5, 2);
+  std::optional<Known> cached_lengths;
+  if (is_cached) {
+    const auto all = cached_by_positions(node, *past_key, *past_value, heads[1], heads[2], is_parted);
+    if (!all) return all.error();
+    heads = {heads[0], all->key, all->value};
+    cached_lengths = all->lengths;
+  }
   const bool has_state = past_key || is_used(order_, node, 1) || is_used(order_, node, 2);
-  for (size_t i = 1; has_state && i < 3; ++i) {
+  for (size_t i = 1; has_state && !is_cached && i < 3; ++i) {
     auto all = with_past(node, i == 1 ? past_key : past_value, heads[i], is_parted);
     if (!all) return all.error();
     heads[i] = *std::move(all);
   }
   Attention layer{.query = heads[0], .key = heads[1], .value = heads[2]};
   layer.mask = at(*given, 3);
-  layer.key_lengths = lengths;
+  layer.key_lengths = is_cached ? &*cached_lengths : lengths;
   if (node.integer("is_causal", 0) != 0) layer.causal = past_key || lengths ? "to_last" : "from_first";
   if (node.find("scale")) layer.scale = double{node.real("scale", 1)};
   layer.softcap = double{node.real("softcap", 0)};
@@ -247,14 +255,23 @@ Done Importer::multi_head_attention(const Node& node) {
     if (!known) return known.error();
     heads.push_back(*std::move(known));
   }
+  const bool is_cached = past_key && is_state(node, 6, 1) && is_state(node, 7, 2) && are_first[1] == are_first[2];
+  std::optional<Known> cached_lengths;
+  if (is_cached) {
+    const auto all = cached_by_positions(node, *past_key, *past_value, heads[1], heads[2], are_first[1]);
+    if (!all) return all.error();
+    heads = {heads[0], all->key, all->value};
+    cached_lengths = all->lengths;
+  }
   const bool has_state =
       past_key || is_used(order_, node, 1) || is_used(order_, node, 2) || are_first[1] != are_first[2];
-  for (size_t i = 1; has_state && i < 3; ++i) {
+  for (size_t i = 1; has_state && !is_cached && i < 3; ++i) {
     auto all = with_past(node, i == 1 ? past_key : past_value, heads[i], are_first[i]);
     if (!all) return all.error();
     heads[i] = *std::move(all);
   }
   Attention layer{.query = heads[0], .key = heads[1], .value = heads[2]};
+  if (is_cached) layer.key_lengths = &*cached_lengths;
   std::optional<Known> mask;
   if (at(*given, 5)) mask = *at(*given, 5);
   if (padding) {
@@ -391,6 +408,29 @@ Expected<Importer::Cached> Importer::cached(const Node& node, const Known& key_c
   return Cached{{Real{values[0], dtype}, key_cache.shape},
                 {Real{values[1], dtype}, value_cache.shape},
                 {Integers{values[2], ElementType::i32}, {key.shape[0]}}};
+}
+
+Expected<Known> Importer::last_positions(Number batches) {
+  if (last_positions_) return *last_positions_;
+  if (std::ranges::count(model_.graph.inputs, kLastPositions, &ValueInfo::name) > 0)
+    return refused(
+        fmt::format("the model has an input '{}', which is the name of an input that its caches need", kLastPositions));
+  const ValueId value = builder_.input(std::string(kLastPositions), DType::i32, {batches});
+  last_positions_ = Known{Integers{value, ElementType::i32}, {batches}};
+  return *last_positions_;
+}
+
+Expected<Importer::Cached> Importer::cached_by_positions(const Node& node, const Known& key_cache,
+                                                         const Known& value_cache, const Known& key, const Known& value,
+                                                         bool is_heads_first) {
+  const auto last = last_positions(key.shape[0]);
+  if (!last) return last.error();
+  if (!is_heads_first) return cached(node, key_cache, value_cache, key, value, *last);
+  const auto keys = permuted(node.name + " rows first", key, {0, 2, 1, 3});
+  if (!keys) return keys.error();
+  const auto values = permuted(node.name + " rows first", value, {0, 2, 1, 3});
+  if (!values) return values.error();
+  return cached(node, key_cache, value_cache, *keys, *values, *last);
 }
 
 }  // namespace qgen::onnx

@@ -54,6 +54,9 @@ struct StateNames {
 // and present_key_0.
 std::vector<StateNames> states_of(const ModelGraph& graph);
 
+// i32 [B]: the position of the last new token of each sequence.
+constexpr std::string_view kLastPositions = "last_positions";
+
 struct ImportOptions {
   // Inputs of the model that are known already, scales above all: they become constants. Where qgen lacks the model's
   // type: i32 for int64, u32 for uint64, u8 for booleans, f32 for f64.
@@ -65,8 +68,9 @@ struct ImportOptions {
   // the model quantizes it, and dequantized before a node that moves elements. Slow; tests compare fused models with
   // it.
   bool fuses = true;
-  // Caches of a GroupQueryAttention become states of the graph. Their third dimension is then the capacity, in keys, and
-  // `seqlens_k` says how many of them are there.
+  // Caches of layers of attention become states of the graph. Their third dimension is then the capacity, in keys. How
+  // many keys are there is in `seqlens_k` of a GroupQueryAttention. Attention and MultiHeadAttention have no such input,
+  // so the graph gets one, kLastPositions.
   std::vector<StateNames> states = {};
   bool finds_states = false;  // those of states_of(), if `states` is empty
 };

@@ -44,6 +44,7 @@ Expected<Imported> Importer::run() {
   }
   if (!refused_.empty()) return refusal();
   if (builder_.fuses) join_residuals(builder_.graph, builder_.shapes);
+  if (builder_.fuses) join_gates(builder_.graph, builder_.shapes);
   if (builder_.fuses) join_chains(builder_.graph, builder_.shapes);
   drop_unused(builder_.graph);
   if (Done added = add_states(); !added) return added.error();
@@ -381,7 +382,7 @@ Done Importer::add_states() {
     const auto after = std::ranges::find(graph.outputs, output, &graph::Named::name);
     const bool is_there = before != graph.inputs.end() && after != graph.outputs.end();
     if (!is_there || !is_cache_of(graph, after->value, *before))
-      return unsupported(fmt::format("'{}' and '{}' are no cache of a GroupQueryAttention", input, output),
+      return unsupported(fmt::format("'{}' and '{}' are no cache of a layer of attention", input, output),
                          "qgen keeps only these between runs");
     graph.states.push_back({*before, after->value});
   }

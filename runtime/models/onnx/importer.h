@@ -343,6 +343,10 @@ class Importer {
   };
   Expected<Cached> cached(const Node& node, const Known& key_cache, const Known& value_cache, const Known& key,
                           const Known& value, const Known& last);
+  // The same of a node that does not say how many keys there are: the graph's input kLastPositions does.
+  Expected<Cached> cached_by_positions(const Node& node, const Known& key_cache, const Known& value_cache,
+                                       const Known& key, const Known& value, bool is_heads_first);
+  Expected<Known> last_positions(Number batches);
   // A value with several readers is put into the graph now.
   Expected<Known> computed(const Known& input);
   // written() and then computed().
@@ -353,6 +357,7 @@ class Importer {
 
   const Model& model_;
   const std::vector<StateNames> states_;
+  std::optional<Known> last_positions_;
   bool has_half_inputs_ = false;  // then the model computes in f16, and constants of f16 that are moved stay so
   std::vector<const ModelGraph*> branches_;  // that are being lowered, the innermost last
   Order order_;

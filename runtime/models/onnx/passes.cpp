@@ -32,6 +32,20 @@ PerTensor parameters_of(const graph::Node& node, const std::string& operand) {
                     attribute_or(node, operand + "_zero_point", int64_t{0}));
 }
 
+// By value: how many nodes and outputs read it, and the node that computes it.
+struct Uses {
+  explicit Uses(const graph::Graph& graph) : reads(graph.values.size(), 0), writers(graph.values.size()) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (const graph::Port& port : graph.nodes[i].inputs) ++reads[port.value];
+      for (const graph::Port& port : graph.nodes[i].outputs) writers[port.value] = i;
+    }
+    for (const graph::Named& output : graph.outputs) ++reads[output.value];
+  }
+
+  std::vector<size_t> reads;
+  std::vector<std::optional<size_t>> writers;
+};
+
 bool has_residual(const graph::Node& node) {
   return node.op == "q8ta_conv2d" || node.op == "q8ta_conv2d_transposed" || node.op == "q8ta_linear";
 }
@@ -47,14 +61,7 @@ bool is_activation_idle(const graph::Node& sum) {
 
 class Residuals {
  public:
-  Residuals(graph::Graph& graph, const std::vector<Dims>& shapes)
-      : graph_(graph), shapes_(shapes), reads_(graph.values.size(), 0), writers_(graph.values.size()) {
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      for (const graph::Port& port : graph.nodes[i].inputs) ++reads_[port.value];
-      for (const graph::Port& port : graph.nodes[i].outputs) writers_[port.value] = i;
-    }
-    for (const graph::Named& output : graph.outputs) ++reads_[output.value];
-  }
+  Residuals(graph::Graph& graph, const std::vector<Dims>& shapes) : graph_(graph), shapes_(shapes), uses_(graph) {}
 
   void run() {
     std::vector<bool> is_gone(graph_.nodes.size(), false);
@@ -82,8 +89,8 @@ class Residuals {
     std::optional<size_t> layer;
     for (const std::string operand : {"input", "other"}) {
       const ValueId value = *input_of(node, operand);
-      const auto writer = writers_[value];
-      if (!writer || reads_[value] != 1 || (layer && *writer < *layer)) continue;
+      const auto writer = uses_.writers[value];
+      if (!writer || uses_.reads[value] != 1 || (layer && *writer < *layer)) continue;
       const graph::Node& candidate = graph_.nodes[*writer];
       // The sum has to read the integers by the parameters that they were made with.
       if (has_residual(candidate) && !input_of(candidate, "residual") &&
@@ -115,19 +122,99 @@ class Residuals {
     joined.name = fmt::format("{} + {}", joined.name, node.name);
     joined.outputs = node.outputs;
     graph_.values[node.outputs.front().value].name = joined.name;
-    writers_[node.outputs.front().value] = sum;
+    uses_.writers[node.outputs.front().value] = sum;
     node = std::move(joined);
   }
 
   graph::Graph& graph_;
   const std::vector<Dims>& shapes_;
-  std::vector<size_t> reads_;
-  std::vector<std::optional<size_t>> writers_;
+  Uses uses_;
 };
 
 }  // namespace
 
 void join_residuals(graph::Graph& graph, const std::vector<Dims>& shapes) { Residuals(graph, shapes).run(); }
+
+// ---- gates ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+class GateJoiner {
+ public:
+  GateJoiner(graph::Graph& graph, const std::vector<Dims>& shapes) : graph_(graph), shapes_(shapes), uses_(graph) {}
+
+  void run() {
+    for (graph::Node& node : graph_.nodes) {
+      if (const auto gate = gate_of(node)) node = joined(node, *gate);
+    }
+    std::erase_if(graph_.nodes, [](const graph::Node& node) { return node.op.empty(); });
+  }
+
+ private:
+  struct Gate {
+    size_t product, sigmoid;  // nodes
+    ValueId x, other;
+  };
+
+  // The node, of this operator and without attributes, that computes a value which one node reads.
+  std::optional<size_t> only_for(ValueId value, std::string_view op) const {
+    const auto writer = uses_.writers[value];
+    if (!writer || uses_.reads[value] != 1) return std::nullopt;
+    const graph::Node& node = graph_.nodes[*writer];
+    const bool is_plain = node.op == op && node.attributes.empty() && !input_of(node, "input_scale") &&
+                          node.inputs.size() == (op == "fused_mul" ? 2 : 1);
+    return is_plain ? writer : std::nullopt;
+  }
+
+  // Of node x * sigmoid(x) * other, in any order.
+  std::optional<Gate> gate_of(const graph::Node& node) const {
+    if (node.op != "fused_mul" || !node.attributes.empty() || node.inputs.size() != 2) return std::nullopt;
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      const auto product = only_for(node.inputs[side].value, "fused_mul");
+      if (!product) continue;
+      const auto gate = gate_of(*product, node.inputs[1 - side].value);
+      const ValueId result = node.outputs.front().value;
+      if (!gate || graph_.values[gate->other].is_constant) continue;
+      if (shapes_[gate->x] == shapes_[result] && shapes_[gate->other] == shapes_[result]) return gate;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Gate> gate_of(size_t product, ValueId other) const {
+    const graph::Node& node = graph_.nodes[product];
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      const auto sigmoid = only_for(node.inputs[side].value, "fused_sigmoid");
+      const ValueId x = node.inputs[1 - side].value;
+      if (sigmoid && input_of(graph_.nodes[*sigmoid], "input") == x) return Gate{product, *sigmoid, x, other};
+    }
+    return std::nullopt;
+  }
+
+  graph::Node joined(const graph::Node& node, const Gate& gate) {
+    chains::Formula formula;
+    const uint32_t x = formula.input(0), other = formula.input(1);
+    const uint32_t silu = formula.step(chains::Step::multiply, x, formula.step(chains::Step::sigmoid, x));
+    formula.step(chains::Step::multiply, silu, other);
+    const auto chain = *chains::encoded(formula);
+    graph::Node result{.name = fmt::format("{} + {}", graph_.nodes[gate.product].name, node.name),
+                       .op = "pointwise",
+                       .inputs = {{"input_1", gate.x}, {"input_2", gate.other}},
+                       .attributes = {{"steps", chain.steps}, {"constants", chain.constants}},
+                       .outputs = node.outputs};
+    graph_.values[node.outputs.front().value].name = result.name;
+    graph_.nodes[gate.product].op.clear();
+    graph_.nodes[gate.sigmoid].op.clear();
+    return result;
+  }
+
+  graph::Graph& graph_;
+  const std::vector<Dims>& shapes_;
+  Uses uses_;
+};
+
+}  // namespace
+
+void join_gates(graph::Graph& graph, const std::vector<Dims>& shapes) { GateJoiner(graph, shapes).run(); }
 
 // ---- chains ---------------------------------------------------------------------------------------------------------
 
@@ -137,14 +224,7 @@ using List = std::vector<int64_t>;
 
 class ChainJoiner {
  public:
-  ChainJoiner(graph::Graph& graph, const std::vector<Dims>& shapes)
-      : graph_(graph), shapes_(shapes), reads_(graph.values.size(), 0), writers_(graph.values.size()) {
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      for (const graph::Port& port : graph.nodes[i].inputs) ++reads_[port.value];
-      for (const graph::Port& port : graph.nodes[i].outputs) writers_[port.value] = i;
-    }
-    for (const graph::Named& output : graph.outputs) ++reads_[output.value];
-  }
+  ChainJoiner(graph::Graph& graph, const std::vector<Dims>& shapes) : graph_(graph), shapes_(shapes), uses_(graph) {}
 
   void run() {
     std::vector<bool> is_gone(graph_.nodes.size(), false);
@@ -166,14 +246,14 @@ class ChainJoiner {
     graph::Node& last = graph_.nodes[i];
     if (last.op != "pointwise") return std::nullopt;
     for (const graph::Port& port : last.inputs) {
-      const auto writer = writers_[port.value];
-      if (port.operand == "mask" || !writer || reads_[port.value] != 1) continue;
+      const auto writer = uses_.writers[port.value];
+      if (port.operand == "mask" || !writer || uses_.reads[port.value] != 1) continue;
       const graph::Node& first = graph_.nodes[*writer];
       const bool is_of_shape = shapes_[port.value] == shapes_[last.outputs.front().value];
       if (first.op != "pointwise" || converts(first) || !is_of_shape) continue;
       auto joined = both(first, last, port.value);
       if (!joined) continue;
-      reads_[port.value] = 0;
+      uses_.reads[port.value] = 0;
       last = *std::move(joined);
       graph_.values[last.outputs.front().value].name = last.name;
       return writer;
@@ -235,8 +315,7 @@ class ChainJoiner {
 
   graph::Graph& graph_;
   const std::vector<Dims>& shapes_;
-  std::vector<size_t> reads_;
-  std::vector<std::optional<size_t>> writers_;
+  Uses uses_;
 };
 
 }  // namespace

@@ -16,6 +16,10 @@ namespace qgen::onnx {
 // layer's result. The output's zero point acts as the sum's Relu; if it does not, the sum stays. `shapes` is by value.
 void join_residuals(graph::Graph& graph, const std::vector<Dims>& shapes);
 
+// The product x * sigmoid(x) * y of floating-point tensors of one shape, which a gated layer has, becomes one chain
+// instead of three nodes, if nothing else reads what is in between.
+void join_gates(graph::Graph& graph, const std::vector<Dims>& shapes);
+
 // A chain of element-wise steps with only one reader, another chain of its shape, becomes a part of that one: one
 // launch, and no stored values in between. Chains that convert, and chains on int8, stay separate.
 void join_chains(graph::Graph& graph, const std::vector<Dims>& shapes);

@@ -3,7 +3,8 @@
 //
 // Language models of language_models/, written by bench/models/make_language_model.py with --width 64 --heads 4
 // --kv-heads 2 --vocabulary 96 --positions 64: int4.onnx with --seed 6, f16.onnx with --type f16. The tokens were
-// recorded with ONNX Runtime 1.30 (bench/models/generate_onnxruntime.js).
+// recorded with ONNX Runtime 1.30 (bench/models/generate_onnxruntime.js). onnx.onnx has --attention onnx --seed 2, and
+// multi_head.onnx has --attention multi_head --kv-heads 4 --seed 3; their tokens are compared with runs without caches.
 #include "runtime/models/graph/generator.h"
 
 #include <fmt/format.h>
@@ -90,6 +91,78 @@ TEST_F(GeneratorTest, SequencesOfDifferentLengths) {
     EXPECT_EQ(generated->tokens, model.tokens) << model.name;
     EXPECT_EQ(generated->prompt_tokens, 10u);
   }
+}
+
+// The token that the model gives without a cache, all tokens being one prompt.
+int32_t token_without_cache(Model& model, const std::vector<int32_t>& tokens) {
+  const auto count = std::ssize(tokens);
+  HostTensor ids = zeros(DType::i32, {1, count}), positions = ids;
+  std::ranges::copy(tokens, ids.as<int32_t>().begin());
+  for (int64_t i = 0; i < count; ++i) positions.as<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i);
+  Tensors inputs{{"input_ids", ids}, {"position_ids", positions}};
+  for (const ValueId id : model.graph().inputs) {
+    const Value& input = model.graph().values[id];
+    if (!input.name.starts_with("past")) continue;
+    inputs.emplace(input.name, zeros(input.dtype, {1, input.shape[1], 0, input.shape[3]}));
+  }
+  const auto outputs = model.run(inputs);
+  EXPECT_TRUE(outputs) << to_text(outputs.error());
+  if (!outputs) return -1;
+  const HostTensor& logits = outputs->at("logits");
+  const int64_t vocabulary = logits.shape[2], first = (count - 1) * vocabulary;
+  int64_t best = 0;
+  for (int64_t i = 1; i < vocabulary; ++i) {
+    if (element(logits, first + i) > element(logits, first + best)) best = i;
+  }
+  return static_cast<int32_t>(best);
+}
+
+// Attention of ONNX and MultiHeadAttention: their caches are states too.
+TEST_F(GeneratorTest, TokensAreThoseWithoutACache) {
+  for (const std::string name : {"onnx", "multi_head"}) {
+    SCOPED_TRACE(name);
+    auto imported = onnx::import_model(std::filesystem::path(file_of(name)));
+    ASSERT_TRUE(imported) << to_text(imported.error());
+    Model model =
+        Model::create(context(), generated::operators::entries(), std::move(imported->graph), {.most_prepared = 16});
+    TokenLists expected;
+    for (const auto& prompt : kPrompts) {
+      std::vector<int32_t> tokens = prompt;
+      while (tokens.size() < prompt.size() + 6) tokens.push_back(token_without_cache(model, tokens));
+      expected.emplace_back(tokens.begin() + std::ssize(prompt), tokens.end());
+    }
+    const auto it = generator(name, {.capacity = 12});
+    ASSERT_TRUE(it);
+    for (const size_t rows : {size_t{0}, size_t{2}}) {
+      const auto one = it->generate({kPrompts[0]}, {.most_tokens = 6, .prompt_rows = rows});
+      ASSERT_TRUE(one) << to_text(one.error());
+      EXPECT_EQ(one->tokens, TokenLists{expected[0]}) << rows << " rows";
+    }
+    const auto together = it->generate(kPrompts, {.most_tokens = 6});
+    ASSERT_TRUE(together) << to_text(together.error());
+    EXPECT_EQ(together->tokens, expected);
+  }
+}
+
+// The prompt's rows before the last one have no logits, and a gate is one launch.
+TEST_F(GeneratorTest, WhatALayerLaunches) {
+  const auto it = generator("int4", {.capacity = 32});
+  ASSERT_TRUE(it);
+  std::vector<Shape> of_vocabulary;
+  context().on_call = [&](const Call& call) {
+    for (size_t i = 0; i < call.operands.size(); ++i) {
+      const auto& operand = call.operands[i];
+      const bool is_written = call.problem.op->operands[i].access != Access::read;
+      if (is_written && operand && !operand->shape.empty() && operand->shape.back() == it->vocabulary())
+        of_vocabulary.push_back(operand->shape);
+    }
+  };
+  const auto generated = it->generate({kPrompts[0]}, {.most_tokens = 2});
+  context().on_call = nullptr;
+  ASSERT_TRUE(generated) << to_text(generated.error());
+  EXPECT_FALSE(of_vocabulary.empty());
+  for (const Shape& shape : of_vocabulary) EXPECT_EQ(shape.front(), 1) << to_text(shape);
+  EXPECT_EQ(generated->launches, 14u * 2 + 7);
 }
 
 // One recording serves all lengths, and the caches are not copied to the host.
@@ -200,7 +273,7 @@ TEST_F(GeneratorTest, ModelsThatAreNone) {
   std::vector<onnx::StateNames> others = states;
   others.push_back({"input_ids", "logits"});
   EXPECT_EQ(said_of({.states = others}, {}),
-            "'input_ids' and 'logits' are no cache of a GroupQueryAttention\n"
+            "'input_ids' and 'logits' are no cache of a layer of attention\n"
             "  hint: qgen keeps only these between runs");
   EXPECT_EQ(said_of({.states = {{"past", "logits"}}}, {}), "state 'past' is no input of the model");
   EXPECT_EQ(said_of({.states = {{"input_ids", "present"}}}, {}), "state 'present' is no output of the model");

@@ -328,6 +328,24 @@ TEST(OfReals, SiluIsAProduct) {
   bytes.check();
 }
 
+TEST(OfReals, AGateIsOneChain) {
+  for (const bool is_first : {true, false}) {
+    Picture m;
+    const std::string silu = m.node("Mul", {m.node("Sigmoid", {"x"}), "x"}), other = m.node("Relu", {"x"});
+    m.output(is_first ? m.node("Mul", {silu, other}) : m.node("Mul", {other, silu}));
+    EXPECT_EQ(imported_operators(m), "fused_relu pointwise");
+    m.check(1e-3f);
+  }
+  Picture read_twice;
+  const std::string silu = read_twice.node("Mul", {"x", read_twice.node("Sigmoid", {"x"})});
+  read_twice.output(read_twice.node("Mul", {silu, read_twice.node("Relu", {silu})}));
+  EXPECT_EQ(imported_operators(read_twice), "fused_sigmoid fused_mul fused_relu fused_mul");
+  Picture constant;
+  constant.output(constant.node(
+      "Mul", {constant.node("Mul", {"x", constant.node("Sigmoid", {"x"})}), constant.reals({4, 1, 1}, {1, 2, 3, 4})}));
+  EXPECT_EQ(imported_operators(constant), "fused_sigmoid fused_mul fused_mul");
+}
+
 TEST(OfReals, FunctionsThatFollowEachOther) {
   Picture m(17);
   const std::string y = m.node("LayerNormalization", {"x", m.reals({5}, {1, 2, 3, 4, 5})});
