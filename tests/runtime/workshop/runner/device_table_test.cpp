@@ -25,8 +25,9 @@ constexpr std::string_view kHead = R"(# Devices and operators
 <!-- written by tests/runtime/workshop/runner/device_table_test.cpp -->
 
 For people who want to know which operators run on a device. Afterwards you know it for each
-[device file](../devices/README.md). The table has a row per operator and a column per device file. A cell is the number
-of variants and recipes that the device can run. Each variant may be several kernels, with different workgroup sizes.
+[device file](../devices/README.md). The table has a column per device file. Operators with equal numbers share a row. A
+cell is the number of variants and recipes that the device can run for one operator. Each variant may be several
+kernels, with different workgroup sizes.
 
 The test that writes this page also looks for gaps. It lists the combinations of operands'
 [formats](glossary.md#tensors-and-numbers) that the operator's kernels accept on any device. For recipes it lists the
