@@ -164,7 +164,8 @@ function(qgen_register_kernel_entry entry name driver label)
 endfunction()
 
 # qgen_add_kernel_test(NAME FOLDER LINKS ...): a GoogleTest program of tests/kernels/kernel_test.h. With sanitizers only
-# the first part of the sample runs: the seed decides which operators it has.
+# the first part of the sample runs: the seed decides which operators it has. NAME.<driver>.robust compares the results
+# with robust access and without (tests/kernels/robust_access.h).
 function(qgen_add_kernel_test name folder)
   qgen_make_test_program(made ${name} ${folder} ${ARGN})
   qgen_drivers_of_kernels(drivers)
@@ -182,6 +183,10 @@ function(qgen_add_kernel_test name folder)
           COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:test_${name}>)
       endforeach()
     endforeach()
+    if(NOT QGEN_SANITIZE)
+      qgen_register_kernel_entry(${name}.${driver}.robust ${name} ${driver} more
+        ENVIRONMENT "QGEN_TEST_ROBUST=both" COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:test_${name}>)
+    endif()
   endforeach()
 endfunction()
 
@@ -222,9 +227,9 @@ endfunction()
 #
 #   masked.<device>.<conformance|kernels|graph>
 #
-# The devices that DEVICES does not name are in the whole only, and so are tests of kernels, which take minutes. A device
-# has a share of the kernels' tests, and a small sample of the kernels: the devices that DEVICES names run all of these
-# tests together, and so do the others.
+# The devices that DEVICES does not name are in the whole only. A device has a share of the kernels' tests, and a small
+# sample of the kernels: the devices that DEVICES names run all of these tests together, and so do the others. The tests
+# of kernels of named devices also have one of the labels turn_0, turn_1 and turn_2: scripts/test --more runs one of them.
 function(qgen_add_masked_tests)
   cmake_parse_arguments(MASKED "" "CASES" "DEVICES" ${ARGN})
   if(QGEN_SANITIZE)
@@ -249,8 +254,14 @@ function(qgen_add_masked_tests)
     set(wrapper ${QGEN_${driver}_WRAPPER})
     qgen_register_kernel_entry(masked.${device}.conformance conformance ${driver} ${label} ENVIRONMENT "${mask}"
       COMMAND ${wrapper} $<TARGET_FILE:qgen-run> --cases "${MASKED_CASES}")
-    qgen_register_kernel_entry(masked.${device}.kernels kernels ${driver} whole
-      ENVIRONMENT "${mask}" "QGEN_TEST_SHARD=${${label}_index}/${${label}_count}" "QGEN_TEST_SHARE=0.0005" COMMAND ${wrapper} $<TARGET_FILE:test_kernels>)
+    set(kernel_labels ${label})
+    if(label STREQUAL more)
+      math(EXPR turn "(${more_index} - 1) % 3")
+      list(APPEND kernel_labels turn_${turn})
+    endif()
+    qgen_register_kernel_entry(masked.${device}.kernels kernels ${driver} "${kernel_labels}"
+      ENVIRONMENT "${mask}" "QGEN_TEST_SHARD=${${label}_index}/${${label}_count}" "QGEN_TEST_SHARE=0.0005"
+      COMMAND ${wrapper} $<TARGET_FILE:test_kernels>)
     qgen_register_kernel_entry(masked.${device}.graph graph ${driver} ${label} ENVIRONMENT "${mask}"
       COMMAND ${wrapper} $<TARGET_FILE:test_graph>)
   endforeach()

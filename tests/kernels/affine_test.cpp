@@ -222,15 +222,12 @@ TEST_F(AffineTest, EmptyTensors) {
 // More workgroups than a grid has along x, so that the dispatcher folds it.
 TEST_F(AffineTest, PastOneRowOfWorkgroups) {
   const Blocks blocks{{2, 65536 * 32 + 1}, {1, 1}};
-  const auto of = [](const char* kernel) {
-    return measure::VerifyOptions{.all_kernels = true, .in_all_ways = false, .kernel = kernel};
-  };
-  expect_reference("quantize_affine", quantize_request(blocks, DType::i8, std::nullopt, 4),
-                   of("quantize_affine.f32.i8.buffer.buffer.vec1/workgroup64.items1"));
-  expect_reference("dequantize_affine", dequantize_request(blocks, DType::i8, 4),
-                   of("dequantize_affine.i8.f32.buffer.buffer.vec1/workgroup64.items1"));
-  expect_reference("choose_qparams_affine", choose_request(blocks, "symmetric", 4),
-                   of("choose_qparams_affine.f32.buffer.shared.vec1/workgroup64.team1"));
+  expect_reference_of("quantize_affine.f32.i8.buffer.buffer.vec1/workgroup64.items1",
+                      quantize_request(blocks, DType::i8, std::nullopt, 4));
+  expect_reference_of("dequantize_affine.i8.f32.buffer.buffer.vec1/workgroup64.items1",
+                      dequantize_request(blocks, DType::i8, 4));
+  expect_reference_of("choose_qparams_affine.f32.buffer.shared.vec1/workgroup64.team1",
+                      choose_request(blocks, "symmetric", 4));
 }
 
 // ---- dtypes and ranges ----------------------------------------------------------------------------------------------

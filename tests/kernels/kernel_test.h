@@ -22,6 +22,7 @@
 //   QGEN_TEST_SEED    what the sample is drawn by; unset: 0
 //   QGEN_TEST_SHARD   "2/8": the second of eight processes that divide the sample; unset: "1/1"
 //   QGEN_TEST_FAMILIES   all kernels of these families, with commas between them, and no others
+//   QGEN_TEST_ROBUST     "both": compares results with and without robust access instead (robust_access.h)
 //
 // Sanitizers look at the code that runs the kernels, which is the same for all of a recipe. With them a request goes to
 // the best kernel, and with a share of 1 to the best of each variant and of each recipe.
@@ -43,9 +44,11 @@
 #include "common/sanitizers.h"
 #include "registry.h"
 #include "runtime/engine/operators/shipped.h"
+#include "runtime/engine/selector/force.h"
 #include "runtime/workshop/measure/verify.h"
 #include "runtime/workshop/reference/references.h"
 #include "runtime/workshop/runner/case_file.h"
+#include "tests/kernels/robust_access.h"
 #include "tests/support/device_test.h"
 
 namespace qgen::testing {
@@ -175,6 +178,11 @@ class KernelTest : public DeviceTest {
     const auto compute = reference::find(op);
     ASSERT_TRUE(entry && compute) << "operator or reference '" << op << "' is missing";
     Context on_device = context();
+    if (RobustAccess::is_wanted()) {
+      const uint64_t seed = sampled_runs().sample.options().seed;
+      EXPECT_EQ(robust_access_environment.compare(on_device, *entry, request, seed), "");
+      return;
+    }
     const auto judge = [&](const measure::RequestFormats&, const Request& complete) {
       return std::vector{*measure::expectation_by_reference(*entry, complete)};
     };
@@ -183,8 +191,18 @@ class KernelTest : public DeviceTest {
     report(verdict, verdict.findings.empty() ? "" : saved_case(*entry, request, compute));
   }
 
+  // The same for one kernel, as its id says with a specialization. A mask may take the narrow storage that it needs: then
+  // for the module of the same template that accesses words.
+  void expect_reference_of(std::string_view kernel, const Request& request) {
+    const std::string_view op = kernel.substr(0, kernel.find('.'));
+    const std::string id = on_this_device(kernel, *context().library.find(op));
+    ASSERT_NE(id, "") << "the device lacks what " << kernel << " needs, and no module that accesses words replaces it";
+    expect_reference(op, request, {.all_kernels = true, .in_all_ways = false, .kernel = id});
+  }
+
   // `prepared` on every kernel that applies.
   void expect_outputs(const PreparedCall& prepared, Tensors outputs) {
+    if (RobustAccess::is_wanted()) return;
     Context on_device = context();
     measure::Verdict verdict;
     const measure::Expectation expected = measure::expectation_of(*prepared.call.problem.op, std::move(outputs));
@@ -207,6 +225,18 @@ class KernelTest : public DeviceTest {
     SampledRuns& runs = sampled_runs();
     runs.taken += verdict.runs, runs.all_taken += verdict.runs;
     runs.left_out += verdict.left_out, runs.all_left_out += verdict.left_out;
+  }
+
+  // The id itself, or that of its module that accesses words; empty: the device has neither.
+  static std::string on_this_device(std::string_view kernel, const OperatorInfo& op) {
+    const size_t end = std::min(kernel.find('/'), kernel.size());
+    const std::string native(kernel);
+    const std::string by_words = native.substr(0, end) + ".by_words" + native.substr(end);
+    for (const std::string& id : {native, by_words}) {
+      const selector::FoundKernel found = selector::find_kernel(op, id);
+      if (found.kernel && !context().profile.missing(op.interface_of(*found.kernel).needs)) return id;
+    }
+    return "";
   }
 
   static void report(const measure::Verdict& verdict, const std::string& saved) {
