@@ -23,8 +23,8 @@ struct SearchPolicy {
   uint32_t first_replays = 10;     // of each candidate
   // The final round.
   size_t finalists = 4;
-  double finalist_cost = 3;  // how much longer it takes than a first measurement
-  double final_share = 0.2;  // of the budget, at most
+  double finalist_cost = 3;  // how much longer it takes than timing a candidate first
+  double final_share = 0.2;  // of the budget, at most, if a final of two takes no longer
   // Expected times. On 23 problems of an H200, the best of the first eight candidates takes 1.007 times the best known
   // time (geometric mean). It takes 1.016 without a bonus, 1.015 with 0.5, 1.020 with 0.8. A similarity that decays
   // within 1 or 4 steps makes it 1.005 and 1.007.
@@ -208,10 +208,15 @@ class Search {
     return several;
   }
   double left_s() const { return budget_s_ - laboratory_.elapsed_s(); }
-  // Whether so many more can be measured, and the last stage.
+  // Of a final round of so many. Its kernels are verified already, and verifying may take most of a first measurement.
+  double final_s(size_t count) const {
+    const double each_s = timing_s_ > 0 ? timing_s_ : pace_.each_s;
+    return kPolicy.finalist_cost * static_cast<double>(count) * each_s;
+  }
+  // Whether so many more can be measured, and the last stage. Without a final of two at least, noise would choose.
   bool fits(size_t count) const {
-    const double last_s = std::min(kPolicy.finalist_cost * static_cast<double>(kPolicy.finalists) * pace_.each_s,
-                                   kPolicy.final_share * budget_s_);
+    const double least_s = timing_s_ > 0 ? final_s(2) : 0;
+    const double last_s = std::min(final_s(kPolicy.finalists), std::max(kPolicy.final_share * budget_s_, least_s));
     return pace_.of(count) + last_s <= left_s();
   }
 
@@ -269,7 +274,9 @@ class Search {
     }
     if (!is_final) {
       const double seconds = laboratory_.elapsed_s() - began - batch->compiling_s;
-      keep_pace({batch->compiling_s, seconds / static_cast<double>(ids.size())});
+      const auto count = static_cast<double>(ids.size());
+      keep_pace({batch->compiling_s, seconds / count});
+      timing_s_ = std::max((seconds - batch->verifying_s) / count, 0.5 * timing_s_);
     }
     for (size_t i = 0; i < ids.size(); ++i) {
       Prospect& prospect = *std::ranges::find(prospects_, ids[i], [](const Prospect& p) { return p.candidate->id; });
@@ -352,8 +359,7 @@ class Search {
                              : std::ranges::find(measured_, prospects_.front().candidate->id, &Measured::id);
     if (untuned != measured_.end()) add(untuned->id);
     for (const std::string& id : sorted) add(id);
-    while (!ids.empty() && kPolicy.finalist_cost * static_cast<double>(ids.size()) * pace_.each_s > left_s())
-      ids.pop_back();
+    while (!ids.empty() && final_s(ids.size()) > left_s()) ids.pop_back();
     if (ids.empty() || (ids.size() == 1 && measured_.size() > 1)) return std::monostate{};
     return measure(ids, true);
   }
@@ -382,8 +388,9 @@ class Search {
   size_t learned_ = 0;
   bool is_at_roof_ = false;
   double budget_s_;
-  Pace pace_;        // of the short stages
-  Pace first_pace_;  // of the first batch
+  Pace pace_;            // of the short stages
+  Pace first_pace_;      // of the first batch
+  double timing_s_ = 0;  // of pace_.each_s, for timing alone; 0: nothing was measured yet
 };
 
 }  // namespace

@@ -41,7 +41,7 @@ struct Candidate {
 // Candidates that were measured together. Those of the final round have the times that settle() leaves them.
 struct Batch {
   std::vector<std::optional<measure::Spread>> us;  // in the order of the ids; none if it is wrong or crashes
-  double compiling_s = 0;                          // of the time that it took
+  double compiling_s = 0, verifying_s = 0;         // of the time that it took
 };
 
 // Of each candidate of the final round; other rounds have fewer.

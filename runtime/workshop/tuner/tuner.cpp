@@ -322,7 +322,9 @@ Expected<Batch> Tuner::measure(std::span<const std::string> asked, uint32_t repl
   if (seconds_since(began_) > share_.budget_s) ids = ids.first(has_measured_ ? 0 : 1);
   const auto to_verify = chosen([&](const std::string& id) { return !verified_.contains(id); });
   if (!to_verify.empty()) {
+    const auto began = std::chrono::steady_clock::now();
     if (Done done = verify(to_verify); !done) return done.error();
+    batch.verifying_s = seconds_since(began);
   }
   Times times;
   const bool is_final = replays == kReplaysOfFinal;
