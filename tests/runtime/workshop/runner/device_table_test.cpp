@@ -72,6 +72,56 @@ std::string rows_text(const std::vector<std::pair<std::string, std::vector<std::
   return fmt::format("{}", fmt::join(lines, ""));
 }
 
+// The least that Vulkan allows: no feature, and the limits that DeviceProfile begins with. Only of buffers it has more
+// than four: of the devices in devices/, none has fewer than 30.
+DeviceProfile least_device() {
+  DeviceProfile device;
+  device.name = "the least device";
+  device.max_storage_buffers_per_stage = 30;
+  device.numbers.subgroup_size = 4;
+  return device;
+}
+
+constexpr uint64_t kGuaranteedBuffers = 4;  // by Vulkan
+constexpr std::string_view kBuffers = R"(
+## Storage buffers
+
+Vulkan guarantees that a kernel can bind 4 storage buffers. Many kernels bind more: each tensor is a buffer, and so are
+scales, zero points, sums of weights and biases. If a device allows fewer buffers than a kernel binds, the selector
+refuses the kernel: "binds 6 storage buffers, and the device allows 4". Each device in the table above allows 30 or
+more. `--limit storage_buffers_per_stage=4` tries such a device.
+
+This table shows, for each operator, the number of storage buffers with which every format of buffers has a kernel.
+Sizes of a problem are not considered: some sizes may need a kernel that binds more.
+
+| storage buffers | operators |
+|---|---|
+)";
+
+// The device, allowing so many storage buffers, as `--limit storage_buffers_per_stage=COUNT` does.
+DeviceProfile with_buffers(const DeviceProfile& device, uint64_t count) {
+  const LimitRow* row = std::ranges::find(kLimits, std::string_view("storage_buffers_per_stage"), &LimitRow::name);
+  return masked(device, DeviceMask{.limits = {{row, {count, count, count}}}});
+}
+
+// The number of storage buffers with which the least device covers as many formats as with 30.
+uint64_t buffers_needed(const SignatureInfo& signature) {
+  const size_t all = coverage_of(signature, least_device()).formats;
+  uint64_t count = kGuaranteedBuffers;
+  while (coverage_of(signature, with_buffers(least_device(), count)).formats < all) ++count;
+  return count;
+}
+
+std::string buffers_text() {
+  std::map<uint64_t, std::vector<std::string>> names;
+  for (const SignatureInfo* signature : generated::library().signatures) {
+    names[buffers_needed(*signature)].push_back(fmt::format("`{}`", signature->name));
+  }
+  std::string text(kBuffers);
+  for (const auto& [count, of_count] : names) text += fmt::format("| {} | {} |\n", count, fmt::join(of_count, " "));
+  return text;
+}
+
 std::string page() {
   const std::vector<std::string> files = tests::shipped_device_files();
   std::vector<std::string> columns;
@@ -95,9 +145,13 @@ std::string page() {
   text += fmt::format("| operator | {} |\n|---|", fmt::join(columns, " | "));
   for (size_t i = 0; i < columns.size(); ++i) text += "---|";
   text += fmt::format("\n{}", rows_text(rows));
-  if (reasons.empty()) return text + "\nNo cell has a second number: each of these devices has a kernel for every listed format of every operator.\n";
-  return fmt::format("{}{}| device | operator | formats | the first one |\n|---|---|---|---|\n{}", text, kReasons,
-                     reasons);
+  if (reasons.empty()) {
+    constexpr std::string_view kNone =
+        "No cell has a second number: each of these devices has a kernel for every listed format of every operator.";
+    return fmt::format("{}\n{}\n{}", text, kNone, buffers_text());
+  }
+  return fmt::format("{}{}| device | operator | formats | the first one |\n|---|---|---|---|\n{}{}", text, kReasons,
+                     reasons, buffers_text());
 }
 
 TEST(DeviceTable, IsThePage) {
@@ -113,16 +167,6 @@ TEST(DeviceTable, IsThePage) {
 }
 
 // ---- devices with less ----------------------------------------------------------------------------------------------
-
-// The least that Vulkan allows: no feature, and the limits that DeviceProfile begins with. Only of buffers it has more
-// than four: of the devices in devices/, none has fewer than 30.
-DeviceProfile least_device() {
-  DeviceProfile device;
-  device.name = "the least device";
-  device.max_storage_buffers_per_stage = 30;
-  device.numbers.subgroup_size = 4;
-  return device;
-}
 
 // Formats that no kernel can have without a feature: images of formats that devices need not have, for one.
 bool is_of_buffers(const std::string& missing) { return missing.find("texture3d") == missing.npos; }
@@ -149,6 +193,19 @@ TEST(DeviceTable, TheLeastDeviceRunsEveryFormatOfBuffers) {
   std::vector<std::string> missing = missing_on(least_device());
   std::erase_if(missing, [](const std::string& line) { return line.starts_with("fused_bmm: "); });
   EXPECT_TRUE(missing.empty()) << fmt::format("{}", fmt::join(missing, "\n"));
+}
+
+// With four storage buffers, an operator that needs more has a kernel for no format, and the reason is the number.
+TEST(DeviceTable, FewStorageBuffersAreAReason) {
+  const auto named = [](const SignatureInfo* signature) { return signature->name == "attention"; };
+  const SignatureInfo& attention = **std::ranges::find_if(generated::library().signatures, named);
+  const Coverage coverage = coverage_of(attention, with_buffers(least_device(), kGuaranteedBuffers));
+  EXPECT_EQ(coverage.formats, 0u);
+  ASSERT_FALSE(coverage.missing.empty());
+  const auto is_about_buffers = [](const std::string& line) {
+    return line.ends_with("binds 6 storage buffers, and the device allows 4");
+  };
+  EXPECT_TRUE(std::ranges::any_of(coverage.missing, is_about_buffers)) << coverage.missing.front();
 }
 
 constexpr FeatureMask kSubgroups = bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) |
