@@ -147,7 +147,7 @@ typedef struct qgen_attention_args {
   const qgen_tensor* key_lengths;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the scores; default (1 / sqrt(D)) */
+  /* factor of the scores; default (1 / sqrt(D)) */
   double scale;
   /* limits the scores, softcap * tanh(score / softcap); 0: off; a finite number that is not below 0; default 0 */
   double softcap;
@@ -537,9 +537,9 @@ typedef struct qgen_conv2d_q8ta_q8csw_args {
   qgen_integers dilation;
   /* the number of groups of channels; 1 to 1073741824; default 1 */
   int64_t groups;
-  /* of the quantized input; a positive, finite and normal number; needed */
+  /* scale of the quantized input; a positive, finite and normal number; needed */
   double input_scale;
-  /* of the quantized input; -128 to 127; default 0 */
+  /* zero point of the quantized input; -128 to 127; default 0 */
   int64_t input_zero_point;
   /* none, relu, relu6, hardswish; applied last; default none */
   const char* activation;
@@ -673,9 +673,9 @@ static inline qgen_code qgen_dequantize_affine(qgen_device* device,
 typedef struct qgen_dq8ta_conv2d_args {
   /* i8 [N, C, H, W] or [N, C, W] */
   const qgen_tensor* input;
-  /* f32 [P]; of the input; P is 1 */
+  /* f32 [P]; scale of the input; P is 1 */
   const qgen_tensor* scale;
-  /* i32 [P]; of the input */
+  /* i32 [P]; zero point of the input */
   const qgen_tensor* zero_point;
   /* i8 [O, I, KH, KW] or [O, I, KW]; I is C / groups */
   qgen_weight* weight;
@@ -1509,9 +1509,9 @@ typedef struct qgen_linear_q8ta_q8csw_args {
   const qgen_tensor* bias;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the quantized input; a positive, finite and normal number; needed */
+  /* scale of the quantized input; a positive, finite and normal number; needed */
   double input_scale;
-  /* of the quantized input; -128 to 127; default 0 */
+  /* zero point of the quantized input; -128 to 127; default 0 */
   int64_t input_zero_point;
   /* none, relu, relu6, hardswish; applied last; default none */
   const char* activation;
@@ -1764,17 +1764,17 @@ typedef struct qgen_q8ta_add_args {
   const qgen_tensor* other;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the input; 2^-125 to 2^119; needed */
+  /* scale of the input; 2^-125 to 2^119; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
   /* of other; 2^-125 to 2^119; needed */
   double other_scale;
   /* of other; -128 to 127; default 0 */
   int64_t other_zero_point;
-  /* of the output; 2^-125 to 2^119; needed */
+  /* scale of the output; 2^-125 to 2^119; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
   /* none, relu, relu6, hardswish; applied to the floating-point result; default none */
   const char* activation;
@@ -1829,13 +1829,13 @@ typedef struct qgen_q8ta_avg_pool2d_args {
   int count_include_pad;
   /* the divisor of the sums; 1 to 8388608; default (the number of taps) */
   int64_t divisor_override;
-  /* of the input; 2^-125 to 2^119; needed */
+  /* scale of the input; 2^-125 to 2^119; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
-  /* of the output; 2^-125 to 2^119; needed */
+  /* scale of the output; 2^-125 to 2^119; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
 } qgen_q8ta_avg_pool2d_args;
 static inline qgen_q8ta_avg_pool2d_args qgen_q8ta_avg_pool2d_defaults(void) {
@@ -1923,9 +1923,9 @@ typedef struct qgen_q8ta_concat_args {
   double input_4_scale;
   /* of input_4; -128 to 127; default 0 */
   int64_t input_4_zero_point;
-  /* of the output; 2^-125 to 2^119; needed */
+  /* scale of the output; 2^-125 to 2^119; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
 } qgen_q8ta_concat_args;
 static inline qgen_q8ta_concat_args qgen_q8ta_concat_defaults(void) {
@@ -1989,27 +1989,27 @@ typedef struct qgen_q8ta_conv2d_args {
   qgen_integers dilation;
   /* the number of groups of channels; 1 to 1073741824; default 1 */
   int64_t groups;
-  /* of the input; a positive, finite and normal number; needed */
+  /* scale of the input; a positive, finite and normal number; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
-  /* of the output; a positive, finite and normal number; needed */
+  /* scale of the output; a positive, finite and normal number; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
   /* none, relu, relu6, hardswish; applied to the floating-point result; default none */
   const char* activation;
   /* of the table's argument; a positive, finite and normal number; default (needed with a table) */
   double table_input_scale;
-  /* of the table's argument; -128 to 127; default 0 */
+  /* zero point of the table's argument; -128 to 127; default 0 */
   int64_t table_input_zero_point;
   /* of the result before the residual is added; 2^-125 to 2^119; default (needed with a residual) */
   double result_scale;
-  /* of the result before the residual is added; -128 to 127; default 0 */
+  /* zero point of the result before the residual is added; -128 to 127; default 0 */
   int64_t result_zero_point;
   /* of the residual; 2^-125 to 2^119; default (needed with a residual) */
   double residual_scale;
-  /* of the residual; -128 to 127; default 0 */
+  /* zero point of the residual; -128 to 127; default 0 */
   int64_t residual_zero_point;
 } qgen_q8ta_conv2d_args;
 static inline qgen_q8ta_conv2d_args qgen_q8ta_conv2d_defaults(void) {
@@ -2075,9 +2075,9 @@ typedef struct qgen_q8ta_conv2d_dequantize_args {
   qgen_integers dilation;
   /* the number of groups of channels; 1 to 1073741824; default 1 */
   int64_t groups;
-  /* of the input; a positive, finite and normal number; needed */
+  /* scale of the input; a positive, finite and normal number; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
   /* f32, f16; default f32 */
   const char* output_dtype;
@@ -2138,27 +2138,27 @@ typedef struct qgen_q8ta_conv2d_transposed_args {
   qgen_integers dilation;
   /* the number of groups of channels; 1 to 1073741824; default 1 */
   int64_t groups;
-  /* of the input; a positive, finite and normal number; needed */
+  /* scale of the input; a positive, finite and normal number; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
-  /* of the output; a positive, finite and normal number; needed */
+  /* scale of the output; a positive, finite and normal number; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
   /* none, relu, relu6, hardswish; applied to the floating-point result; default none */
   const char* activation;
   /* of the table's argument; a positive, finite and normal number; default (needed with a table) */
   double table_input_scale;
-  /* of the table's argument; -128 to 127; default 0 */
+  /* zero point of the table's argument; -128 to 127; default 0 */
   int64_t table_input_zero_point;
   /* of the result before the residual is added; 2^-125 to 2^119; default (needed with a residual) */
   double result_scale;
-  /* of the result before the residual is added; -128 to 127; default 0 */
+  /* zero point of the result before the residual is added; -128 to 127; default 0 */
   int64_t result_zero_point;
   /* of the residual; 2^-125 to 2^119; default (needed with a residual) */
   double residual_scale;
-  /* of the residual; -128 to 127; default 0 */
+  /* zero point of the residual; -128 to 127; default 0 */
   int64_t residual_zero_point;
   /* additional pixels at the bottom and on the right; elements; default (0) */
   qgen_integers output_padding;
@@ -2213,9 +2213,9 @@ typedef struct qgen_q8ta_dequantize_args {
   const qgen_tensor* input;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the input; 2^-125 to 2^119; needed */
+  /* scale of the input; 2^-125 to 2^119; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
   /* f32, f16; default f32 */
   const char* output_dtype;
@@ -2247,13 +2247,13 @@ typedef struct qgen_q8ta_hardswish_args {
   const qgen_tensor* input;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the input; 2^-125 to 2^119; needed */
+  /* scale of the input; 2^-125 to 2^119; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
-  /* of the output; 2^-125 to 2^119; needed */
+  /* scale of the output; 2^-125 to 2^119; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
 } qgen_q8ta_hardswish_args;
 static inline qgen_q8ta_hardswish_args qgen_q8ta_hardswish_defaults(void) {
@@ -2285,13 +2285,13 @@ typedef struct qgen_q8ta_leaky_relu_args {
   const qgen_tensor* input;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the input; 2^-125 to 2^119; needed */
+  /* scale of the input; 2^-125 to 2^119; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
-  /* of the output; 2^-125 to 2^119; needed */
+  /* scale of the output; 2^-125 to 2^119; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
   /* the factor of negative values; default 0.01 */
   double slope;
@@ -2337,27 +2337,27 @@ typedef struct qgen_q8ta_linear_args {
   const qgen_tensor* residual;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the input; a positive, finite and normal number; needed */
+  /* scale of the input; a positive, finite and normal number; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
-  /* of the output; a positive, finite and normal number; needed */
+  /* scale of the output; a positive, finite and normal number; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
   /* none, relu, relu6, hardswish; applied to the floating-point result; default none */
   const char* activation;
   /* of the table's argument; a positive, finite and normal number; default (needed with a table) */
   double table_input_scale;
-  /* of the table's argument; -128 to 127; default 0 */
+  /* zero point of the table's argument; -128 to 127; default 0 */
   int64_t table_input_zero_point;
   /* of the result before the residual is added; 2^-125 to 2^119; default (needed with a residual) */
   double result_scale;
-  /* of the result before the residual is added; -128 to 127; default 0 */
+  /* zero point of the result before the residual is added; -128 to 127; default 0 */
   int64_t result_zero_point;
   /* of the residual; 2^-125 to 2^119; default (needed with a residual) */
   double residual_scale;
-  /* of the residual; -128 to 127; default 0 */
+  /* zero point of the residual; -128 to 127; default 0 */
   int64_t residual_zero_point;
 } qgen_q8ta_linear_args;
 static inline qgen_q8ta_linear_args qgen_q8ta_linear_defaults(void) {
@@ -2410,9 +2410,9 @@ typedef struct qgen_q8ta_linear_dequantize_args {
   const qgen_tensor* bias;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the input; a positive, finite and normal number; needed */
+  /* scale of the input; a positive, finite and normal number; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
   /* f32, f16; default f32 */
   const char* output_dtype;
@@ -2491,17 +2491,17 @@ typedef struct qgen_q8ta_mul_args {
   const qgen_tensor* other;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the input; 2^-125 to 2^119; needed */
+  /* scale of the input; 2^-125 to 2^119; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
   /* of other; 2^-125 to 2^119; needed */
   double other_scale;
   /* of other; -128 to 127; default 0 */
   int64_t other_zero_point;
-  /* of the output; 2^-125 to 2^119; needed */
+  /* scale of the output; 2^-125 to 2^119; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
   /* none, relu, relu6, hardswish; applied to the floating-point result; default none */
   const char* activation;
@@ -2540,13 +2540,13 @@ typedef struct qgen_q8ta_pixel_shuffle_args {
   const qgen_tensor* input;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the input; 2^-125 to 2^119; needed */
+  /* scale of the input; 2^-125 to 2^119; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
-  /* of the output; 2^-125 to 2^119; needed */
+  /* scale of the output; 2^-125 to 2^119; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
   /* r; 1 to 32768; default 2 */
   int64_t upscale_factor;
@@ -2582,9 +2582,9 @@ typedef struct qgen_q8ta_quantize_args {
   const qgen_tensor* input;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the output; 2^-125 to 2^119; needed */
+  /* scale of the output; 2^-125 to 2^119; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
 } qgen_q8ta_quantize_args;
 static inline qgen_q8ta_quantize_args qgen_q8ta_quantize_defaults(void) {
@@ -2613,9 +2613,9 @@ typedef struct qgen_q8ta_quantize_linear_args {
   const qgen_tensor* input;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the output; 2^-125 to 2^119; needed */
+  /* scale of the output; 2^-125 to 2^119; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
 } qgen_q8ta_quantize_linear_args;
 static inline qgen_q8ta_quantize_linear_args qgen_q8ta_quantize_linear_defaults(void) {
@@ -2644,13 +2644,13 @@ typedef struct qgen_q8ta_relu_args {
   const qgen_tensor* input;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the input; 2^-125 to 2^119; needed */
+  /* scale of the input; 2^-125 to 2^119; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
-  /* of the output; 2^-125 to 2^119; needed */
+  /* scale of the output; 2^-125 to 2^119; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
 } qgen_q8ta_relu_args;
 static inline qgen_q8ta_relu_args qgen_q8ta_relu_defaults(void) {
@@ -2715,13 +2715,13 @@ typedef struct qgen_q8ta_sigmoid_args {
   const qgen_tensor* input;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the input; 2^-125 to 2^119; needed */
+  /* scale of the input; 2^-125 to 2^119; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
-  /* of the output; 2^-125 to 2^119; needed */
+  /* scale of the output; 2^-125 to 2^119; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
 } qgen_q8ta_sigmoid_args;
 static inline qgen_q8ta_sigmoid_args qgen_q8ta_sigmoid_defaults(void) {
@@ -2755,17 +2755,17 @@ typedef struct qgen_q8ta_sub_args {
   const qgen_tensor* other;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the input; 2^-125 to 2^119; needed */
+  /* scale of the input; 2^-125 to 2^119; needed */
   double input_scale;
-  /* of the input; -128 to 127; default 0 */
+  /* zero point of the input; -128 to 127; default 0 */
   int64_t input_zero_point;
   /* of other; 2^-125 to 2^119; needed */
   double other_scale;
   /* of other; -128 to 127; default 0 */
   int64_t other_zero_point;
-  /* of the output; 2^-125 to 2^119; needed */
+  /* scale of the output; 2^-125 to 2^119; needed */
   double output_scale;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
   /* none, relu, relu6, hardswish; applied to the floating-point result; default none */
   const char* activation;
@@ -2808,7 +2808,7 @@ typedef struct qgen_q8ta_table_args {
   const qgen_tensor* input;
   /* written to; null: the call makes it */
   const qgen_tensor* output;
-  /* of the output; -128 to 127; default 0 */
+  /* zero point of the output; -128 to 127; default 0 */
   int64_t output_zero_point;
   /* 256 results, from the one of -128 to the one of 127; needed */
   qgen_integers table;

@@ -699,7 +699,7 @@ constexpr TensorInfo kAttentionTensors[] = {
 };
 
 constexpr AttributeInfo kAttentionAttributes[] = {
-  {.name = "scale", .kind = AttributeInfo::Kind::real, .otherwise = "(1 / sqrt(D))", .help = "of the scores"},
+  {.name = "scale", .kind = AttributeInfo::Kind::real, .otherwise = "(1 / sqrt(D))", .help = "factor of the scores"},
   {
     .name = "softcap", .kind = AttributeInfo::Kind::real, .otherwise = "0",
     .help = "limits the scores, softcap * tanh(score / softcap); 0: off", .least = 0x0p+0, .greatest = 0x1.fffffep+127,

@@ -715,12 +715,12 @@ constexpr AttributeInfo kConv2dQ8taQ8cswAttributes[] = {
     .help = "the number of groups of channels", .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
   },
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the quantized input",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the quantized input",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
     .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the quantized input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .help = "zero point of the quantized input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",

@@ -595,11 +595,11 @@ constexpr TensorInfo kDq8taConv2dTensors[] = {
   },
   {
     .name = "scale", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32), .shapes = kScaleShapes,
-    .help = "of the input; P is 1",
+    .help = "scale of the input; P is 1",
   },
   {
     .name = "zero_point", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::i32),
-    .shapes = kScaleShapes, .help = "of the input",
+    .shapes = kScaleShapes, .help = "zero point of the input",
   },
   {
     .name = "weight", .operand = 3, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),

@@ -26,7 +26,7 @@ struct AttentionInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct AttentionAttributes {
-  std::optional<double> scale = std::nullopt;  // of the scores; without: 1 / sqrt(D)
+  std::optional<double> scale = std::nullopt;  // factor of the scores; without: 1 / sqrt(D)
   // limits the scores, softcap * tanh(score / softcap); 0: off; a finite number that is not below 0
   double softcap = 0;
   // from_first: row i has the keys up to i; to_last: the last row has all, each row before one less
@@ -247,8 +247,8 @@ struct Conv2dQ8taQ8cswAttributes {
   // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
   int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
-  Required<double> input_scale;  // of the quantized input; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the quantized input; -128 to 127
+  Required<double> input_scale;  // scale of the quantized input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // zero point of the quantized input; -128 to 127
   words::Activation activation = words::Activation::none;  // applied last
 };
 Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs,
@@ -321,8 +321,8 @@ Expected<DeviceTensor> dequantize_affine(Context& context,
 template <typename As>
 struct Dq8taConv2dInputs {
   typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]
-  typename As::Tensor scale;  // f32 [P]; of the input; P is 1
-  typename As::Tensor zero_point;  // i32 [P]; of the input
+  typename As::Tensor scale;  // f32 [P]; scale of the input; P is 1
+  typename As::Tensor zero_point;  // i32 [P]; zero point of the input
   typename As::Weight weight;  // i8 [O, I, KH, KW] or [O, I, KW]; I is C / groups
   typename As::Tensor weight_scales;  // f32 [O]; one per output channel
   // i32 [O]; one per output channel, with one group only; if omitted: 0
@@ -789,8 +789,8 @@ struct LinearQ8taQ8cswInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct LinearQ8taQ8cswAttributes {
-  Required<double> input_scale;  // of the quantized input; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the quantized input; -128 to 127
+  Required<double> input_scale;  // scale of the quantized input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // zero point of the quantized input; -128 to 127
   words::Activation activation = words::Activation::none;  // applied last
 };
 Expected<Call> infer(const LinearQ8taQ8cswInputs<Described>& inputs,
@@ -938,12 +938,12 @@ struct Q8taAddInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taAddAttributes {
-  Required<double> input_scale;  // of the input; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> input_scale;  // scale of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
   Required<double> other_scale;  // of other; 2^-125 to 2^119
   int64_t other_zero_point = 0;  // of other; -128 to 127
-  Required<double> output_scale;  // of the output; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> output_scale;  // scale of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
   words::Activation activation = words::Activation::none;  // applied to the floating-point result
   double alpha = 1;  // the factor of other
 };
@@ -978,10 +978,10 @@ struct Q8taAvgPool2dAttributes {
   bool count_include_pad = true;  // false: divides by the number of taps inside the input
   // the divisor of the sums; 1 to 8388608; without: the number of taps
   std::optional<int64_t> divisor_override = std::nullopt;
-  Required<double> input_scale;  // of the input; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
-  Required<double> output_scale;  // of the output; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> input_scale;  // scale of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
+  Required<double> output_scale;  // scale of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
 };
 struct Q8taAvgPool2dRepresentations {
   std::optional<Representation> output = std::nullopt;  // without: a plain buffer
@@ -1033,8 +1033,8 @@ struct Q8taConcatAttributes {
   int64_t input_3_zero_point = 0;  // of input_3; -128 to 127
   std::optional<double> input_4_scale = std::nullopt;  // of input_4; 2^-125 to 2^119; without: needed with input_4
   int64_t input_4_zero_point = 0;  // of input_4; -128 to 127
-  Required<double> output_scale;  // of the output; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> output_scale;  // scale of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
 };
 struct Q8taConcatRepresentations {
   std::optional<Representation> output = std::nullopt;  // without: that of input_1
@@ -1069,20 +1069,20 @@ struct Q8taConv2dAttributes {
   // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
   int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
-  Required<double> input_scale;  // of the input; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
-  Required<double> output_scale;  // of the output; a positive, finite and normal number
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> input_scale;  // scale of the input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
+  Required<double> output_scale;  // scale of the output; a positive, finite and normal number
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
   words::Activation activation = words::Activation::none;  // applied to the floating-point result
   // of the table's argument; a positive, finite and normal number; without: needed with a table
   std::optional<double> table_input_scale = std::nullopt;
-  int64_t table_input_zero_point = 0;  // of the table's argument; -128 to 127
+  int64_t table_input_zero_point = 0;  // zero point of the table's argument; -128 to 127
   // of the result before the residual is added; 2^-125 to 2^119; without: needed with a residual
   std::optional<double> result_scale = std::nullopt;
-  int64_t result_zero_point = 0;  // of the result before the residual is added; -128 to 127
+  int64_t result_zero_point = 0;  // zero point of the result before the residual is added; -128 to 127
   // of the residual; 2^-125 to 2^119; without: needed with a residual
   std::optional<double> residual_scale = std::nullopt;
-  int64_t residual_zero_point = 0;  // of the residual; -128 to 127
+  int64_t residual_zero_point = 0;  // zero point of the residual; -128 to 127
 };
 struct Q8taConv2dRepresentations {
   std::optional<Representation> output = std::nullopt;  // without: that of input
@@ -1115,8 +1115,8 @@ struct Q8taConv2dDequantizeAttributes {
   // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
   int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
-  Required<double> input_scale;  // of the input; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> input_scale;  // scale of the input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
   DType output_dtype = DType::f32;
   words::Activation activation = words::Activation::none;  // applied last
 };
@@ -1147,20 +1147,20 @@ struct Q8taConv2dTransposedAttributes {
   // the distance between taps; [height, width], or one for both; elements; without: 1
   std::optional<std::vector<int64_t>> dilation = std::nullopt;
   int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
-  Required<double> input_scale;  // of the input; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
-  Required<double> output_scale;  // of the output; a positive, finite and normal number
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> input_scale;  // scale of the input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
+  Required<double> output_scale;  // scale of the output; a positive, finite and normal number
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
   words::Activation activation = words::Activation::none;  // applied to the floating-point result
   // of the table's argument; a positive, finite and normal number; without: needed with a table
   std::optional<double> table_input_scale = std::nullopt;
-  int64_t table_input_zero_point = 0;  // of the table's argument; -128 to 127
+  int64_t table_input_zero_point = 0;  // zero point of the table's argument; -128 to 127
   // of the result before the residual is added; 2^-125 to 2^119; without: needed with a residual
   std::optional<double> result_scale = std::nullopt;
-  int64_t result_zero_point = 0;  // of the result before the residual is added; -128 to 127
+  int64_t result_zero_point = 0;  // zero point of the result before the residual is added; -128 to 127
   // of the residual; 2^-125 to 2^119; without: needed with a residual
   std::optional<double> residual_scale = std::nullopt;
-  int64_t residual_zero_point = 0;  // of the residual; -128 to 127
+  int64_t residual_zero_point = 0;  // zero point of the residual; -128 to 127
   // additional pixels at the bottom and on the right; elements; without: 0
   std::optional<std::vector<int64_t>> output_padding = std::nullopt;
 };
@@ -1185,8 +1185,8 @@ struct Q8taDequantizeInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taDequantizeAttributes {
-  Required<double> input_scale;  // of the input; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> input_scale;  // scale of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
   DType output_dtype = DType::f32;
 };
 struct Q8taDequantizeRepresentations {
@@ -1210,10 +1210,10 @@ struct Q8taHardswishInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taHardswishAttributes {
-  Required<double> input_scale;  // of the input; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
-  Required<double> output_scale;  // of the output; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> input_scale;  // scale of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
+  Required<double> output_scale;  // scale of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
 };
 struct Q8taHardswishRepresentations {
   std::optional<Representation> output = std::nullopt;  // without: a plain buffer
@@ -1236,10 +1236,10 @@ struct Q8taLeakyReluInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taLeakyReluAttributes {
-  Required<double> input_scale;  // of the input; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
-  Required<double> output_scale;  // of the output; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> input_scale;  // scale of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
+  Required<double> output_scale;  // scale of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
   double slope = 0.01;  // the factor of negative values
 };
 struct Q8taLeakyReluRepresentations {
@@ -1268,20 +1268,20 @@ struct Q8taLinearInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taLinearAttributes {
-  Required<double> input_scale;  // of the input; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
-  Required<double> output_scale;  // of the output; a positive, finite and normal number
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> input_scale;  // scale of the input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
+  Required<double> output_scale;  // scale of the output; a positive, finite and normal number
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
   words::Activation activation = words::Activation::none;  // applied to the floating-point result
   // of the table's argument; a positive, finite and normal number; without: needed with a table
   std::optional<double> table_input_scale = std::nullopt;
-  int64_t table_input_zero_point = 0;  // of the table's argument; -128 to 127
+  int64_t table_input_zero_point = 0;  // zero point of the table's argument; -128 to 127
   // of the result before the residual is added; 2^-125 to 2^119; without: needed with a residual
   std::optional<double> result_scale = std::nullopt;
-  int64_t result_zero_point = 0;  // of the result before the residual is added; -128 to 127
+  int64_t result_zero_point = 0;  // zero point of the result before the residual is added; -128 to 127
   // of the residual; 2^-125 to 2^119; without: needed with a residual
   std::optional<double> residual_scale = std::nullopt;
-  int64_t residual_zero_point = 0;  // of the residual; -128 to 127
+  int64_t residual_zero_point = 0;  // zero point of the residual; -128 to 127
 };
 struct Q8taLinearRepresentations {
   std::optional<Representation> output = std::nullopt;  // without: that of input
@@ -1307,8 +1307,8 @@ struct Q8taLinearDequantizeInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taLinearDequantizeAttributes {
-  Required<double> input_scale;  // of the input; a positive, finite and normal number
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> input_scale;  // scale of the input; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
   DType output_dtype = DType::f32;
   words::Activation activation = words::Activation::none;  // applied last
 };
@@ -1359,12 +1359,12 @@ struct Q8taMulInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taMulAttributes {
-  Required<double> input_scale;  // of the input; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> input_scale;  // scale of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
   Required<double> other_scale;  // of other; 2^-125 to 2^119
   int64_t other_zero_point = 0;  // of other; -128 to 127
-  Required<double> output_scale;  // of the output; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> output_scale;  // scale of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
   words::Activation activation = words::Activation::none;  // applied to the floating-point result
 };
 struct Q8taMulRepresentations {
@@ -1388,10 +1388,10 @@ struct Q8taPixelShuffleInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taPixelShuffleAttributes {
-  Required<double> input_scale;  // of the input; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
-  Required<double> output_scale;  // of the output; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> input_scale;  // scale of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
+  Required<double> output_scale;  // scale of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
   int64_t upscale_factor = 2;  // r; 1 to 32768
 };
 struct Q8taPixelShuffleRepresentations {
@@ -1415,8 +1415,8 @@ struct Q8taQuantizeInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taQuantizeAttributes {
-  Required<double> output_scale;  // of the output; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> output_scale;  // scale of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
 };
 struct Q8taQuantizeRepresentations {
   std::optional<Representation> output = std::nullopt;  // without: a plain buffer
@@ -1439,8 +1439,8 @@ struct Q8taQuantizeLinearInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taQuantizeLinearAttributes {
-  Required<double> output_scale;  // of the output; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> output_scale;  // scale of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
 };
 struct Q8taQuantizeLinearRepresentations {
   std::optional<Representation> output = std::nullopt;  // without: a plain buffer
@@ -1463,10 +1463,10 @@ struct Q8taReluInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taReluAttributes {
-  Required<double> input_scale;  // of the input; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
-  Required<double> output_scale;  // of the output; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> input_scale;  // scale of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
+  Required<double> output_scale;  // scale of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
 };
 struct Q8taReluRepresentations {
   std::optional<Representation> output = std::nullopt;  // without: a plain buffer
@@ -1515,10 +1515,10 @@ struct Q8taSigmoidInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taSigmoidAttributes {
-  Required<double> input_scale;  // of the input; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
-  Required<double> output_scale;  // of the output; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> input_scale;  // scale of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
+  Required<double> output_scale;  // scale of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
 };
 struct Q8taSigmoidRepresentations {
   std::optional<Representation> output = std::nullopt;  // without: a plain buffer
@@ -1542,12 +1542,12 @@ struct Q8taSubInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taSubAttributes {
-  Required<double> input_scale;  // of the input; 2^-125 to 2^119
-  int64_t input_zero_point = 0;  // of the input; -128 to 127
+  Required<double> input_scale;  // scale of the input; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // zero point of the input; -128 to 127
   Required<double> other_scale;  // of other; 2^-125 to 2^119
   int64_t other_zero_point = 0;  // of other; -128 to 127
-  Required<double> output_scale;  // of the output; 2^-125 to 2^119
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  Required<double> output_scale;  // scale of the output; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
   words::Activation activation = words::Activation::none;  // applied to the floating-point result
   double alpha = 1;  // the factor of other
 };
@@ -1572,7 +1572,7 @@ struct Q8taTableInputs {
   typename As::Output output = {};  // written to; without: the call makes it
 };
 struct Q8taTableAttributes {
-  int64_t output_zero_point = 0;  // of the output; -128 to 127
+  int64_t output_zero_point = 0;  // zero point of the output; -128 to 127
   Required<std::vector<int64_t>> table;  // 256 results, from the one of -128 to the one of 127
 };
 struct Q8taTableRepresentations {

@@ -300,12 +300,12 @@ constexpr AttributeInfo kQ8taConcatAttributes[] = {
     .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the output",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the output", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
 };
 

@@ -672,20 +672,20 @@ constexpr AttributeInfo kQ8taConv2dTransposedAttributes[] = {
     .help = "the number of groups of channels", .least = 0x1p+0, .greatest = 0x1p+30, .range = "1 to 1073741824",
   },
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the input",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the output",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the output", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none",
@@ -698,7 +698,7 @@ constexpr AttributeInfo kQ8taConv2dTransposedAttributes[] = {
   },
   {
     .name = "table_input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the table's argument", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .help = "zero point of the table's argument", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "result_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a residual)",
@@ -707,7 +707,7 @@ constexpr AttributeInfo kQ8taConv2dTransposedAttributes[] = {
   },
   {
     .name = "result_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the result before the residual is added", .least = -0x1p+7, .greatest = 0x1.fcp+6,
+    .help = "zero point of the result before the residual is added", .least = -0x1p+7, .greatest = 0x1.fcp+6,
     .range = "-128 to 127",
   },
   {
@@ -715,8 +715,8 @@ constexpr AttributeInfo kQ8taConv2dTransposedAttributes[] = {
     .help = "of the residual", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "residual_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the residual",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "residual_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the residual", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "output_padding", .kind = AttributeInfo::Kind::integers, .otherwise = "(0)",

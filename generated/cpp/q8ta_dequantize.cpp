@@ -351,12 +351,12 @@ constexpr TensorInfo kQ8taDequantizeTensors[] = {
 
 constexpr AttributeInfo kQ8taDequantizeAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the input",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "f32", .help = "",

@@ -525,20 +525,20 @@ constexpr TensorInfo kQ8taLinearTensors[] = {
 
 constexpr AttributeInfo kQ8taLinearAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the input",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the output",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the output", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none",
@@ -551,7 +551,7 @@ constexpr AttributeInfo kQ8taLinearAttributes[] = {
   },
   {
     .name = "table_input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the table's argument", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .help = "zero point of the table's argument", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "result_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a residual)",
@@ -560,7 +560,7 @@ constexpr AttributeInfo kQ8taLinearAttributes[] = {
   },
   {
     .name = "result_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
-    .help = "of the result before the residual is added", .least = -0x1p+7, .greatest = 0x1.fcp+6,
+    .help = "zero point of the result before the residual is added", .least = -0x1p+7, .greatest = 0x1.fcp+6,
     .range = "-128 to 127",
   },
   {
@@ -568,8 +568,8 @@ constexpr AttributeInfo kQ8taLinearAttributes[] = {
     .help = "of the residual", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "residual_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the residual",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "residual_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the residual", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
 };
 

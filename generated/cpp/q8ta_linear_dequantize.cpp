@@ -487,12 +487,12 @@ constexpr TensorInfo kQ8taLinearDequantizeTensors[] = {
 
 constexpr AttributeInfo kQ8taLinearDequantizeAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the input",
     .least = 0x1p-126, .greatest = 0x1.fffffep+127, .range = "a positive, finite and normal number",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "output_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "f32", .help = "",

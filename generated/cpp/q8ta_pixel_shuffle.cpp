@@ -257,20 +257,20 @@ constexpr TensorInfo kQ8taPixelShuffleTensors[] = {
 
 constexpr AttributeInfo kQ8taPixelShuffleAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the input",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the output",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the output", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "upscale_factor", .kind = AttributeInfo::Kind::integer, .otherwise = "2", .help = "r", .least = 0x1p+0,

@@ -295,47 +295,47 @@ constexpr TensorInfo kQ8taReluTensors[] = {
 
 constexpr AttributeInfo kQ8taReluAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the input",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the output",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the output", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
 };
 
 constexpr AttributeInfo kQ8taLeakyReluAttributes[] = {
   {
-    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input",
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the input",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the input",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output",
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "scale of the output",
     .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
   },
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the output", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {.name = "slope", .kind = AttributeInfo::Kind::real, .otherwise = "0.01", .help = "the factor of negative values"},
 };
 
 constexpr AttributeInfo kQ8taTableAttributes[] = {
   {
-    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0", .help = "of the output",
-    .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "zero point of the output", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
     .name = "table", .kind = AttributeInfo::Kind::integers, .otherwise = "",
