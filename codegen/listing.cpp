@@ -148,8 +148,8 @@ std::string_view trimmed(std::string_view text) {
 }
 
 Result<Question> parse_question(std::string_view text) {
-  const auto malformed = [&] {
-    return complaint(fmt::format("cannot read '{}'", text),
+  const auto malformed = [&](std::string_view fault) {
+    return complaint(fmt::format("cannot read '{}': {}", text, fault),
                      "an operator and values of its parameters, such as 'copy(dtype=f32, vec=4)'");
   };
   Question question;
@@ -158,14 +158,14 @@ Result<Question> parse_question(std::string_view text) {
     question.op = trimmed(text);
     return question;
   }
-  if (!trimmed(text).ends_with(')')) return malformed();
+  if (!trimmed(text).ends_with(')')) return malformed("it does not end with ')'");
   question.op = trimmed(text.substr(0, open));
   std::string_view rest = text.substr(open + 1, text.rfind(')') - open - 1);
   while (!trimmed(rest).empty()) {
     const size_t comma = std::min(rest.find(','), rest.size());
     const std::string_view pair = rest.substr(0, comma);
     const size_t equals = pair.find('=');
-    if (equals == pair.npos) return malformed();
+    if (equals == pair.npos) return malformed(fmt::format("'{}' has no '='", trimmed(pair)));
     question.values.emplace_back(trimmed(pair.substr(0, equals)), trimmed(pair.substr(equals + 1)));
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
@@ -310,7 +310,7 @@ Result<const SpecJob*> job_of(const Product& product, const std::string& name) {
 Result<std::string> explain_cost(const Product& product, std::string_view text,
                                  const std::vector<DeviceProfile>& devices) {
   if (devices.size() != 1)
-    return complaint("a cost is one device's", "--for FILE, once", "devices/ describes many devices");
+    return complaint("a cost depends on the device", "--for FILE, once", "devices/ describes many devices");
   const auto question = parse_question(text);
   if (!question) return question.error();
   const auto job = job_of(product, question->op);
@@ -328,7 +328,7 @@ Result<std::string> why_not(const Product& product, std::string_view text) {
   const SpecJob* job = *found;
   const auto admitted = admitted_choices(job->spec, *question);
   if (!admitted) return admitted.error();
-  if (is_empty(*admitted)) return std::string("no record has these values together\n");
+  if (is_empty(*admitted)) return std::string("no record of the spec has these values together\n");
 
   std::string answer;
   const size_t count = count_of(*admitted);

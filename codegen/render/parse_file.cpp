@@ -121,11 +121,12 @@ class FileParser {
     if (depth < kMaxBlockDepth) return false;
     report(keyword_place(), fmt::format("blocks are nested deeper than {}", kMaxBlockDepth));
     rest_ = {};  // later errors would be guesses
+    is_given_up_ = true;
     return true;
   }
 
   void report_unclosed(const SourceLocation& opening, std::string_view keyword) {
-    report(opening, fmt::format("'${}' has no '$end'", keyword));
+    if (!is_given_up_) report(opening, fmt::format("'${}' has no '$end'", keyword));
   }
 
   void parse_if(Block& block, const Names& names, size_t depth) {
@@ -356,6 +357,7 @@ class FileParser {
   uint32_t line_number_ = 0;
   std::optional<Directive> current_;  // of line_
   size_t forgiven_ends_ = 0;          // one for each unknown directive
+  bool is_given_up_ = false;          // the rest of the text was not read
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ Rewritten Importer::rotary_embedding(const Node& node, Arguments arguments) {
   }
   const int64_t said = node.integer("rotary_embedding_dim", 0);
   if (const Number rotated = said > 0 ? Number{said} : shape.back(); rotated != Number{2 * angles.value})
-    return refused(fmt::format("its cos_cache is {}, which is not for heads of {} rotated elements",
+    return refused(fmt::format("its cos_cache is {}, and must have one column for two of a head's {} rotated elements",
                                to_text(cos->shape), to_text(rotated)));
 
   const auto heads = viewed(node, input, shape);

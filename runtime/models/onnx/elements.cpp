@@ -361,7 +361,7 @@ Expected<Known> Importer::as_type(const Node& node, const Known& input, ElementT
     return elements_known(*same, to, input.shape);
   }
   if (types_of(from) == 0 || types_of(to) == 0)
-    return unsupported(fmt::format("needs an operator that converts from {} to {}", name(from), name(to)));
+    return unsupported(fmt::format("qgen has no operator that converts {} to {}", name(from), name(to)));
   const auto value = element_value(node.name, input, from);
   if (!value) return value.error();
   // Integers of at least 32 bits are one type to the graph.

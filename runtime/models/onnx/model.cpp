@@ -34,7 +34,7 @@ constexpr TypeRow kTypes[] = {
     {ElementType::u32,     12, "uint32",   4, false, DType::u32},
     {ElementType::i64,      7, "int64",    8, false, {}},
     {ElementType::u64,     13, "uint64",   8, false, {}},
-    {ElementType::other,    0, "a type without numbers", 0, false, {}},
+    {ElementType::other,    0, "a type that qgen does not have", 0, false, {}},
 };
 // clang-format on
 const TypeRow& row(ElementType type) { return kTypes[static_cast<size_t>(type)]; }

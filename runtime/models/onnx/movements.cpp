@@ -309,7 +309,7 @@ Expected<Known> Importer::pad(const Node& node, Arguments arguments) {
   const size_t rank = input.shape.size();
   const std::string mode(node.word("mode", "constant"));
   if (mode != "constant" && mode != "edge" && mode != "reflect")
-    return unsupported(fmt::format("its mode is {}", mode));
+    return unsupported(fmt::format("its mode is {}, and can be constant, edge or reflect", mode));
   const auto pads = list_at(node, "pads", arguments, 1);
   if (!pads) return unsupported("its pads are not constant");
   const bool has_axes = arguments.size() > 3 && arguments[3];
@@ -443,7 +443,7 @@ Expected<Known> Importer::resize_image(const Node& node, Arguments arguments) {
   if (!sides) return sides.error();
   const std::string mode(node.word("mode", "nearest"));
   const bool is_nearest = mode == "nearest", is_linear = mode == "linear" || mode == "bilinear";
-  if (!is_nearest && !is_linear) return unsupported(fmt::format("its mode is {}", mode));
+  if (!is_nearest && !is_linear) return unsupported(fmt::format("its mode is {}, and can be nearest or linear", mode));
   // Up to opset 10 the position of pixels is undefined.
   std::string places(is_old ? "asymmetric" : node.word("coordinate_transformation_mode", "half_pixel"));
   // A side becomes an integer of pixels (resized_sides), and is then symmetric anyway.

@@ -52,8 +52,8 @@ class Walk {
   Walk(const ModelGraph& graph, const Writers& writers, Around around)
       : graph_(graph), writers_(writers), around_(around), states_(graph.nodes.size(), State::unseen) {}
 
-  Done visit(std::string_view value, std::string_view reader) {
-    if (Done pushed = push(value, reader); !pushed) return pushed;
+  Done visit_output(std::string_view value) {
+    if (Done pushed = push(value, nullptr); !pushed) return pushed;
     while (!stack_.empty()) {
       auto& [node, next, reads] = stack_.back();
       if (next == reads.size()) {
@@ -64,7 +64,7 @@ class Walk {
       }
       const std::string_view input = reads[next++];
       if (input.empty()) continue;
-      if (Done pushed = push(input, graph_.nodes[node].name); !pushed) return pushed;
+      if (Done pushed = push(input, &graph_.nodes[node]); !pushed) return pushed;
     }
     return std::monostate{};
   }
@@ -79,10 +79,13 @@ class Walk {
     std::vector<std::string_view> reads;
   };
 
-  Done push(std::string_view value, std::string_view reader) {
+  Done push(std::string_view value, const Node* reader) {  // null: it is an output of the model
     const auto writer = writers_.find(value);
     if (writer == writers_.end() && around_ == Around::may_be_read) return std::monostate{};
-    if (writer == writers_.end()) return refused(fmt::format("'{}' reads '{}', which nothing writes", reader, value));
+    if (writer == writers_.end())
+      return refused(fmt::format("{} '{}', which is neither an input of the model nor a result of a node",
+                                 reader ? fmt::format("node '{}' reads", reader->name) : "the model has an output",
+                                 value));
     if (writer->second == kGiven || states_[writer->second] == State::done) return std::monostate{};
     if (states_[writer->second] == State::open)
       return refused(fmt::format("node '{}' needs its own result, '{}'", graph_.nodes[writer->second].name, value));
@@ -115,7 +118,7 @@ Expected<Order> order_of(const ModelGraph& graph, Around around) {
   Walk walk(graph, *writers, around);
   Order order;
   for (const ValueInfo& output : graph.outputs) {
-    if (Done visited = walk.visit(output.name, "the graph's outputs"); !visited) return visited.error();
+    if (Done visited = walk.visit_output(output.name); !visited) return visited.error();
     ++order.uses[output.name].all;
   }
   order.nodes = std::move(walk.nodes);

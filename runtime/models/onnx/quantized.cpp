@@ -35,7 +35,9 @@ Expected<Parameters> read_parameters(const TensorPtr& scale, const TensorPtr& ze
   if (!scale || !is_real(scale->type)) return refused("its scale is not a floating-point constant");
   Parameters result{.shape = scale->shape, .type = zero_point ? zero_point->type : type};
   const auto range = range_of(result.type);
-  if (!range) return refused(fmt::format("its integers are {}", name(result.type)));
+  if (!range)
+    return refused(fmt::format("its quantized type is {}, and can be int32 or an integer type of up to 16 bits",
+                               name(result.type)));
   if (zero_point && zero_point->size() != scale->size() && zero_point->size() != 1)
     return refused(fmt::format("it has {} scales and {} zero points", scale->size(), zero_point->size()));
   for (int64_t i = 0; i < scale->size(); ++i) {

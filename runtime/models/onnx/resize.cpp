@@ -159,7 +159,7 @@ Expected<Resizing> resizing_of(const Node& node, bool is_old) {
   Resizing how;
   const std::string mode(node.word("mode", "nearest"));
   if (mode != "nearest" && mode != "linear" && mode != "bilinear" && mode != "cubic")
-    return refused(fmt::format("its mode is '{}'", mode));
+    return refused(fmt::format("its mode is '{}', and can be nearest, linear or cubic", mode));
   how.mode = mode == "nearest" ? Mode::nearest : mode == "cubic" ? Mode::cubic : Mode::linear;
   how.places = is_old ? "asymmetric" : node.word("coordinate_transformation_mode", "half_pixel");
   constexpr std::string_view kPlaces[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",

@@ -76,7 +76,8 @@ Expected<Known> Importer::apply(const Node& node, const Known& input, const Func
   }
   constexpr size_t kMostFunctions = 16;
   if (pending.functions.size() == kMostFunctions)
-    return unsupported(fmt::format("more than {} functions follow each other", kMostFunctions));
+    return unsupported(fmt::format("it is the {}th function of one value in a row, and qgen fuses at most {}",
+                                   kMostFunctions + 1, kMostFunctions));
   pending.name += (pending.name.empty() ? "" : " + ") + node.name;
   pending.functions.push_back({node.name, node.op, function});
   return Known{std::make_shared<Pending>(std::move(pending)), input.shape};

@@ -402,7 +402,13 @@ TEST_F(Emit, ARecipeNeedsTheKernelsItNames) {
   families_.erase(families_.begin() + 1);
   const auto files = emit(families_, {}, {});
   ASSERT_FALSE(files);
-  EXPECT_THAT(to_text(files.error(), {}), HasSubstr("error: no spec of this run is named 'row_sum_partial'\n"));
+  EXPECT_TEXT(to_text(files.error(), {}),
+              "specs/row_sum.yaml:30:17: error: no spec of this run is named "
+              "'row_sum_partial'\n"
+              "  hint: add the spec of that kernel to the command line\n"
+              "specs/row_sum.yaml:34:17: error: no spec of this run is named "
+              "'row_sum_partial'\n"
+              "  hint: add the spec of that kernel to the command line\n");
 }
 
 TEST(CppNames, WordsThatCppKeepsGetATail) {

@@ -233,13 +233,13 @@ const Refusal kRefusals[] = {
     {"question_without_end",
      {"specs", "--why-not", "copy(vec=4"},
      2,
-     "error: cannot read 'copy(vec=4'\n"
+     "error: cannot read 'copy(vec=4': it does not end with ')'\n"
      "  expected: an operator and values of its parameters, such as 'copy(dtype=f32, vec=4)'\n"
      "1 error\n"},
     {"question_without_value",
      {"specs", "--why-not", "copy(vec)"},
      2,
-     "error: cannot read 'copy(vec)'\n"
+     "error: cannot read 'copy(vec)': 'vec' has no '='\n"
      "  expected: an operator and values of its parameters, such as 'copy(dtype=f32, vec=4)'\n"
      "1 error\n"},
     {"output_is_a_file",

@@ -389,7 +389,7 @@ TEST(Render, deep_blocks_are_refused) {
   for (int i = 0; i < 100; ++i) text += "$if fast\n";
   const auto result = rendered(text, kFloat4);
   ASSERT_FALSE(result);
-  EXPECT_THAT(to_text(result.error(), {}), testing::HasSubstr("error: blocks are nested deeper than 64\n"));
+  EXPECT_TEXT(to_text(result.error(), {}), "templates/sample.comp:66:1: error: blocks are nested deeper than 64\n");
 }
 
 // ---- blame ----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #include "runtime/engine/dispatch/device_tensor.h"
 #include "runtime/engine/dispatch/pipelines.h"
 #include "tests/runtime/engine/dispatch/executor_fixture.h"
+#include "tests/support/expected_text.h"
 #include "tests/support/guest.h"
 
 namespace qgen {
@@ -20,7 +21,6 @@ namespace {
 
 using testing::Count;
 using testing::groups_of;
-using ::testing::HasSubstr;
 using testing::iota;
 using testing::kit;
 using testing::of;
@@ -221,8 +221,10 @@ TEST_P(CommandsTest, RecordsARecordingOnOtherTensors) {
   const DeviceTensor short_one = wrapped(a, {kCount / 2});
   const std::vector<Rebinding> wrong = {{&x, &short_one}}, overlapping = {{&*between, &x}};
   expect(frame.begin(engine().begin()));
-  EXPECT_THAT(reason(frame.record(*recording, wrong)), HasSubstr("a tensor of i32 [500] strided cannot replace"));
-  EXPECT_THAT(reason(frame.record(*recording, overlapping)), HasSubstr("share bytes, and one of them is written"));
+  EXPECT_TEXT(reason(frame.record(*recording, wrong)),
+              "a tensor of i32 [500] strided cannot replace i32 [1000] strided");
+  EXPECT_TEXT(reason(frame.record(*recording, overlapping)),
+              "two replacements in a recording share bytes, and one of them is written");
   expect(frame.end());
   engine().run();
 }
@@ -246,10 +248,11 @@ TEST_P(CommandsTest, SaysWhatIsWrong) {
   EXPECT_EQ(reason(frame.end()), "these commands were not begun");
   EXPECT_EQ(reason(frame.begin(nullptr)), "the command buffer is null");
   expect(frame.begin(engine().begin()));
-  EXPECT_THAT(reason(record(frame, mirror(1), {&x, &y})), HasSubstr("share memory, and one is written"));
-  EXPECT_THAT(reason(record(frame, mirror(1), {&x})), HasSubstr("was given 1 operands, and takes 2"));
-  EXPECT_THAT(reason(record(frame, mirror(1), {&a, &x})), HasSubstr("belongs to another executor"));
-  EXPECT_THAT(reason(record(frame, nullptr, {&x})), HasSubstr("a work has no choice"));
+  EXPECT_TEXT(reason(record(frame, mirror(1), {&x, &y})),
+              "operand 'input' and operand 'output' of 'mirror.i32' share memory, and one is written");
+  EXPECT_TEXT(reason(record(frame, mirror(1), {&x})), "'mirror.i32' was given 1 operands, and takes 2");
+  EXPECT_TEXT(reason(record(frame, mirror(1), {&a, &x})), "a tensor of i32 [1000] belongs to another executor");
+  EXPECT_TEXT(reason(record(frame, nullptr, {&x})), "a work has no choice");
   expect(frame.end());
   engine().run();
   Commands moved = std::move(frame);
@@ -300,10 +303,10 @@ TEST_P(CommandsTest, WrapsRangesOfABuffer) {
   ASSERT_TRUE(host) << to_text(host.error());
   EXPECT_EQ(host->as<int32_t>()[0], 64);
   EXPECT_EQ(wrap({nullptr, 0, 128}, {32}).error().message, "LentBuffer::buffer is null");
-  EXPECT_THAT(wrap({all.buffer, 0, 100}, {26}).error().message,
-              HasSubstr("i32 [26] takes 112 bytes as strided, and LentBuffer::bytes is 100"));
+  EXPECT_TEXT(wrap({all.buffer, 0, 100}, {26}).error().message,
+              "i32 [26] takes 112 bytes as strided, and LentBuffer::bytes is 100");
   if (alignment > 4) {
-    EXPECT_THAT(wrap({all.buffer, 4, 128}, {32}).error().message, HasSubstr("LentBuffer::offset is 4"));
+    EXPECT_THAT(wrap({all.buffer, 4, 128}, {32}).error().message, ::testing::HasSubstr("LentBuffer::offset is 4"));
   }
 }
 
@@ -328,9 +331,9 @@ TEST_P(CommandsTest, AllocatesByTheCallersFunctions) {
   Executor allocator = make(owner(), {});
   std::atomic<int> live = 0;
   ExecutorOptions options;
-  EXPECT_THAT(
+  EXPECT_TEXT(
       Executor::create(guest(), kit().library(), {.memory = {.free_buffer = [](const MadeBuffer&) {}}}).error().message,
-      HasSubstr("MemoryCallbacks has some of its four functions"));
+      "MemoryCallbacks has some of its four functions and lacks others");
   const auto handles = owner().handles();
   options.memory.make_buffer = [&](const VkBufferCreateInfo& info, MemoryUse use, MadeBuffer& made) -> int32_t {
     auto shared = dispatch::Allocator::create(handles, {});
@@ -361,7 +364,7 @@ TEST_P(CommandsTest, AllocatesByTheCallersFunctions) {
     EXPECT_EQ(read->as<int32_t>()[999], 999);
     const auto texture = executor.allocate(DType::f32, {4}, Storage::texture3d, Layout::width_packed);
     ASSERT_FALSE(texture);
-    EXPECT_THAT(texture.error().message, HasSubstr("VK_ERROR_OUT_OF_DEVICE_MEMORY"));
+    EXPECT_THAT(texture.error().message, ::testing::HasSubstr("VK_ERROR_OUT_OF_DEVICE_MEMORY"));
   }
   EXPECT_EQ(live, 0);
 }

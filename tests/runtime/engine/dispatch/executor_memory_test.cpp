@@ -142,8 +142,10 @@ TEST_F(ExecutorTest, RefusesWhatDoesNotFit) {
   const std::string extent = std::to_string(profile.numbers.max_image_extent);
   EXPECT_THAT(refused(DType::f32, {int64_t{1} << 20}, Storage::texture3d, Layout::height_packed),
               HasSubstr("a texture of 1048576 x 1 x 1 texels exceeds the device's limit of "));
-  EXPECT_THAT(refused(DType::f32, {1, 2, 3, 4, 5}, Storage::texture3d, Layout::width_packed), HasSubstr("rank 5"));
-  EXPECT_THAT(refused(DType::bf16, {4}, Storage::texture3d, Layout::width_packed), HasSubstr("bf16"));
+  EXPECT_TEXT(refused(DType::f32, {1, 2, 3, 4, 5}, Storage::texture3d, Layout::width_packed),
+              "shape [1, 2, 3, 4, 5] has rank 5, and textures hold ranks up to 4");
+  EXPECT_TEXT(refused(DType::bf16, {4}, Storage::texture3d, Layout::width_packed),
+              "bf16 has no image format, so it cannot be held in a texture");
   EXPECT_TEXT(refused(DType::f32, {4}, Storage::buffer, Layout::width_packed),
               "a buffer of f32 [4] cannot have the layout width_packed");
   EXPECT_TEXT(refused(DType::f32, {4}, Storage::buffer, Layout::packed_4c),
@@ -154,7 +156,7 @@ TEST_F(ExecutorTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refused(DType::i8, {limit / 4 + 1}, Storage::buffer, Layout::packed_4c),
             "a buffer of i8 [" + std::to_string(limit / 4 + 1) + "] takes " + std::to_string(limit / 4 * 4 + 4) +
                 " bytes, and '" + profile.name + "' binds at most " + std::to_string(limit) + " at once");
-  EXPECT_THAT(refused(DType::f32, {-1}, Storage::buffer, Layout::strided), HasSubstr("negative"));
+  EXPECT_TEXT(refused(DType::f32, {-1}, Storage::buffer, Layout::strided), "shape [-1] has a negative dimension");
 }
 
 TEST_F(ExecutorTest, RefusesMemoryThatIsNotThere) {

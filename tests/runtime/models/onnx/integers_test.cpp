@@ -58,7 +58,9 @@ TEST(FourBits, AnOutputDtypeIsWhatItSays) {
   EXPECT_EQ(imported(22), "q8ta_quantize_linear requantize");
   EXPECT_TEXT(imported(5),
               "node 'QuantizeLinear_0' (QuantizeLinear): its integers are int16, and activations can have 8 or 4 bits");
-  EXPECT_TEXT(imported(17), "node 'QuantizeLinear_0' (QuantizeLinear): its integers are a type without numbers");
+  EXPECT_TEXT(imported(17),
+              "node 'QuantizeLinear_0' (QuantizeLinear): its quantized type is a type that qgen does not have, and can "
+              "be int32 or an integer type of up to 16 bits");
   EXPECT_TEXT(imported(-1),
               "node 'QuantizeLinear_0' (QuantizeLinear): its attribute 'output_dtype' is -1, and can be 0 to 23");
 }
@@ -114,7 +116,7 @@ TEST(Cast, ToWhatHasAllOfTheIntegers) {
   EXPECT_EQ(imported(ElementType::u4, kInt8), "requantize");
   EXPECT_EQ(imported(ElementType::u4, kUint8), "requantize requantize requantize");
   EXPECT_TEXT(imported(ElementType::i4, kUint8),
-              "node 'Cast_0' (Cast): needs an operator that converts from int4 to uint8");
+              "node 'Cast_0' (Cast): qgen has no operator that converts int4 to uint8");
   // Its low bits; then as uint8 for those that read the output.
   EXPECT_EQ(imported(ElementType::i8, kUint8), "pointwise requantize");
 }

@@ -178,7 +178,7 @@ TEST(Movements, APadThatNoIntegerStandsForIsReal) {
   m.check();
   Picture wrap;
   wrap.output(wrap.node("Pad", {"x", wrap.list(List(8, 1))}, {{"mode", std::string("wrap")}}));
-  EXPECT_TEXT(imported_operators(wrap), "node 'Pad_0' (Pad): its mode is wrap");
+  EXPECT_TEXT(imported_operators(wrap), "node 'Pad_0' (Pad): its mode is wrap, and can be constant, edge or reflect");
 }
 
 TEST(Movements, Expands) {
@@ -225,7 +225,8 @@ TEST(Movements, ResizesThatAreRefused) {
   };
   EXPECT_TEXT(refusal({}, 1.3f),
               "node 'Resize_0' (Resize): a dimension of 6 with a scale of 1.3 does not give a whole number of pixels");
-  EXPECT_TEXT(refusal({{"mode", std::string("cubic")}}, 2), "node 'Resize_0' (Resize): its mode is cubic");
+  EXPECT_TEXT(refusal({{"mode", std::string("cubic")}}, 2),
+              "node 'Resize_0' (Resize): its mode is cubic, and can be nearest or linear");
   const NodeAttributes cropped{{"coordinate_transformation_mode", std::string("tf_crop_and_resize")}};
   EXPECT_TEXT(refusal(cropped, 2),
               "node 'Resize_0' (Resize): its coordinate_transformation_mode is tf_crop_and_resize, and can be "

@@ -382,7 +382,7 @@ TEST(Refusals, Movements) {
        [](Start& m) {
          return m.node("Gather", {m.image, m.integers(ElementType::i64, {}, {6})}, {{"axis", int64_t{2}}});
        }},
-      {"its mode is wrap",
+      {"its mode is wrap, and can be constant, edge or reflect",
        [](Start& m) {
          return m.node("Pad", {m.image, m.list({0, 0, 1, 1, 0, 0, 1, 1})}, {{"mode", std::string("wrap")}});
        }},
@@ -416,7 +416,7 @@ TEST(Refusals, Movements) {
          return m.node("Resize", {m.image, "", m.reals({4}, {1, 1, 2, 2})}, {{"antialias", int64_t{1}}});
        },
        18},
-      {"its mode is cubic",
+      {"its mode is cubic, and can be nearest or linear",
        [](Start& m) {
          return m.node("Resize", {m.image, "", m.reals({4}, {1, 1, 2, 2})}, {{"mode", std::string("cubic")}});
        }},

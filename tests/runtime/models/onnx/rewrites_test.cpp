@@ -319,8 +319,8 @@ TEST(Layers, RotaryEmbeddings) {
   EXPECT_TEXT(rotation_of({.attributes = {{"num_heads", int64_t{5}}}}),
               "node 'RotaryEmbedding_0' (RotaryEmbedding): its input is [2, 5, 24], and it has 5 heads");
   EXPECT_TEXT(rotation_of({.angles = 3}),
-              "node 'RotaryEmbedding_0' (RotaryEmbedding): its cos_cache is [16, 3], which is not for heads of 8 "
-              "rotated elements");
+              "node 'RotaryEmbedding_0' (RotaryEmbedding): its cos_cache is [16, 3], and must have one column for two "
+              "of a head's 8 rotated elements");
   EXPECT_TEXT(rotation_of({.attributes = {{"num_heads", int64_t{3}}, {"scale", 2.0f}}}),
               "node 'RotaryEmbedding_0' (RotaryEmbedding): its scale is 2, and can be 1");
   EXPECT_TEXT(rotation_of({.attributes = {{"num_heads", int64_t{3}}, {"is_packed_batching", int64_t{1}}}}),

@@ -49,7 +49,8 @@ TEST(Support, OfAModelThatIsNone) {
   ModelBuilder m;
   m.input("x", {1, 4});
   m.output(m.node("Relu", {"y"}));
-  EXPECT_TEXT(to_text(check_support(m.model).error()), "'Relu_0' reads 'y', which nothing writes");
+  EXPECT_TEXT(to_text(check_support(m.model).error()),
+              "node 'Relu_0' reads 'y', which is neither an input of the model nor a result of a node");
 }
 
 // ---- shapes ---------------------------------------------------------------------------------------------------------
