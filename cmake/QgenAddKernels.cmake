@@ -52,6 +52,17 @@
 # The cache variable QGEN_PROGRAM names another qgen to run, if the one of this build is slow or is for another
 # processor.
 set(QGEN_PROGRAM "" CACHE FILEPATH "The qgen that makes kernels; empty: that of this build")
+# The cache variable QGEN_REMOTE_CACHE is given to it as --remote-cache.
+set(QGEN_REMOTE_CACHE "" CACHE STRING "URL of a cache of modules that machines share; empty: that of the environment")
+
+# The flags of each run of qgen that writes kernels.
+function(_qgen_cache_flags result)
+  set(flags "")
+  if(QGEN_REMOTE_CACHE)
+    set(flags --remote-cache "${QGEN_REMOTE_CACHE}")
+  endif()
+  set(${result} "${flags}" PARENT_SCOPE)
+endfunction()
 
 # The program to run: the one that the cache variable names, else `target`.
 function(_qgen_program result target variable)
@@ -300,10 +311,11 @@ function(_qgen_add_kernels target)
   endif()
   _qgen_check_assembler("qgen_add_kernels(${target})")
   set(manifest "${KERNELS_DIRECTORY}/MANIFEST.tsv")
+  _qgen_cache_flags(cache_flags)
   add_custom_command(
     OUTPUT "${manifest}"
     BYPRODUCTS "${KERNELS_DIRECTORY}/kernels.blob" "${cpp}/blob.S" ${sources} ${headers} ${typed_functions}
-    COMMAND ${program} ${KERNELS_SPECS} -o "${KERNELS_DIRECTORY}" ${flags} ${KERNELS_OPTIONS}
+    COMMAND ${program} ${KERNELS_SPECS} -o "${KERNELS_DIRECTORY}" ${flags} ${cache_flags} ${KERNELS_OPTIONS}
       --depfile "${KERNELS_DIRECTORY}.d" -q
     COMMAND "${CMAKE_COMMAND}" -E touch "${manifest}"
     DEPENDS ${program}

@@ -97,6 +97,7 @@ Expected<std::vector<SpecPath>> find_specs(const std::string& argument) {
 // A template includes only files below its root: no link may lead to a file elsewhere.
 Done check_is_below(const std::string& root, const std::string& path) {
   std::error_code code;
+  if (!fs::is_symlink(path, code)) return Done(std::monostate{});  // list_files() follows no link to a folder
   const fs::path target = fs::canonical(path, code);
   if (code) return Done(std::monostate{});  // reading reports it
   const fs::path inside = target.lexically_relative(fs::canonical(root, code));

@@ -88,8 +88,11 @@ class Run {
   Diagnostics emit();
 
   Product take_product() { return std::move(product_); }
+  // After an error: the packs are still those of the inputs before.
+  void keep_packs() { qgen::keep_packs(product_, machine_.kept); }
 
  private:
+  using FileDigests = std::map<std::string, Digest, std::less<>>;
   struct Compiled {
     VariantIndex place;
     compile::Spirv spirv;
@@ -107,6 +110,11 @@ class Run {
   compile::Options options_of(const SpecJob& job) const;
   Digest key_of(const SpecJob& job, size_t variant, const std::string& versions) const;
   std::vector<VariantIndex> all_variants();
+  void take_kept_keys(const FileDigests& digests);
+  void load_packs();
+  void find_keys();
+  void fetch_missing();
+  Kept::ModuleFacts facts_of(const SpecJob& job, const Digest& module) const;
   Diagnostics compile_one(Compiled& compiled);
   Diagnostics reflect_one(Compiled& compiled, cache::CachedModule& module);
   std::vector<emit::Family> families_of_jobs() const;
@@ -114,7 +122,6 @@ class Run {
   void drop_what_runs_nowhere();
   void drop(const prune::Pruned& pruned);
   void pack_family(SpecJob& job, std::vector<uint32_t>& rows);
-  using FileDigests = std::map<std::string, Digest, std::less<>>;
   FileDigests digests_of_files() const;
   Result<render::Template> parse_template(const spec::Spec& spec, const FileDigests& digests,
                                           const std::shared_ptr<const render::Givers>& givers) const;
@@ -315,26 +322,49 @@ Run::FileDigests Run::digests_of_files() const {
   return digests;
 }
 
+// Of all files that a template was made from.
+template <typename FileDigests>
+Digest digest_of_files(const render::Template& parsed, const FileDigests& digests) {
+  DigestBuilder builder;
+  for (const std::string& file : parsed.files()) {
+    const auto found = digests.find(file);
+    if (found != digests.end()) builder.add(file).add(found->second.high).add(found->second.low);
+  }
+  return builder.finish();
+}
+
 // From `kept`, if its files are the same.
 Result<render::Template> Run::parse_template(const spec::Spec& spec, const FileDigests& digests,
                                              const std::shared_ptr<const render::Givers>& givers) const {
   const auto parse = [&] { return render::parse_template(spec, inputs_.templates, inputs_.template_roots, givers); };
   if (!machine_.kept) return parse();
-  const auto digest_of_files = [&](const render::Template& parsed) {
-    DigestBuilder builder;
-    for (const std::string& file : parsed.files()) {
-      const auto found = digests.find(file);
-      if (found != digests.end()) builder.add(file).add(found->second.high).add(found->second.low);
-    }
-    return builder.finish();
-  };
   auto& templates = machine_.kept->templates;
   const auto known = templates.find(spec.name.value);
-  if (known != templates.end() && known->second.files == digest_of_files(known->second.parsed))
+  if (known != templates.end() && known->second.files == digest_of_files(known->second.parsed, digests))
     return known->second.parsed;
   auto parsed = parse();
-  if (parsed) templates.insert_or_assign(spec.name.value, Kept::ParsedTemplate{digest_of_files(*parsed), *parsed});
+  if (parsed)
+    templates.insert_or_assign(spec.name.value, Kept::ParsedTemplate{digest_of_files(*parsed, digests), *parsed});
   return parsed;
+}
+
+// Marks the jobs whose keys are known, and whose pack has all their modules: nothing of them is rendered or compiled.
+void Run::take_kept_keys(const FileDigests& digests) {
+  Kept& kept = *machine_.kept;
+  for (SpecJob& job : product_.jobs) {
+    if (job.parsed_template.empty()) continue;
+    const Digest files = digest_of_files(job.parsed_template.front(), digests);
+    DigestBuilder builder;
+    builder.add(kept.specs.high).add(kept.specs.low).add(files.high).add(files.low).add(job.variants.size());
+    Kept::Keys& known = kept.keys[job.spec.name.value];
+    const Digest made_from = builder.finish();
+    const auto pack = kept.packs.find(job.spec.name.value);
+    job.has_kept_keys =
+        known.made_from == made_from && known.keys.size() == job.variants.size() && pack != kept.packs.end() &&
+        std::ranges::all_of(known.keys, [&](const Digest& key) { return pack->second.find(key) != nullptr; });
+    if (job.has_kept_keys) job.keys = known.keys;
+    else known = {made_from, {}};
+  }
 }
 
 Diagnostics Run::render() {
@@ -356,7 +386,9 @@ Diagnostics Run::render() {
   if (!errors.empty()) return spec::gather(std::move(errors));
   product_.files_read.insert(product_.files_read.end(), files_read.begin(), files_read.end());
 
-  const std::vector<VariantIndex> places = all_variants();
+  if (machine_.kept) take_kept_keys(digests);
+  std::vector<VariantIndex> places = all_variants();
+  std::erase_if(places, [](const VariantIndex& place) { return place.job->has_kept_keys; });
   std::vector<Diagnostics> failures(places.size());
   std::atomic<size_t> bytes = 0;
   for_each(Room::render, places.size(), [&](size_t i) {
@@ -411,16 +443,61 @@ Digest Run::key_of(const SpecJob& job, size_t variant, const std::string& versio
   return key.finish();
 }
 
-Diagnostics Run::compile() {
-  const std::string versions = compile::versions();
+void Run::load_packs() {
   for (SpecJob& job : product_.jobs) {
+    if (machine_.kept && machine_.kept->packs.contains(job.spec.name.value)) {
+      job.pack = std::move(machine_.kept->packs.extract(job.spec.name.value).mapped());
+      continue;
+    }
     const bool is_filtered_out = job.variants.empty() && !settings_.filter.empty();
     if (machine_.load_pack && !is_filtered_out) job.pack = machine_.load_pack(job.spec.name.value);
-    job.keys.resize(job.variants.size());
   }
-  const std::vector<VariantIndex> all = all_variants();
+}
+
+void Run::find_keys() {
+  const std::string versions = compile::versions();
+  std::vector<VariantIndex> all = all_variants();
+  std::erase_if(all, [](const VariantIndex& place) { return place.job->has_kept_keys; });
+  for (SpecJob& job : product_.jobs) job.keys.resize(job.variants.size());
   machine_.threads.for_each_index(
       all.size(), [&](size_t i) { all[i].job->keys[all[i].variant] = key_of(*all[i].job, all[i].variant, versions); });
+  if (!machine_.kept) return;
+  for (const SpecJob& job : product_.jobs) machine_.kept->keys[job.spec.name.value].keys = job.keys;
+}
+
+// One request for each spec with modules that this machine does not have.
+void Run::fetch_missing() {
+  std::vector<std::string> specs;
+  std::vector<SpecJob*> jobs;
+  size_t modules = 0;
+  for (SpecJob& job : product_.jobs) {
+    std::set<Digest> missing;
+    std::ranges::copy_if(job.keys, std::inserter(missing, missing.end()),
+                         [&](const Digest& key) { return !job.pack.find(key) && settings_.shard.has(key.low); });
+    if (missing.empty()) continue;
+    modules += missing.size();
+    specs.push_back(job.spec.name.value);
+    jobs.push_back(&job);
+  }
+  if (specs.empty()) return;
+  std::vector<cache::SpecPack> packs = machine_.fetch_packs(specs, modules);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    SpecJob& job = *jobs[i];
+    const auto of_remote = static_cast<uint64_t>(
+        std::ranges::count_if(job.keys, [&](const Digest& key) { return !job.pack.find(key) && packs[i].find(key); }));
+    if (of_remote == 0) continue;
+    if (job.pack.is_empty()) job.pack = std::move(packs[i]);
+    else job.pack.add_all(packs[i]);
+    job.pack_changed = true;
+    product_.figures.from_remote += of_remote;
+  }
+}
+
+Diagnostics Run::compile() {
+  load_packs();
+  find_keys();
+  if (machine_.fetch_packs) fetch_missing();
+  const std::vector<VariantIndex> all = all_variants();
 
   std::vector<VariantIndex> places;  // of texts that are compiled now, each once
   std::set<std::pair<const SpecJob*, Digest>> seen;
@@ -498,6 +575,7 @@ Diagnostics Run::reflect() {
     SpecJob& job = *places[i].job;
     job.pack.add(job.keys[places[i].variant], std::move(modules[i]), std::move(compiled_[i].spirv));
     job.pack_changed = true;
+    job.has_new_modules = true;
   }
   for (SpecJob& job : product_.jobs) {
     for (const Digest& key : job.keys) job.modules.push_back(job.pack.find(key));
@@ -528,6 +606,19 @@ void Run::pack_family(SpecJob& job, std::vector<uint32_t>& rows) {
   job.pack_changed = true;
 }
 
+Kept::ModuleFacts Run::facts_of(const SpecJob& job, const Digest& module) const {
+  Kept* kept = machine_.kept;
+  if (kept) {
+    if (const auto known = kept->modules.find(module); known != kept->modules.end()) return known->second;
+  }
+  const blob_format::Module* words = job.pack.spirv(module);
+  assert(words && "a pack that passed its checksum holds the module of each of its keys");
+  const Kept::ModuleFacts facts{blob_format::checksum(std::as_bytes(std::span(*words))),
+                                static_cast<uint32_t>(words->size() * sizeof(uint32_t))};
+  if (kept) kept->modules.emplace(module, facts);
+  return facts;
+}
+
 // Every variant with its module's interface.
 std::vector<emit::Family> Run::families_of_jobs() const {
   std::vector<emit::Family> families;
@@ -535,15 +626,13 @@ std::vector<emit::Family> Run::families_of_jobs() const {
     emit::Family& family = families.emplace_back();
     family.spec = &job.spec;
     family.source = job.file->source;
-    std::map<Digest, uint64_t> digests;  // variants share modules
+    std::map<Digest, Kept::ModuleFacts> known;  // variants share modules
     for (size_t v = 0; v < job.variants.size(); ++v) {
       const cache::CachedModule& module = *job.modules[v];
-      const blob_format::Module* words = job.pack.spirv(module.spirv);
-      assert(words && "a pack that passed its checksum holds the module of each of its keys");
-      const auto [digest, is_new] = digests.try_emplace(module.spirv, 0);
-      if (is_new) digest->second = blob_format::checksum(std::as_bytes(std::span(*words)));
-      family.kernels.push_back({job.variants[v], module.interface, module.resources, digest->second,
-                                static_cast<uint32_t>(words->size() * sizeof(uint32_t))});
+      auto facts = known.find(module.spirv);
+      if (facts == known.end()) facts = known.emplace(module.spirv, facts_of(job, module.spirv)).first;
+      family.kernels.push_back(
+          {job.variants[v], module.interface, module.resources, facts->second.checksum, facts->second.bytes});
     }
   }
   return families;
@@ -666,6 +755,15 @@ std::string_view name(Room room) {
   return "";
 }
 
+// A pack that grew with many edits is not kept: the file has the part that is worth keeping.
+void keep_packs(Product& product, Kept* kept) {
+  if (!kept) return;
+  for (SpecJob& job : product.jobs) {
+    const bool is_kept = !job.pack.is_empty() && job.pack.size() <= 3 * job.keys.size() + 16;
+    if (is_kept) kept->packs.insert_or_assign(job.spec.name.value, std::move(job.pack));
+  }
+}
+
 Result<Product> generate(const Inputs& inputs, const Settings& settings, const Machine& machine) {
   struct Step {
     Room room;
@@ -677,7 +775,10 @@ Result<Product> generate(const Inputs& inputs, const Settings& settings, const M
   };
   Run run(inputs, settings, machine);
   for (const Step& step : kRooms) {
-    if (Diagnostics errors = (run.*step.take)(); !errors.empty()) return errors;
+    if (Diagnostics errors = (run.*step.take)(); !errors.empty()) {
+      run.keep_packs();
+      return errors;
+    }
     if (step.room == settings.last_room) break;
   }
   return run.take_product();

@@ -56,7 +56,19 @@ struct Kept {
     render::Template parsed;
   };
   std::map<std::string, ParsedTemplate> templates;  // by the name of the spec
-  Digest tables;                                    // of everything that the files contain but the digests of modules
+  // The keys of a spec's modules, while the spec and its template are the same: then no variant is rendered again.
+  struct Keys {
+    Digest made_from;
+    std::vector<Digest> keys;
+  };
+  std::map<std::string, Keys> keys;
+  std::map<std::string, cache::SpecPack> packs;  // by the name of the spec
+  struct ModuleFacts {
+    uint64_t checksum;
+    uint32_t bytes;
+  };
+  std::map<Digest, ModuleFacts> modules;
+  Digest tables;  // of everything that the files contain but the digests of modules
   std::vector<emit::File> files;
 };
 
@@ -68,9 +80,12 @@ struct Machine {
   // compilers_id(): results that other compilers cached are not used.
   std::string compilers;
   // The cached results of the spec of this name.
-  std::function<cache::SpecPack(const std::string& spec)> load_pack;
+  std::function<cache::SpecPack(const std::string& spec)> load_pack = {};
+  // The packs that other machines left, of specs with modules that load_pack() did not have; in all, this number of
+  // modules. Empty: there is no remote cache.
+  std::function<std::vector<cache::SpecPack>(std::span<const std::string> specs, size_t modules)> fetch_packs = {};
   // Called from many threads.
-  std::function<void(Room room, size_t done, size_t total)> progress;
+  std::function<void(Room room, size_t done, size_t total)> progress = {};
   Kept* kept = nullptr;  // of earlier runs with the same settings; null: none
 };
 
@@ -84,6 +99,8 @@ struct SpecJob {
   std::vector<Digest> keys;                       // of each variant: a digest of everything that the compiler reads
   cache::SpecPack pack;
   bool pack_changed = false;
+  bool has_new_modules = false;                     // that this run compiled
+  bool has_kept_keys = false;                       // `keys` are of an earlier run, and nothing was rendered
   std::vector<const cache::CachedModule*> modules;  // of each variant
 };
 
@@ -100,6 +117,9 @@ struct Product {
 };
 
 Result<Product> generate(const Inputs& inputs, const Settings& settings, const Machine& machine);
+
+// Leaves the packs of a run's specs to the next run of this process; nothing without `kept`.
+void keep_packs(Product& product, Kept* kept);
 
 // `*` is any text, `?` any character.
 bool matches(std::string_view glob, std::string_view text);

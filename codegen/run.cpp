@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "codegen/c_files.h"
+#include "codegen/cache/remote_cache.h"
 #include "codegen/cache/run_memo.h"
 #include "codegen/compilers_id.h"
 #include "codegen/listing.h"
@@ -98,7 +99,10 @@ class Session {
   RunResult store_c(const Product& product);
 
   Result<Product> generate(Room last_room);
+  void add_settings(DigestBuilder& builder, const Subset& subset) const;
   Digest inputs_digest() const;
+  Digest request_digest() const;
+  std::vector<std::string> input_paths() const;
   std::string memo_path() const;
   std::string pack_path(const std::string& spec) const {
     return fmt::format("{}/specs/{}.pack", *options_.cache, spec);
@@ -107,7 +111,12 @@ class Session {
   std::vector<std::string> part_paths(const std::string& spec) const;
   cache::SpecPack load_pack(const std::string& spec) const;
   std::string output_path(const std::string& file) const { return options_.output + "/" + file; }
+  std::vector<cache::SpecPack> fetch_packs(std::span<const std::string> specs, size_t modules);
+  void share(const Product& product);
+  bool uses_stamps() const { return options_.task == Task::store && options_.cache && !repeated_; }
   std::optional<RunResult> nothing_to_do();
+  std::optional<RunResult> no_file_changed();
+  RunResult unchanged(const cache::RunMemo& memo);
   Expected<size_t> add_files(Outputs& outputs, const std::vector<emit::File>& files) const;
   Expected<std::vector<std::string>> orphans(const std::vector<emit::File>& files) const;
   Done add_depfile(Outputs& outputs, const std::vector<std::string>& files_read) const;
@@ -128,6 +137,8 @@ class Session {
   workers::ModuleTools tools_;
   Inputs inputs_;
   Subset subset_;  // with its devices
+  std::optional<cache::RemoteCache> remote_;
+  std::optional<std::vector<cache::FileStamp>> input_stamps_;  // from before the inputs were read
   std::string warnings_;
   mutable std::optional<std::vector<std::string>> parts_in_cache_;  // the files of all specs; listed once
 };
@@ -151,11 +162,16 @@ Done Session::read_all() {
 }
 
 RunResult Session::run() {
+  if (uses_stamps()) {
+    if (auto result = no_file_changed()) return *std::move(result);
+    input_stamps_ = cache::settled_stamps(input_paths());
+  }
   const Done read = read_all();
   has_same_inputs_ = repeated_ && !repeated_->is_new(read ? inputs_digest() : qgen::digest_of(to_text(read.error())));
   if (has_same_inputs_) return {};
   if (!read) return failed(read.error());
   RunResult result = do_task();
+  if (remote_ && !remote_->warning().empty()) warnings_ += fmt::format("qgen: warning: {}\n", remote_->warning());
   result.err = warnings_ + result.err;
   return result;
 }
@@ -190,18 +206,46 @@ Result<Product> Session::generate(Room last_room) {
   settings.last_room = last_room;
   settings.subset = subset_;
   tools_ = workers::in_workers(pool());
-  Machine machine{threads_, tools_, std::string(compilers_id()), {}, {}, repeated_ ? &repeated_->kept : nullptr};
+  Machine machine{.threads = threads_, .tools = tools_, .compilers = std::string(compilers_id())};
+  machine.kept = repeated_ ? &repeated_->kept : nullptr;
   if (options_.cache) {
     machine.load_pack = [this](const std::string& spec) { return load_pack(spec); };
   }
   if (!is_quiet()) {
     machine.progress = [this](Room room, size_t done, size_t total) { progress_.show(name(room), done, total); };
   }
+  // The edits of --watch are on no other machine.
+  if (options_.cache && !options_.remote_cache.empty() && !(repeated_ && repeated_->runs > 1)) {
+    remote_.emplace(options_.remote_cache, std::string(compilers_id()));
+    machine.fetch_packs = [this](std::span<const std::string> specs, size_t modules) {
+      return fetch_packs(specs, modules);
+    };
+  }
   auto product = qgen::generate(inputs_, settings, machine);
   if (product)
     product->files_read.insert(product->files_read.end(), options_.device_files.begin(), options_.device_files.end());
   progress_.clear();
   return product;
+}
+
+// ---- the remote cache -----------------------------------------------------------------------------------------------
+
+// The time that the compilers need: 10 ms of CPU time a module (docs/results.md).
+std::vector<cache::SpecPack> Session::fetch_packs(std::span<const std::string> specs, size_t modules) {
+  constexpr size_t kMsPerModule = 10;
+  const std::chrono::milliseconds compiling(kMsPerModule * modules / std::max<size_t>(threads_.size(), 1));
+  return remote_->fetch(specs, compiling);
+}
+
+// Packs with modules that this run compiled. A run for a part of the variants does not know which others to keep.
+void Session::share(const Product& product) {
+  const bool is_part = !options_.settings.filter.empty() || !subset_.is_everything() || product.is_pruned;
+  if (!remote_ || !remote_->is_used() || is_part || product.figures.compiled == 0) return;
+  std::vector<cache::RemoteCache::Upload> uploads;
+  for (const SpecJob& job : product.jobs) {
+    if (job.has_new_modules) uploads.push_back({job.spec.name.value, job.pack.to_bytes(job.keys)});
+  }
+  remote_->store(std::move(uploads), std::chrono::milliseconds(static_cast<int64_t>(seconds() * 1000)));
 }
 
 // ---- shares ---------------------------------------------------------------------------------------------------------
@@ -260,10 +304,8 @@ RunResult Session::compile_share() {
 
 // ---- nothing changed ------------------------------------------------------------------------------------------------
 
-Digest Session::inputs_digest() const {
+void Session::add_settings(DigestBuilder& builder, const Subset& subset) const {
   const Settings& settings = options_.settings;
-  const Digest inputs = digest_of(inputs_);
-  DigestBuilder builder;
   builder.add(build_id()).add(version()).add(compile::versions());
   builder.add(static_cast<uint64_t>(settings.compile.optimization))
       .add(static_cast<uint64_t>(settings.compile.target))
@@ -272,8 +314,42 @@ Digest Session::inputs_digest() const {
   builder.add(uint64_t{settings.prune.has_value()});
   if (settings.prune)
     builder.add(fmt::format("{}", settings.prune->loss)).add(uint64_t{settings.prune->keeps_unmeasured});
-  builder.add(to_text(subset_)).add(uint64_t{settings.emit.is_one_source});
-  return builder.add(settings.emit.name_space).add(inputs.high).add(inputs.low).finish();
+  builder.add(to_text(subset)).add(uint64_t{settings.emit.is_one_source}).add(settings.emit.name_space);
+}
+
+Digest Session::inputs_digest() const {
+  DigestBuilder builder;
+  add_settings(builder, subset_);
+  const Digest inputs = digest_of(inputs_);
+  return builder.add(inputs.high).add(inputs.low).finish();
+}
+
+// All files and folders that a run reads, or looks for files in.
+std::vector<std::string> Session::input_paths() const {
+  const auto& roots = options_.template_roots;
+  std::vector<std::string> paths = roots.empty() ? default_template_roots(options_.specs) : roots;
+  std::error_code code;
+  for (const std::string& spec : options_.specs) {
+    paths.push_back(spec);
+    const fs::path folder = fs::path(spec).parent_path();  // a cost file may appear in it
+    if (!fs::is_directory(spec, code)) paths.push_back(folder.empty() ? "." : folder.string());
+  }
+  if (!options_.tuning.empty()) paths.push_back(options_.tuning);
+  paths.insert(paths.end(), options_.device_files.begin(), options_.device_files.end());
+  return paths;
+}
+
+// Of everything that says which files a run reads and what it makes of them.
+Digest Session::request_digest() const {
+  DigestBuilder builder;
+  add_settings(builder, options_.settings.subset);
+  std::error_code code;
+  builder.add(fs::current_path(code).string()).add(options_.output).add(options_.tuning);
+  for (const auto& list : {options_.specs, input_paths(), options_.device_files}) {
+    builder.add(list.size());
+    for (const std::string& path : list) builder.add(path);
+  }
+  return builder.finish();
 }
 
 // One memo for each output folder.
@@ -286,15 +362,39 @@ std::string Session::memo_path() const {
 std::optional<RunResult> Session::nothing_to_do() {
   if (!options_.cache) return std::nullopt;
   const auto memo = cache::load_memo(memo_path());
-  if (!memo || memo->inputs != inputs_digest() || !cache::has_all_outputs(*memo, options_.output)) return std::nullopt;
-  Figures figures = memo->figures;
+  if (!memo || memo->inputs != inputs_digest()) return std::nullopt;
+  std::vector<std::string> outputs;
+  for (const auto& output : memo->outputs) outputs.push_back(output_path(output.path));
+  const auto output_stamps = input_stamps_ ? cache::settled_stamps(outputs) : std::nullopt;  // before they are read
+  if (!cache::has_all_outputs(*memo, options_.output)) return std::nullopt;
+  if (output_stamps) {
+    cache::RunMemo stamped = *memo;
+    stamped.request = request_digest();
+    stamped.stamps = *input_stamps_;
+    stamped.stamps.insert(stamped.stamps.end(), output_stamps->begin(), output_stamps->end());
+    static_cast<void>(cache::store_memo(memo_path(), stamped));  // without it, the next run reads the files again
+  }
+  return unchanged(*memo);
+}
+
+// As the run before found them; so no file is read.
+std::optional<RunResult> Session::no_file_changed() {
+  const auto memo = cache::load_memo(memo_path());
+  if (!memo || memo->stamps.empty() || memo->request != request_digest()) return std::nullopt;
+  if (!cache::are_unchanged(memo->stamps)) return std::nullopt;
+  return unchanged(*memo);
+}
+
+RunResult Session::unchanged(const cache::RunMemo& memo) {
+  Figures figures = memo.figures;
   figures.compiled = 0;
   figures.from_cache = figures.variants;
+  figures.from_remote = 0;
   Outputs outputs;
-  if (auto done = add_depfile(outputs, memo->files_read); !done) return failed(done.error());
+  if (auto done = add_depfile(outputs, memo.files_read); !done) return failed(done.error());
   if (auto done = add_stats(outputs, figures, 0); !done) return failed(done.error());
   if (auto done = outputs.commit(); !done) return failed(done.error());
-  return RunResult{ExitCode::done, report(*memo, "nothing changed"), ""};
+  return RunResult{ExitCode::done, report(memo, "nothing changed"), ""};
 }
 
 cache::RunMemo Session::memo_of(const Product& product) const {
@@ -409,6 +509,7 @@ std::string stats_json(const Figures& f, size_t written, double seconds) {
                         {"modules", f.modules},
                         {"compiled", f.compiled},
                         {"from_cache", f.from_cache},
+                        {"from_remote_cache", f.from_remote},
                         {"raw_bytes", f.raw_bytes},
                         {"blob_bytes", f.blob_bytes},
                         {"cpp_bytes", f.cpp_bytes},
@@ -423,9 +524,17 @@ Done Session::add_stats(Outputs& outputs, const Figures& figures, size_t written
   return outputs.add(options_.stats_file, stats_json(figures, written, seconds()), Outputs::Folder::is_made);
 }
 
+// The work of a run, for its report.
+std::string deeds(const Figures& figures, size_t written) {
+  const std::string remote =
+      figures.from_remote ? fmt::format(" ({} of them from the remote one)", figures.from_remote) : "";
+  return fmt::format("{} compiled, {} from the cache{}, {} files written", figures.compiled, figures.from_cache, remote,
+                     written);
+}
+
 RunResult Session::store() {
   if (auto result = nothing_to_do()) return *std::move(result);
-  const auto product = generate(Room::emit);
+  auto product = generate(Room::emit);
   if (!product) return failed(product.error(), texts_of(inputs_));
 
   Outputs outputs;
@@ -444,11 +553,11 @@ RunResult Session::store() {
     result.out += fmt::format("removed {}, which no spec makes any more\n", printable(output_path(orphan)));
   }
   result.out += options_.verbosity == Verbosity::verbose && product->is_pruned ? product->pruned_ids : product->notes;
-  const Figures& figures = product->figures;
   const cache::RunMemo memo = memo_of(*product);
   remember(*product, memo);
-  result.out += report(memo, fmt::format("{} compiled, {} from the cache, {} files written", figures.compiled,
-                                         figures.from_cache, *written));
+  share(*product);
+  if (repeated_) keep_packs(*product, &repeated_->kept);
+  result.out += report(memo, deeds(product->figures, *written));
   if (is_quiet()) result.out = product->is_pruned ? product->notes : "";
   return result;
 }

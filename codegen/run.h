@@ -32,6 +32,7 @@ struct RunOptions {
   size_t threads = 0;                         // 0: one a core
   workers::Limits limits;                     // of compiling one variant
   std::optional<std::string> cache;           // folder; nullopt: none
+  std::string remote_cache;                   // URL of a folder; empty: none. It needs `cache`
   std::string depfile;
   std::string stats_file;  // JSON
   enum class Verbosity : uint8_t { quiet, normal, verbose } verbosity = Verbosity::normal;

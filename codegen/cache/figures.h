@@ -15,7 +15,8 @@ struct Figures {
   uint64_t modules = 0;  // different ones
   uint64_t compiled = 0;
   uint64_t from_cache = 0;
-  uint64_t raw_bytes = 0;  // of the modules of all variants
+  uint64_t from_remote = 0;  // the part of them that the remote cache had
+  uint64_t raw_bytes = 0;    // of the modules of all variants
   uint64_t blob_bytes = 0;
   uint64_t cpp_bytes = 0;
   uint64_t tuning_bytes = 0;  // of times in the program's tables

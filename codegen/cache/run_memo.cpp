@@ -10,7 +10,8 @@
 namespace qgen {
 template <typename Stream>
 void fields(Stream& s, Figures& f) {
-  s(f.specs, f.variants, f.modules, f.compiled, f.from_cache, f.raw_bytes, f.blob_bytes, f.cpp_bytes, f.tuning_bytes);
+  s(f.specs, f.variants, f.modules, f.compiled, f.from_cache, f.from_remote, f.raw_bytes, f.blob_bytes, f.cpp_bytes,
+    f.tuning_bytes);
 }
 }  // namespace qgen
 
@@ -21,8 +22,12 @@ void fields(Stream& s, RunMemo::Output& o) {
   s(o.path, o.bytes, o.content);
 }
 template <typename Stream>
+void fields(Stream& s, FileStamp& f) {
+  s(f.path, f.device, f.inode, f.bytes, f.modified_ns, f.changed_ns);
+}
+template <typename Stream>
 void fields(Stream& s, RunMemo& m) {
-  s(m.inputs, m.outputs, m.files_read, m.figures);
+  s(m.inputs, m.outputs, m.files_read, m.figures, m.request, m.stamps);
 }
 
 namespace {

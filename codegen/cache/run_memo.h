@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The inputs and outputs of the last run into one output folder. If the inputs are the same now, and the outputs are
-// still there with the same bytes, there is nothing to do.
+// still there with the same bytes, there is nothing to do. A run that compared all bytes leaves the stamps of the files.
+// If a later run finds the same stamps, it reads no file.
 #pragma once
 
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "codegen/cache/figures.h"
+#include "codegen/cache/file_stamps.h"
 #include "codegen/support/digest.h"
 #include "common/error.h"
 
@@ -25,6 +27,8 @@ struct RunMemo {
   std::vector<Output> outputs;
   std::vector<std::string> files_read;  // for the depfile
   Figures figures;                      // of the run that made the outputs
+  Digest request;                       // of the arguments and the versions, and of no file's contents
+  std::vector<FileStamp> stamps;        // of all inputs and outputs; empty: the contents decide
 };
 
 // nullopt: none, or damaged.

@@ -108,9 +108,12 @@ Digest family_key_of(std::span<const Digest> modules) {
 
 SpecPack SpecPack::load(const std::string& path) {
   const auto file = read_file(path);
-  if (!file || file->size() < kHeadBytes) return {};
-  const std::string_view bytes = *file;
-  const auto head = from_bytes<Head>(bytes.substr(0, kHeadBytes));
+  return file ? from_bytes(*file) : SpecPack();
+}
+
+SpecPack SpecPack::from_bytes(std::string_view bytes) {
+  if (bytes.size() < kHeadBytes) return {};
+  const auto head = qgen::from_bytes<Head>(bytes.substr(0, kHeadBytes));
   if (!head || head->magic != kMagic || head->index_bytes > bytes.size() - kHeadBytes ||
       head->spirv_bytes != bytes.size() - kHeadBytes - head->index_bytes) {
     return {};
@@ -118,7 +121,7 @@ SpecPack SpecPack::load(const std::string& path) {
   const std::string_view index_bytes = bytes.substr(kHeadBytes, head->index_bytes);
   const std::string_view spirv_bytes = bytes.substr(kHeadBytes + head->index_bytes);
   if (digest_of(index_bytes) != head->index || digest_of(spirv_bytes) != head->spirv) return {};
-  auto index = from_bytes<Index>(index_bytes);
+  auto index = qgen::from_bytes<Index>(index_bytes);
   if (!index) return {};
 
   SpecPack pack;
@@ -139,7 +142,7 @@ const CachedModule* SpecPack::find(const Digest& key) const {
 
 void SpecPack::unpack_spirv() const {
   if (packed_spirv_.empty()) return;
-  auto all = from_bytes<std::vector<Words>>(decompress(packed_spirv_));
+  auto all = qgen::from_bytes<std::vector<Words>>(decompress(packed_spirv_));
   packed_spirv_.clear();
   if (!all) return;
   for (Words& one : *all) spirv_.emplace(one.digest, std::move(one.words));
@@ -154,6 +157,14 @@ const blob_format::Module* SpecPack::spirv(const Digest& digest) const {
 
 const blob_format::PackedFamily* SpecPack::family(std::span<const Digest> modules) const {
   return family_ && family_key_ == family_key_of(modules) ? &*family_ : nullptr;
+}
+
+bool SpecPack::is_sound() const {
+  return std::ranges::all_of(modules_, [this](const auto& entry) {
+    const blob_format::Module* words = spirv(entry.second.spirv);
+    return words && digest_of({reinterpret_cast<const char*>(words->data()), words->size() * sizeof(uint32_t)}) ==
+                        entry.second.spirv;
+  });
 }
 
 void SpecPack::add(const Digest& key, CachedModule module, blob_format::Module spirv) {
@@ -175,6 +186,10 @@ void SpecPack::set_family(std::span<const Digest> modules, blob_format::PackedFa
 }
 
 Done SpecPack::store(const std::string& path, std::span<const Digest> used_keys) const {
+  return write_file(path, to_bytes(used_keys));
+}
+
+std::string SpecPack::to_bytes(std::span<const Digest> used_keys) const {
   unpack_spirv();
   const std::set<Digest> used(used_keys.begin(), used_keys.end());
   std::vector<Digest> keys(used.begin(), used.end());
@@ -197,14 +212,14 @@ Done SpecPack::store(const std::string& path, std::span<const Digest> used_keys)
   std::vector<Words> all;
   for (auto& [digest, one] : words) all.push_back(std::move(one));
 
-  const std::string index_bytes = to_bytes(index);
-  const std::string spirv_bytes = compress(to_bytes(all));
+  const std::string index_bytes = qgen::to_bytes(index);
+  const std::string spirv_bytes = compress(qgen::to_bytes(all));
   Head head;
   head.index = digest_of(index_bytes);
   head.spirv = digest_of(spirv_bytes);
   head.index_bytes = index_bytes.size();
   head.spirv_bytes = spirv_bytes.size();
-  return write_file(path, to_bytes(head) + index_bytes + spirv_bytes);
+  return qgen::to_bytes(head) + index_bytes + spirv_bytes;
 }
 
 }  // namespace qgen::cache

@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/reflect/interface.h"
@@ -37,6 +38,7 @@ class SpecPack {
   SpecPack() = default;
   // A file that is missing, damaged or of another format is an empty pack.
   static SpecPack load(const std::string& path);
+  static SpecPack from_bytes(std::string_view bytes);
 
   const CachedModule* find(const Digest& key) const;
   // The words of a module; null only if the file is damaged.
@@ -46,6 +48,10 @@ class SpecPack {
   const blob_format::PackedFamily* family(std::span<const Digest> modules) const;
 
   void add(const Digest& key, CachedModule module, blob_format::Module spirv);
+  bool is_empty() const { return modules_.empty(); }
+  size_t size() const { return modules_.size(); }
+  // Whether each key has a module, and each module the bytes that its digest says: not so if others made the file.
+  bool is_sound() const;
   // Takes what this pack does not have yet.
   void add_all(const SpecPack& other);
   void set_family(std::span<const Digest> modules, blob_format::PackedFamily packed);
@@ -53,6 +59,7 @@ class SpecPack {
   // Writes the modules that this run used, and as many unused ones again. Going back to yesterday's template stays
   // fast, and the file stays small.
   Done store(const std::string& path, std::span<const Digest> used_keys) const;
+  std::string to_bytes(std::span<const Digest> used_keys) const;  // the same file
 
  private:
   void unpack_spirv() const;

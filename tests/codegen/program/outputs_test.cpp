@@ -73,6 +73,44 @@ TEST_F(Program, ADamagedOutputIsMadeAgain) {
   EXPECT_EQ(contents(here() / "out"), good);
 }
 
+// From the second run without a change on, files are known by their stamps, which settle within two seconds. Each
+// change of a file is still seen, also one that keeps its size and its time.
+TEST_F(Program, AChangeIsSeenWithoutReadingTheFiles) {
+  made({"specs", "-o", "out"});
+  const auto good = contents(here() / "out");
+  const auto settle = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+    for (int i = 0; i < 2; ++i) EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("nothing changed"));
+  };
+  const auto change_a_byte = [&](const fs::path& path) {
+    const auto time = fs::last_write_time(path);
+    std::string text = read_text(path);
+    text.back() = text.back() == '\n' ? ' ' : '\n';
+    write_text(path, text);
+    fs::last_write_time(path, time);
+  };
+  settle();
+  change_a_byte(here() / "out/cpp/copy.h");
+  EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("1 files written"));
+  settle();
+  fs::remove(here() / "out/kernels.blob");
+  EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("1 files written"));
+  settle();
+  change_a_byte(here() / "templates/copy.comp");
+  EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("0 compiled, 6 from the cache"));
+  settle();
+  write_text(here() / "specs/copy.cost.yaml", "not a cost");
+  EXPECT_EQ(qgen({"specs", "-o", "out"}).code, 2);
+  fs::remove(here() / "specs/copy.cost.yaml");
+  settle();
+  fs::remove(here() / "templates/lib/index.glsl");
+  EXPECT_EQ(qgen({"specs", "-o", "out"}).code, 2);
+  write_text(here() / "templates/lib/index.glsl", kIndex);
+  EXPECT_THAT(made({"specs", "-o", "out", "--filter", "copy*"}).out, HasSubstr("4 from the cache"));
+  made({"specs", "-o", "out"});
+  EXPECT_EQ(contents(here() / "out"), good);
+}
+
 TEST_F(Program, RemovesWhatItMadeForSpecsThatAreGone) {
   made({"specs", "-o", "out"});
   fs::remove_all(here() / "specs/reduce");

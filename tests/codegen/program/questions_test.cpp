@@ -18,7 +18,7 @@ TEST_F(Program, HelpNamesEveryFlagAndTheExitCodes) {
                            "--no-cache", "--depfile",  "--compile-seconds", "--compile-memory",  "--stats-json",
                            "--check",    "--list",     "--explain",         "--why-not",         "--stop-after",
                            "--emit",     "--tuning",   "--prune",           "--keep-unmeasured", "--schema",
-                           "--target",   "-q,--quiet", "-v,--verbose"}) {
+                           "--target",   "-q,--quiet", "-v,--verbose",      "--remote-cache"}) {
     EXPECT_THAT(help, HasSubstr(std::string(flag) + " ")) << flag;
   }
   EXPECT_THAT(
