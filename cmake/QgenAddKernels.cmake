@@ -161,6 +161,7 @@ function(_qgen_add_operators target)
     list(APPEND flags --target "${PART_TARGET}")
   endif()
   _qgen_program(program qgen::qgen QGEN_PROGRAM)
+  _qgen_cache_flags(cache_flags)
 
   set(cpp "${PART_DIRECTORY}/cpp")
   set(manifest "${PART_DIRECTORY}/MANIFEST.tsv")
@@ -169,7 +170,7 @@ function(_qgen_add_operators target)
     BYPRODUCTS "${PART_DIRECTORY}/kernels.blob" "${cpp}/blob.S" "${cpp}/all.cpp" "${cpp}/operators.cpp"
       "${cpp}/operators.h" "${cpp}/graph_nodes.h" "${cpp}/registry.h" "${cpp}/words.h"
     COMMAND ${program} "${QGEN_OPERATORS}/specs" --templates "${QGEN_OPERATORS}/templates" -o "${PART_DIRECTORY}"
-      ${flags} --one-source --depfile "${PART_DIRECTORY}.d" -q
+      ${flags} ${cache_flags} --one-source --depfile "${PART_DIRECTORY}.d" -q
     COMMAND "${CMAKE_COMMAND}" -E touch "${manifest}"
     DEPENDS ${program}
     DEPFILE "${PART_DIRECTORY}.d"
