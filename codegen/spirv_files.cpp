@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
 #include <nlohmann/json.hpp>
 
 #include "common/json/write.h"
@@ -120,12 +121,24 @@ Json members_of(const std::vector<reflect::Member>& members) {
   return all;
 }
 
+// A dtype or storage of a variant's operand.
+std::string chosen_word(const SpecJob& job, size_t v, const spec::Choice& choice) {
+  if (!choice.is_parameter) return choice.word;
+  for (size_t i = 0; i < job.spec.parameters.size(); ++i) {
+    if (job.spec.parameters[i].name.value == choice.word) return expression::to_text(job.variants[v].values[i]);
+  }
+  assert(false && "check_spec() knows each parameter that a choice names");
+  return "";
+}
+
 Json kernel_of(const SpecJob& job, size_t v, const std::string& module) {
   const spec::Spec& spec = job.spec;
   const reflect::Interface& interface = job.modules[v]->interface;
   Json parameters = Json::object(), bindings = Json::array(), problem_buffer = Json::array(), needs = Json::array();
+  Json dtypes = Json::array();
   for (size_t i = 0; i < spec.parameters.size(); ++i)
     parameters[spec.parameters[i].name.value] = value_of(job.variants[v].values[i]);
+  for (const spec::Operand& operand : spec.operands) dtypes.push_back(chosen_word(job, v, operand.dtype));
   for (const reflect::Binding& binding : interface.bindings) {
     bindings.push_back(binding_of(spec, binding));
     if (binding.binding >= spec.operands.size()) problem_buffer = members_of(binding.members);
@@ -134,6 +147,7 @@ Json kernel_of(const SpecJob& job, size_t v, const std::string& module) {
   Json json = {{"id", job.variants[v].id},
                {"module", module},
                {"parameters", std::move(parameters)},
+               {"dtypes", std::move(dtypes)},
                {"bindings", std::move(bindings)},
                {"push_constants", members_of(interface.push_constants)},
                {"needs", std::move(needs)}};

@@ -80,6 +80,13 @@ QGEN_API qgen_code qgen_device_profile(const qgen_device* device, qgen_text** ya
    No other function may use the device meanwhile. */
 QGEN_API qgen_code qgen_device_check(qgen_device* device, qgen_text** findings, qgen_error** error);
 
+/* Takes the modules of a file `kernels.blob` that a later run of qgen on the shipped specs wrote: all of them or none. A
+   file of some operators replaces the kernels of these. `changed`: how many kernels have other SPIR-V than before; may be
+   null. Calls that begin later run the new modules. A recording and a prepared model keep theirs. After an error all old
+   modules stay. Errors: the file cannot be read or is damaged; a kernel with another spec or interface than the
+   library's. */
+QGEN_API qgen_code qgen_device_reload(qgen_device* device, const char* path, size_t* changed, qgen_error** error);
+
 /* The caller's device. Handles are Vulkan's, of the types that the comments name; each is of the caller and must outlive
    what qgen makes on it. The device is of Vulkan 1.1 or newer. */
 typedef struct qgen_adopt_info {
@@ -181,6 +188,46 @@ QGEN_API qgen_code qgen_infer(const qgen_call* call, qgen_text** outputs, qgen_e
 /* All kernels, ranked, with a reason against each that does not fit. */
 QGEN_API qgen_code qgen_explain(qgen_device* device, const qgen_call* call, qgen_text** explanation,
                                 qgen_error** error);
+
+/* ---- kernels of your own ---------------------------------------------------------------------------------------- */
+
+/* A module with the values of its specialization constants. `qgen --emit spv` writes modules, and an index.json with the
+   rest of what stands here. */
+enum { QGEN_READ = 1, QGEN_WRITE = 2 };
+typedef struct qgen_binding {
+  uint32_t binding; /* of descriptor set 0: a storage buffer */
+  uint32_t access;  /* QGEN_READ, QGEN_WRITE or both */
+  const char* dtype;
+} qgen_binding;
+typedef struct qgen_constant {
+  uint32_t id;
+  uint32_t value;
+} qgen_constant;
+typedef struct qgen_kernel {
+  const char* name; /* for messages */
+  const uint32_t* spirv;
+  size_t words;
+  const qgen_binding* operands;
+  size_t operand_count;
+  const qgen_constant* constants;
+  size_t constant_count;
+  const char* const* needs; /* features by the names of device files, such as "storage_buffer_8bit" */
+  size_t need_count;
+  uint32_t problem_bytes;  /* of the push constants or the problem's buffer, a multiple of 4 */
+  int32_t problem_binding; /* of the uniform buffer of the problem; -1: push constants */
+  uint32_t subgroup_size;  /* 0: any */
+} qgen_kernel;
+
+/* The device with these kernels. Tensors that they take are made on it. Modules are trusted as a program is. Errors: a
+   feature that does not exist, an incomplete kernel. */
+QGEN_API qgen_code qgen_kernels_load(qgen_device* device, const qgen_kernel* kernels, size_t count, qgen_device** with,
+                                     qgen_error** error);
+/* Runs kernel `index` `runs` times, one run after the other, and waits. `operands`: a tensor for each. `problem`:
+   problem_bytes of them. `us`: microseconds of each run by the device's clock; null: runs are not timed. Errors: another
+   count of operands, another dtype, a device that lacks a need. */
+QGEN_API qgen_code qgen_kernels_launch(qgen_device* with, size_t index, const qgen_tensor* const* operands,
+                                       size_t operand_count, const void* problem, const uint32_t groups[3], size_t runs,
+                                       double* us, qgen_error** error);
 
 /* ---- in the caller's command buffers ---------------------------------------------------------------------------- */
 

@@ -13,11 +13,14 @@ libvulkan is opened when a device is asked for, and never at import.
 from ._errors import DeviceFailed, Error, InvalidArgument, NotFound, SystemFailed, Unsupported
 from ._device import Device, Tensor, Weight, devices, infer
 from ._generate import Generator
+from ._kernels import Call, Kernels, Operator, generate, load
 from ._library import version as _version
 from ._model import Model, Step
-from ._quantize import quantize
+from ._quantize import Layer, Quantized, quantize, quantize_model
+from ._times import Time, Times
 from ._tune import tune
 
 __version__ = _version()
-__all__ = ["Device", "DeviceFailed", "Error", "Generator", "InvalidArgument", "Model", "NotFound", "Step",
-           "SystemFailed", "Tensor", "Unsupported", "Weight", "devices", "infer", "quantize", "tune"]
+__all__ = ["Call", "Device", "DeviceFailed", "Error", "Generator", "InvalidArgument", "Kernels", "Layer", "Model",
+           "NotFound", "Operator", "Quantized", "Step", "SystemFailed", "Tensor", "Time", "Times", "Unsupported",
+           "Weight", "devices", "generate", "infer", "load", "quantize", "quantize_model", "tune"]

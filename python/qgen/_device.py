@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import ctypes
 import json
-from ctypes import byref, c_int64, c_void_p
+import os
+from ctypes import byref, c_int64, c_size_t, c_void_p
 from typing import Any, Mapping
 
 import numpy as np
@@ -161,6 +162,12 @@ class Device(Operators):
         self.handle = c_void_p()
         lib.device_open(str(which).encode(), byref(self.handle))
 
+    @classmethod
+    def _of(cls, handle: c_void_p) -> "Device":
+        device = cls.__new__(cls)
+        device.handle = handle
+        return device
+
     @property
     def name(self) -> str:
         return text(lib.device_name(self.handle))
@@ -177,6 +184,17 @@ class Device(Operators):
         used from now on, nor by programs that open this device later.
         """
         return json.loads(text_of(lib.device_check, self.handle))
+
+    def reload(self, path: str | os.PathLike[str]) -> int:
+        """Takes newer modules of shipped operators from a file `kernels.blob`, which a later run of qgen wrote. Gives how
+        many kernels changed. Calls and models that are loaded later run the new modules; a model that has run keeps its
+        old ones for the shapes that it knows. After an error all old modules stay.
+
+        Errors: the file cannot be read or is damaged; a kernel with another spec or interface.
+        """
+        changed = c_size_t()
+        lib.device_reload(self.handle, os.fsencode(path), byref(changed))
+        return changed.value
 
     def use_times(self, store: str = "") -> None:
         """Chooses by the times of qgen-tune from now on. `store`: empty for this user's."""

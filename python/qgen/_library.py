@@ -43,6 +43,21 @@ class Call(ctypes.Structure):
                 ("attributes", POINTER(Attribute)), ("attribute_count", c_size_t), ("kernel", c_char_p)]
 
 
+class Binding(ctypes.Structure):
+    _fields_ = [("binding", c_uint32), ("access", c_uint32), ("dtype", c_char_p)]
+
+
+class Constant(ctypes.Structure):
+    _fields_ = [("id", c_uint32), ("value", c_uint32)]
+
+
+class KernelInfo(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("spirv", POINTER(c_uint32)), ("words", c_size_t), ("operands", POINTER(Binding)),
+                ("operand_count", c_size_t), ("constants", POINTER(Constant)), ("constant_count", c_size_t),
+                ("needs", POINTER(c_char_p)), ("need_count", c_size_t), ("problem_bytes", c_uint32),
+                ("problem_binding", c_int32), ("subgroup_size", c_uint32)]
+
+
 _SIZES = [c_size_t, POINTER(c_int64)]
 # The arguments ahead of `qgen_error** error`, for functions that can fail.
 _CAN_FAIL = {
@@ -50,6 +65,7 @@ _CAN_FAIL = {
     "device_open": [c_char_p, POINTER(c_void_p)],
     "device_check": [c_void_p, POINTER(c_void_p)],
     "device_profile": [c_void_p, POINTER(c_void_p)],
+    "device_reload": [c_void_p, c_char_p, POINTER(c_size_t)],
     "device_use_times": [c_void_p, c_char_p],
     "device_times": [c_void_p, c_char_p, POINTER(c_void_p)],
     "tensor_create": [c_void_p, c_char_p, *_SIZES, POINTER(c_void_p)],
@@ -60,6 +76,9 @@ _CAN_FAIL = {
     "run": [c_void_p, POINTER(Call), POINTER(c_void_p)],
     "infer": [POINTER(Call), POINTER(c_void_p)],
     "explain": [c_void_p, POINTER(Call), POINTER(c_void_p)],
+    "kernels_load": [c_void_p, POINTER(KernelInfo), c_size_t, POINTER(c_void_p)],
+    "kernels_launch": [c_void_p, c_size_t, POINTER(c_void_p), c_size_t, c_char_p, POINTER(c_uint32), c_size_t,
+                       POINTER(c_double)],
     "model_load": [c_void_p, c_char_p, POINTER(c_void_p)],
     "model_load_memory": [c_void_p, c_char_p, c_size_t, POINTER(c_void_p)],
     "model_run": [c_void_p, POINTER(Argument), c_size_t, POINTER(c_void_p)],

@@ -140,6 +140,18 @@ qgen_code qgen_device_check(qgen_device* device, qgen_text** findings, qgen_erro
   });
 }
 
+qgen_code qgen_device_reload(qgen_device* device, const char* path, size_t* changed, qgen_error** error) {
+  return guarded(error, [&]() -> Done {
+    if (!device || !path) return is_null(device ? "path" : "device");
+    qgen::c::OnDevice& on = *device->on;
+    const auto found = on.library.reload(path);
+    if (!found) return found.error();
+    on.choose_by(std::move(on.times));  // the choices that are kept were made for the old modules
+    if (changed) *changed = *found;
+    return std::monostate{};
+  });
+}
+
 qgen_code qgen_device_use_times(qgen_device* device, const char* path, qgen_error** error) {
   return guarded(error, [&]() -> Done {
     if (!device) return is_null("device");

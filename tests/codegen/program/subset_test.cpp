@@ -50,6 +50,7 @@ TEST_F(Program, EmitsSpirvAndAnIndex) {
   EXPECT_THAT(index, HasSubstr("\"name\": \"copy\""));
   EXPECT_THAT(index, HasSubstr("ceil_div(numel, vec * workgroup)"));
   EXPECT_THAT(index, HasSubstr("numel % vec == 0"));
+  EXPECT_THAT(index, HasSubstr("\"dtypes\": ["));
   const size_t at = index.find("copy/");
   const std::string module = read_text(here() / "out/spv" / index.substr(at, index.find('"', at) - at));
   ASSERT_GT(module.size(), 20u);

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: qgen authors
+"""Times of kernels: rows that print, and that are drawn if matplotlib is there."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ._errors import NotFound
+
+
+class Time(NamedTuple):
+    """A kernel, the median of its times in microseconds, and the range of its times."""
+
+    kernel: str
+    us: float
+    low: float
+    high: float
+
+
+class Times(list[Time]):
+    """Rows of Time, the fastest first. `wrong`: why kernels were left out, by their ids."""
+
+    def __init__(self, rows: Any = (), wrong: dict[str, str] | None = None) -> None:
+        super().__init__(sorted(rows, key=lambda row: row.us))
+        self.wrong = wrong or {}
+
+    @property
+    def best(self) -> Time:
+        """Errors: qgen.NotFound, if no kernel was measured."""
+        if not self:
+            raise NotFound("no kernel was measured", "; ".join(f"{kernel}: {why}" for kernel, why in self.wrong.items()))
+        return self[0]
+
+    def __str__(self) -> str:
+        lines = [f"{row.us:12.2f} us  {row.low:.2f} to {row.high:.2f}  {row.kernel}" for row in self]
+        return "\n".join(lines + [f"{'left out':>15}  {kernel}: {why}" for kernel, why in self.wrong.items()])
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws a bar for each kernel, with the range of its times. Gives matplotlib's axes.
+
+        Errors: qgen.NotFound, if matplotlib is not installed.
+        """
+        try:
+            import matplotlib.pyplot as pyplot  # type: ignore[import,unused-ignore]
+        except ImportError:
+            raise NotFound("there is no matplotlib", "pip install matplotlib, or print the rows") from None
+        axes = axes or pyplot.subplots(figsize=(8, 0.35 * len(self) + 1))[1]
+        ranges = [[row.us - row.low for row in self], [row.high - row.us for row in self]]
+        axes.barh([row.kernel for row in self], [row.us for row in self], xerr=ranges)
+        axes.invert_yaxis()
+        axes.set_xlabel("microseconds")
+        return axes
