@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Sequence
 
 if TYPE_CHECKING:
-    import numpy as np
     from ._device import Tensor, Weight
+    from ._types import Array
 
 
 class Operators:
@@ -46,9 +46,9 @@ def signature_of(op):
     optional = [i for i in op["inputs"] if i.get("is_optional")]
     is_needed = lambda a: "default" not in a and "otherwise" not in a
     arguments = ["self"]
-    arguments += [f'{python_name(i["name"])}: {"np.ndarray | Weight" if i.get("is_weight") else "np.ndarray | Tensor"}'
+    arguments += [f'{python_name(i["name"])}: {"Array | Weight" if i.get("is_weight") else "Array | Tensor"}'
                   for i in needed]
-    arguments += [f'{python_name(i["name"])}: np.ndarray | Tensor | None = None' for i in optional]
+    arguments += [f'{python_name(i["name"])}: Array | Tensor | None = None' for i in optional]
     arguments.append("*")
     arguments += [f'{python_name(a["name"])}: {type_of(a)}' for a in op["attributes"] if is_needed(a)]
     arguments += [f'{python_name(a["name"])}: {type_of(a)} | None = None' for a in op["attributes"] if not is_needed(a)]
@@ -90,7 +90,7 @@ def docstring_of(op):
 
 
 def result_of(op):
-    one = "np.ndarray | Tensor"
+    one = "Array | Tensor"
     return one if len(op["outputs"]) == 1 else "tuple[" + ", ".join([one] * len(op["outputs"])) + "]"
 
 
@@ -99,7 +99,8 @@ def method_of(op):
     tensors = ", ".join(entry(i) for i in op["inputs"] + op["outputs"])
     attributes = ", ".join(entry(a) for a in op["attributes"])
     text = f'\n    def {python_name(op["name"])}({signature_of(op)}) -> {result_of(op)}:\n        {docstring_of(op)}\n'
-    return text + f'        return self._one("{op["name"]}", {{{tensors}}}, {{{attributes}}}, keep)\n'
+    call = f'self._one("{op["name"]}", {{{tensors}}}, {{{attributes}}}, keep)'
+    return text + f'        outputs: {result_of(op)} = {call}\n        return outputs\n'
 
 
 def main():

@@ -7,21 +7,24 @@ import ctypes
 import json
 import os
 from ctypes import byref, c_int64, c_size_t, c_void_p
-from typing import Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping
 
 import numpy as np
 
 from ._errors import InvalidArgument
-from ._library import Argument, Array, Attribute, Call, lib, text, text_of
+from ._library import Argument, ArrayInfo, Attribute, Call, lib, text, text_of
 from ._operators import Operators
+
+if TYPE_CHECKING:
+    from ._types import Array, DType, Path
 
 # qgen's names of NumPy's dtypes.
 _DTYPES = {"float32": "f32", "float16": "f16", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16",
            "int32": "i32", "uint32": "u32"}
-_NUMPY = {name: np.dtype(long) for long, name in _DTYPES.items()}
+_NUMPY: dict[str, DType] = {name: np.dtype(long) for long, name in _DTYPES.items()}
 
 
-def as_numpy(value: Any, name: str) -> np.ndarray:
+def as_numpy(value: Any, name: str) -> Array:
     """A row-major array of a dtype that qgen has. Python's floats become float32, and its integers int32."""
     if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
         value = np.from_dlpack(value)
@@ -47,10 +50,10 @@ class _Given:
         self.count = len(rows)
         self.rows = (Argument * max(self.count, 1))(*rows)
 
-    def array(self, array: np.ndarray) -> Array:
+    def array(self, array: Array) -> ArrayInfo:
         sides = _shape(array.shape)
         self._kept += [array, sides]
-        return Array(_DTYPES[array.dtype.name].encode(), array.ndim, sides, array.ctypes.data, array.nbytes)
+        return ArrayInfo(_DTYPES[array.dtype.name].encode(), array.ndim, sides, array.ctypes.data, array.nbytes)
 
     def _argument(self, name: str, value: Any) -> Argument:
         argument = Argument(name=name.encode())
@@ -98,10 +101,10 @@ class Tensor:
         return tuple(sides[i] for i in range(lib.tensor_rank(self.handle)))
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> DType:
         return _NUMPY[text(lib.tensor_dtype(self.handle))]
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> Array:
         """A copy in host memory; waits for the device."""
         array = np.empty(self.shape, self.dtype)
         lib.tensor_read(self.handle, array.ctypes.data, array.nbytes)
@@ -115,7 +118,7 @@ class Tensor:
                                   f"{array.dtype.name} {list(array.shape)}")
         lib.tensor_write(self.handle, array.ctypes.data, array.nbytes)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)
 
@@ -141,7 +144,7 @@ class Weight:
 
 def take_results(results: c_void_p, device: "Device | None") -> dict[str, Tensor]:
     """The tensors by name; frees the results."""
-    outputs = {}
+    outputs: dict[str, Tensor] = {}
     for i in range(lib.results_count(results)):
         name = text(lib.results_name(results, i))
         outputs[name] = Tensor(c_void_p(lib.results_take(results, i)), device)
@@ -183,11 +186,12 @@ class Device(Operators):
         Each finding has `verdict` ("works", "wrong" or "missing"), `name` and `text`. A feature that is wrong is not
         used from now on, nor by programs that open this device later.
         """
-        return json.loads(text_of(lib.device_check, self.handle))
+        findings: list[dict[str, str]] = json.loads(text_of(lib.device_check, self.handle))
+        return findings
 
-    def reload(self, path: str | os.PathLike[str]) -> int:
-        """Takes newer modules of shipped operators from a file `kernels.blob`, which a later run of qgen wrote. Gives how
-        many kernels changed. Calls and models that are loaded later run the new modules; a model that has run keeps its
+    def reload(self, path: Path) -> int:
+        """Takes newer modules of shipped operators from a file `kernels.blob`, which a later run of qgen wrote. Gives
+        how many kernels changed. Calls and models that are loaded later run the new modules; a model that has run keeps its
         old ones for the shapes that it knows. After an error all old modules stay.
 
         Errors: the file cannot be read or is damaged; a kernel with another spec or interface.
@@ -196,11 +200,11 @@ class Device(Operators):
         lib.device_reload(self.handle, os.fsencode(path), byref(changed))
         return changed.value
 
-    def use_times(self, store: str = "") -> None:
+    def use_times(self, store: Path = "") -> None:
         """Chooses by the times of qgen-tune from now on. `store`: empty for this user's."""
         lib.device_use_times(self.handle, str(store).encode())
 
-    def times(self, store: str = "") -> list[tuple[str, str, float]]:
+    def times(self, store: Path = "") -> list[tuple[str, str, float]]:
         """The times measured on this device: problem, kernel, microseconds."""
         lines = text_of(lib.device_times, self.handle, str(store).encode()).splitlines()
         return [(problem, kernel, float(us)) for problem, kernel, us in (line.split("\t") for line in lines)]
@@ -251,10 +255,11 @@ def devices() -> list[str]:
     return text_of(lib.list_devices).splitlines()
 
 
-def infer(op: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any] | None = None) -> dict[str, tuple]:
+def infer(op: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any] | None = None
+          ) -> dict[str, tuple[DType, tuple[int, ...]]]:
     """The dtype and shape of each output, without a device."""
     given = _Given(inputs)
-    outputs = {}
+    outputs: dict[str, tuple[DType, tuple[int, ...]]] = {}
     for line in text_of(lib.infer, byref(_call(op, given, attributes or {}, None))).splitlines():
         name, dtype, sides = line.split(" ")
         outputs[name] = (_NUMPY[dtype], tuple(int(side) for side in sides.split(",") if side))

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: qgen authors
 """The expressions of specs (specs/README.md), as index.json of `qgen --emit spv` has them.
 
-Their syntax is Python's. What differs is computed here: `/` of integers rounds toward zero, a division by 0 gives 0, and
-a name without a value is a word, such as f32.
+Their syntax is Python's. What differs is computed here: `/` of integers rounds toward zero, a division by 0 gives 0,
+and a name without a value is a word, such as f32.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _divide(a: Any, b: Any) -> Any:
     return -(abs(a) // abs(b)) if (a < 0) != (b < 0) else abs(a) // abs(b)
 
 
-def _remainder(a: int, b: int) -> int:
+def _remainder(a: Any, b: Any) -> Any:
     return a - b * _divide(a, b) if b else 0
 
 

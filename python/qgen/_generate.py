@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import os
 from ctypes import byref, c_int32, c_size_t, c_void_p
-from typing import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Collection, Iterator, Sequence
 
 from ._device import Device
 from ._library import lib
+
+if TYPE_CHECKING:
+    from ._types import Path
 
 
 class Generator:
@@ -21,7 +24,7 @@ class Generator:
     Without a device, the first is opened.
     """
 
-    def __init__(self, file: str | os.PathLike, device: Device | None = None, capacity: int = 2048) -> None:
+    def __init__(self, file: Path, device: Device | None = None, capacity: int = 2048) -> None:
         self.device = device or Device()
         self.handle = c_void_p()
         lib.generator_load(self.device.handle, os.fsencode(file), capacity, byref(self.handle))
@@ -29,7 +32,7 @@ class Generator:
     @property
     def vocabulary(self) -> int:
         """How many tokens there are."""
-        return lib.generator_vocabulary(self.handle)
+        return int(lib.generator_vocabulary(self.handle))
 
     def start(self, sequences: int = 1) -> None:
         """Forgets all tokens; the next ones are of so many sequences."""

@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: qgen authors
 """Kernels of your own, from a spec and a template: compiled, run, checked, timed and tuned without a C++ compiler.
 
-The program qgen compiles them (`--emit spv`). Conditions and grids are computed here, from the expressions of its index.
+The program qgen compiles them (`--emit spv`). Conditions and grids are computed here, from the expressions of its
+index.
 """
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ import struct
 import tempfile
 import time
 from ctypes import POINTER, byref, c_char_p, c_double, c_uint32, c_void_p
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple, Sequence, Union
 
 import numpy as np
 
@@ -27,7 +28,10 @@ from ._expression import evaluate
 from ._library import Binding, Constant, KernelInfo, lib
 from ._times import Time, Times
 
-Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+if TYPE_CHECKING:
+    from ._types import Array, Path
+
+    Paths = Union[Path, Sequence[Path]]
 
 
 def _list(paths: Paths) -> list[str]:
@@ -35,22 +39,23 @@ def _list(paths: Paths) -> list[str]:
 
 
 def _template_folders(specs: list[str], templates: Paths, program: str) -> list[str]:
-    """Those given, else the nearest folder `templates` next to the first spec or above it; then qgen's own, for lib/."""
+    """Those given, else the nearest folder `templates` next to the first spec or above it; then qgen's own (lib/)."""
     folders = _list(templates)
     first = pathlib.Path(specs[0]).resolve()
     if not folders:
-        folders = [str(folder / "templates") for folder in [first, *first.parents] if (folder / "templates").is_dir()][:1]
+        nearest = (folder / "templates" for folder in [first, *first.parents])
+        folders = [str(folder) for folder in nearest if folder.is_dir()][:1]
     shipped = _programs.shipped_templates(program)
     return folders + ([str(shipped)] if shipped and folders else [])
 
 
-def generate(specs: Paths, out: str | os.PathLike[str], *, templates: Paths = (), options: Sequence[str] = (),
+def generate(specs: Paths, out: Path, *, templates: Paths = (), options: Sequence[str] = (),
              program: str = "") -> pathlib.Path:
     """Runs the program qgen on specs, files or folders, and writes its output into the folder `out`: C++ tables and
     kernels.blob, or what `options` say, such as ["--emit", "c"]. Gives `out`.
 
     `templates`: folders; empty: the nearest folder `templates` next to the specs or above them. `program`: qgen; empty:
-    $QGEN_PROGRAM, or qgen of PATH. Errors: qgen.InvalidArgument with qgen's messages, which name file and line.
+    $QGEN, or qgen of PATH. Errors: qgen.InvalidArgument with qgen's messages, which name file and line.
     """
     found, files = _programs.find("qgen", program), _list(specs)
     if not files:
@@ -84,14 +89,18 @@ def _rows_of(operator: dict[str, Any]) -> list[_Row]:
     return rows
 
 
+# The integers that expressions name as device.<name>, in the YAML of a device.
+_FACTS = {"subgroup_size": r"subgroup: \{size: (\d+)", "max_workgroup_invocations": r"workgroup_invocations: (\d+)",
+          "max_workgroup_size_x": r"workgroup_size: \[(\d+)", "shared_memory_bytes": r"shared_memory_bytes: (\d+)",
+          "max_storage_buffer_bytes": r"storage_buffer_bytes: (\d+)", "max_image_extent": r"image_extent: (\d+)",
+          "compute_units": r"compute_units: (\d+)"}
+
+
 def _facts_of(device: Device) -> tuple[dict[str, Any], set[str]]:
     """The numbers of a device that expressions name, and its features."""
     profile = device.profile
     facts: dict[str, Any] = {}
-    for name, pattern in {"subgroup_size": r"subgroup: \{size: (\d+)", "max_workgroup_invocations": r"workgroup_invocations: (\d+)",
-                          "max_workgroup_size_x": r"workgroup_size: \[(\d+)", "shared_memory_bytes": r"shared_memory_bytes: (\d+)",
-                          "max_storage_buffer_bytes": r"storage_buffer_bytes: (\d+)", "max_image_extent": r"image_extent: (\d+)",
-                          "compute_units": r"compute_units: (\d+)"}.items():
+    for name, pattern in _FACTS.items():
         found = re.search(pattern, profile)
         if found:
             facts["device." + name] = int(found.group(1))
@@ -149,7 +158,8 @@ def _packed(operator: dict[str, Any], members: list[dict[str, Any]], problem: Ma
         try:
             struct.pack_into(f"<{len(values)}{letter}", block, member["offset"], *map(convert, values))
         except struct.error:
-            raise InvalidArgument(f"problem field '{member['field']}' is {value}, which is no {field['type']}") from None
+            message = f"problem field '{member['field']}' is {value}, which is no {field['type']}"
+            raise InvalidArgument(message) from None
     return bytes(block)
 
 
@@ -199,7 +209,7 @@ class Call:
     """An operator of one's own on arrays and a problem. `kernels`: the ids that fit, the best one first after tune().
     `refused`: why others do not fit."""
 
-    def __init__(self, operator: Operator, arrays: Mapping[str, "np.ndarray[Any, Any]"], problem: Mapping[str, Any]) -> None:
+    def __init__(self, operator: Operator, arrays: Mapping[str, Array], problem: Mapping[str, Any]) -> None:
         self.operator, self.arrays, self._problem = operator, arrays, problem
         self.refused: dict[str, str] = {}
         self._facts, self._features = _facts_of(operator._device)
@@ -260,17 +270,20 @@ class Call:
             if operand["access"] == "read_write":
                 self._loaded.tensors[name].write(array)
             elif operand["access"] == "write":
-                self._loaded.tensors[name].write(np.full(array.nbytes, 0xFF, np.uint8).view(array.dtype).reshape(array.shape))
+                pattern = np.full(array.nbytes, 0xFF, np.uint8)
+                self._loaded.tensors[name].write(pattern.view(array.dtype).reshape(array.shape))
 
     def _known(self, kernel: str) -> str:
         if not kernel:
+            if not self.kernels:
+                raise NotFound("tune() found no kernel that is right", "check() tells what is wrong")
             return self.kernels[0]
         if kernel not in self._loaded.rows:
             raise NotFound(f"'{kernel}' is no kernel that fits",
                            self.refused.get(kernel, "it has " + ", ".join(self.kernels)))
         return kernel
 
-    def run(self, kernel: str = "") -> dict[str, "np.ndarray[Any, Any]"]:
+    def run(self, kernel: str = "") -> dict[str, Array]:
         """Runs a kernel, or the first. Gives all outputs by name."""
         kernel = self._known(kernel)
         self._prepare()
@@ -285,9 +298,9 @@ class Call:
 
     def check(self, reference: Callable[..., Any], kernel: str = "", *, rtol: float | None = None,
               atol: float | None = None) -> None:
-        """Compares a kernel with a NumPy function of the inputs, which it takes by name. The function gives the output, or
-        a dictionary of the outputs. Tolerances: by default those of one rounding per product in f32 or f16 (rtol 1e-5 or
-        1e-2), and none of integers. Errors: qgen.InvalidArgument, with the first wrong element."""
+        """Compares a kernel with a NumPy function of the inputs, which it takes by name. The function gives the output,
+        or a dictionary of the outputs. Default tolerances: 1e-5 of f32, 1e-2 of f16, and none of integers, both
+        relative and absolute. Errors: qgen.InvalidArgument, with the first wrong element."""
         self._compare(self.run(kernel), self._expected(reference), rtol, atol)
 
     def _expected(self, reference: Callable[..., Any]) -> Mapping[str, Any]:
@@ -311,9 +324,9 @@ class Call:
 
     def tune(self, reference: Callable[..., Any] | None = None, *, budget: float = 20, rtol: float | None = None,
              atol: float | None = None, progress: bool | None = None) -> Times:
-        """Checks every kernel that fits, as check() does, and times the right ones in turns, for `budget` seconds at most.
-        run() uses the fastest from then on. Kernels that are wrong or fail are in `wrong` of the result, and never run
-        again by default. A kernel is checked before the budget counts."""
+        """Checks every kernel that fits, as check() does, and times the right ones in turns, for `budget` seconds at
+        most. Checks do not count, and each kernel is timed once at least. run() uses the fastest from then on. Kernels
+        that are wrong or fail are in `wrong` of the result, and run no more by default."""
         expected = self._expected(reference) if reference else {}
         wrong, samples = self._checked(expected, rtol, atol)
         bar, began = _programs.Bar(budget, "s", progress), time.monotonic()
@@ -363,7 +376,8 @@ class Kernels(Mapping[str, Operator]):
                        for operator in index["operators"] for kernel in operator["kernels"]}
         changed = len(set(modules) - set(self._modules))
         self._modules = modules
-        self._operators = {operator["name"]: Operator(self.device, operator, modules) for operator in index["operators"]}
+        self._operators = {operator["name"]: Operator(self.device, operator, modules)
+                           for operator in index["operators"]}
         return changed
 
     def __getitem__(self, name: str) -> Operator:
@@ -402,9 +416,9 @@ def load(specs: Paths, templates: Paths | Mapping[str, str] = (), device: Device
         print(call.tune(lambda x: 2 * x))                      # checks each kernel, then times it
         y = call.run()["y"]                                    # the fastest
 
-    `specs`: files or folders; or the text of one spec, and then `templates` is a dictionary of texts by file names. Else
-    `templates` are folders; empty: the nearest folder `templates`. `options`: of qgen, such as ["--filter", "*.f32.*"].
-    `program`: qgen; empty: $QGEN_PROGRAM, or qgen of PATH. Without a device, the first is opened. Recipes are left out.
+    `specs`: files or folders; or the text of one spec, and then `templates` is a dictionary of texts by file names.
+    Else `templates` are folders; empty: the nearest folder `templates`. `options`: of qgen, such as ["--filter", "*.f32.*"].
+    `program`: qgen; empty: $QGEN, or qgen of PATH. Without a device, the first is opened. Recipes are left out.
 
     Errors: qgen.InvalidArgument with qgen's messages, which name file and line.
     """

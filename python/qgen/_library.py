@@ -25,13 +25,13 @@ def path() -> str:
     return str(own) if own.exists() else "libqgen.so.0"
 
 
-class Array(ctypes.Structure):
+class ArrayInfo(ctypes.Structure):
     _fields_ = [("dtype", c_char_p), ("rank", c_size_t), ("shape", POINTER(c_int64)), ("data", c_void_p),
                 ("bytes", c_size_t)]
 
 
 class Argument(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("array", POINTER(Array)), ("tensor", c_void_p), ("weight", c_void_p)]
+    _fields_ = [("name", c_char_p), ("array", POINTER(ArrayInfo)), ("tensor", c_void_p), ("weight", c_void_p)]
 
 
 class Attribute(ctypes.Structure):
@@ -60,7 +60,7 @@ class KernelInfo(ctypes.Structure):
 
 _SIZES = [c_size_t, POINTER(c_int64)]
 # The arguments ahead of `qgen_error** error`, for functions that can fail.
-_CAN_FAIL = {
+_CAN_FAIL: dict[str, list[Any]] = {
     "list_devices": [POINTER(c_void_p)],
     "device_open": [c_char_p, POINTER(c_void_p)],
     "device_check": [c_void_p, POINTER(c_void_p)],
@@ -69,10 +69,10 @@ _CAN_FAIL = {
     "device_use_times": [c_void_p, c_char_p],
     "device_times": [c_void_p, c_char_p, POINTER(c_void_p)],
     "tensor_create": [c_void_p, c_char_p, *_SIZES, POINTER(c_void_p)],
-    "tensor_upload": [c_void_p, POINTER(Array), POINTER(c_void_p)],
+    "tensor_upload": [c_void_p, POINTER(ArrayInfo), POINTER(c_void_p)],
     "tensor_read": [c_void_p, c_void_p, c_size_t],
     "tensor_write": [c_void_p, c_void_p, c_size_t],
-    "weight_create": [c_void_p, POINTER(Array), POINTER(c_void_p)],
+    "weight_create": [c_void_p, POINTER(ArrayInfo), POINTER(c_void_p)],
     "run": [c_void_p, POINTER(Call), POINTER(c_void_p)],
     "infer": [POINTER(Call), POINTER(c_void_p)],
     "explain": [c_void_p, POINTER(Call), POINTER(c_void_p)],

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 from ctypes import byref, c_void_p
-from typing import Any, Mapping, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple
 
 from ._device import _NUMPY, Device, _Given, take_results
 from ._library import lib, text, text_of
+
+if TYPE_CHECKING:
+    from ._types import Array, DType, Path
 
 
 class Step(NamedTuple):
@@ -30,7 +31,7 @@ class Model:
     `file`: a path, or the bytes of a file. Without a device, the first is opened.
     """
 
-    def __init__(self, file: str | os.PathLike | bytes, device: Device | None = None) -> None:
+    def __init__(self, file: Path | bytes, device: Device | None = None) -> None:
         self.device = device or Device()
         self.handle = c_void_p()
         if isinstance(file, bytes):
@@ -39,7 +40,7 @@ class Model:
             lib.model_load(self.device.handle, os.fsencode(file), byref(self.handle))
 
     @property
-    def inputs(self) -> dict[str, tuple[np.dtype, tuple[int, ...]]]:
+    def inputs(self) -> dict[str, tuple[DType, tuple[int, ...]]]:
         """The dtype and shape of each input; a side of -1 may be any."""
         found = {}
         for i in range(lib.model_input_count(self.handle)):
@@ -52,7 +53,7 @@ class Model:
     def outputs(self) -> list[str]:
         return [text(lib.model_output_name(self.handle, i)) for i in range(lib.model_output_count(self.handle))]
 
-    def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Array]:
         """All inputs by name, all outputs by name. Kernels are chosen when shapes are new."""
         given, results = _Given(inputs), c_void_p()
         lib.model_run(self.handle, given.rows, given.count, byref(results))
@@ -66,7 +67,7 @@ class Model:
         """The same with measured microseconds, each layer apart. A layer among others takes less."""
         return self._steps(lib.model_profile, inputs)
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: Path) -> None:
         """Writes the model for the shapes that were run last: it loads in milliseconds on the same device."""
         lib.model_save(self.handle, os.fsencode(path))
 

@@ -17,7 +17,7 @@ from ._errors import Error, InvalidArgument, NotFound, SystemFailed
 
 def find(name: str, named: str = "") -> str:
     """The path of a program: `named`, else $QGEN_<NAME>, such as $QGEN_TUNE for qgen-tune, else the one of PATH."""
-    variable = {"qgen": "QGEN_PROGRAM", "qgen-tune": "QGEN_TUNE", "qgen-model": "QGEN_MODEL_PROGRAM"}[name]
+    variable = {"qgen": "QGEN", "qgen-tune": "QGEN_TUNE", "qgen-model": "QGEN_MODEL"}[name]
     found = shutil.which(named or os.environ.get(variable, name))
     if not found:
         raise NotFound(f"there is no program {named or name}", f"install qgen's programs, or name one by ${variable}")

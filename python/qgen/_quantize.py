@@ -7,15 +7,18 @@ import os
 import pathlib
 import re
 import tempfile
-from typing import Any, Iterable, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
 from . import _programs
 from ._errors import InvalidArgument
 
+if TYPE_CHECKING:
+    from ._types import Array, Path
 
-def quantize(values: Any, axis: int | None = 0, bits: int = 8) -> tuple[np.ndarray, np.ndarray]:
+
+def quantize(values: Any, axis: int | None = 0, bits: int = 8) -> tuple[Array, Array]:
     """Symmetric integers of reals: codes (int8) and scales (float32), so that codes * scales is near the values.
 
     `axis`: one scale for each index along it; None: one for all. `bits`: 8, or 4 for codes from -7 to 7.
@@ -59,16 +62,17 @@ def _write_samples(samples: Iterable[Any], folder: pathlib.Path) -> None:
             np.save(folder / f"{i:06}.npy", sample)
 
 
-def quantize_model(file: str | os.PathLike[str], out: str | os.PathLike[str], samples: Iterable[Any], *,
+def quantize_model(file: Path, out: Path, samples: Iterable[Any], *,
                    method: str = "minmax", keep: Sequence[str] = (), options: Sequence[str] = (),
                    program: str = "") -> Quantized:
     """Writes a float32 ONNX model as an int8 one, and gives the noise that each layer adds (docs/models.md).
 
     `samples`: arrays of the input, or dictionaries of arrays by input. `method`: minmax, percentile or entropy. `keep`:
     nodes that stay in floating point. `options`: further ones of `qgen-model quantize`. `program`: qgen-model; empty:
-    $QGEN_MODEL_PROGRAM, or qgen-model of PATH.
+    $QGEN_MODEL, or qgen-model of PATH.
     """
-    command = [_programs.find("qgen-model", program), "quantize", os.fspath(file), "-o", os.fspath(out), "--method", method]
+    command = [_programs.find("qgen-model", program), "quantize", os.fspath(file), "-o", os.fspath(out)]
+    command += ["--method", method]
     command += [word for node in keep for word in ("--keep", node)]
     with tempfile.TemporaryDirectory() as folder:
         _write_samples(samples, pathlib.Path(folder))

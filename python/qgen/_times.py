@@ -3,6 +3,7 @@
 """Times of kernels: rows that print, and that are drawn if matplotlib is there."""
 from __future__ import annotations
 
+import importlib
 from typing import Any, NamedTuple
 
 from ._errors import NotFound
@@ -17,18 +18,23 @@ class Time(NamedTuple):
     high: float
 
 
+def _us_of(row: Time) -> float:
+    return row.us
+
+
 class Times(list[Time]):
     """Rows of Time, the fastest first. `wrong`: why kernels were left out, by their ids."""
 
     def __init__(self, rows: Any = (), wrong: dict[str, str] | None = None) -> None:
-        super().__init__(sorted(rows, key=lambda row: row.us))
+        super().__init__(sorted(rows, key=_us_of))
         self.wrong = wrong or {}
 
     @property
     def best(self) -> Time:
         """Errors: qgen.NotFound, if no kernel was measured."""
         if not self:
-            raise NotFound("no kernel was measured", "; ".join(f"{kernel}: {why}" for kernel, why in self.wrong.items()))
+            reasons = "; ".join(f"{kernel}: {why}" for kernel, why in self.wrong.items())
+            raise NotFound("no kernel was measured", reasons)
         return self[0]
 
     def __str__(self) -> str:
@@ -41,7 +47,7 @@ class Times(list[Time]):
         Errors: qgen.NotFound, if matplotlib is not installed.
         """
         try:
-            import matplotlib.pyplot as pyplot  # type: ignore[import,unused-ignore]
+            pyplot = importlib.import_module("matplotlib.pyplot")
         except ImportError:
             raise NotFound("there is no matplotlib", "pip install matplotlib, or print the rows") from None
         axes = axes or pyplot.subplots(figsize=(8, 0.35 * len(self) + 1))[1]

@@ -7,11 +7,14 @@ import os
 import pathlib
 import re
 import tempfile
-from typing import Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping
 
 from . import _programs
 from ._device import _DTYPES, _word, as_numpy
 from ._times import Time, Times
+
+if TYPE_CHECKING:
+    from ._types import Path
 
 _ROW = re.compile(r"- \{id: (.+), us: ([0-9.e+-]+), low: ([0-9.e+-]+), high: ([0-9.e+-]+),")
 
@@ -23,11 +26,12 @@ def _default_store() -> str:
 
 
 def tune(op: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any] | None = None, *, budget: float = 20,
-         store: str | os.PathLike[str] = "", device: str = "", progress: bool | None = None, program: str = "") -> Times:
-    """Measures the kernels of an operator for inputs of these shapes, for `budget` seconds. Gives a row for each kernel.
+         store: Path = "", device: str = "", progress: bool | None = None, program: str = "") -> Times:
+    """Measures the kernels of an operator for inputs of these shapes, for `budget` seconds. Gives a row for each.
 
     Every kernel is checked before it is timed, in a process of its own. Times go to the store: `dev.use_times(store)`
-    chooses by them, `dev.times(store)` lists them. `progress`: whether a bar is shown; None: in terminals and notebooks.
+    chooses by them, `dev.times(store)` lists them. `progress`: whether a bar is shown; None: in terminals and
+    notebooks.
     `program`: qgen-tune, or the tuner of your own operators; empty: $QGEN_TUNE, or qgen-tune of PATH.
     """
     command = [_programs.find("qgen-tune", program), "--operator", op, "--budget", str(budget)]

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""The Python package on a driver. MODEL is examples/picture/scenes.onnx."""
+"""The Python package on a driver. MODEL is examples/picture/scenes.onnx; test_operators.py calls each operator."""
+import contextlib
+import io
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +16,7 @@ import numpy as np
 import qgen
 
 MODEL = os.environ["QGEN_TEST_MODEL"]
+ROOT = pathlib.Path(MODEL).resolve().parents[2]
 
 
 def softmax(x):
@@ -113,7 +117,7 @@ class TestModel(unittest.TestCase):
 
 
 class TestGenerator(unittest.TestCase):
-    FILE = pathlib.Path(MODEL).resolve().parents[2] / "tests/runtime/models/graph/language_models/int4.onnx"
+    FILE = ROOT / "tests/runtime/models/graph/language_models/int4.onnx"
     PROMPTS = [[1, 2, 3, 4, 5], [7, 8]]
     TOKENS = [[13, 19, 65, 58, 23, 76], [40, 50, 59, 21, 22, 80]]  # as in generator_test.cpp
 
@@ -144,31 +148,275 @@ class TestTuning(unittest.TestCase):
         x = np.ones((16, 64), np.int8)
         scales = {"input_scale": 0.5, "output_scale": 0.5}
         with tempfile.TemporaryDirectory() as folder:
-            store = str(pathlib.Path(folder) / "store.sqlite")
-            qgen.tune("q8ta_relu", {"input": x}, scales, budget=5, store=store)
+            store = pathlib.Path(folder) / "store.sqlite"
+            shown = io.StringIO()
+            with contextlib.redirect_stderr(shown):
+                rows = qgen.tune("q8ta_relu", {"input": x}, scales, budget=5, store=store, progress=True)
+            self.assertIn("of 5 s", shown.getvalue())
+            self.assertEqual(rows.best.us, min(row.us for row in rows))
+            self.assertTrue(all(row.low <= row.us <= row.high for row in rows))
             dev = qgen.Device()
             times = dev.times(store)
+            self.assertEqual({kernel for _, kernel, _ in times}, {row.kernel for row in rows})
             self.assertTrue(all(problem.startswith("q8ta_unary ") for problem, _, _ in times))
             dev.use_times(store)
             self.assertIn("measured", dev.explain("q8ta_relu", {"input": x}, scales))
 
-    def test_no_program(self):
+    def test_wrong_arguments(self):
         with self.assertRaises(qgen.NotFound):
             qgen.tune("softmax", {}, program="/nowhere/qgen-tune")
+        with self.assertRaises(qgen.InvalidArgument) as caught:
+            qgen.tune("softmx", {"input": np.ones((2, 2), np.float32)}, budget=1)
+        self.assertIn("softmx", caught.exception.message)
+
+    def test_rows(self):
+        rows = qgen.Times([qgen.Time("slow", 3.0, 2.0, 4.0), qgen.Time("fast", 1.0, 0.5, 2.0)], {"bad": "it is wrong"})
+        self.assertEqual(rows.best.kernel, "fast")
+        words = "1.00 us 0.50 to 2.00 fast 3.00 us 2.00 to 4.00 slow left out bad: it is wrong"
+        self.assertEqual(str(rows).split(), words.split())
+        with self.assertRaises(qgen.NotFound):
+            qgen.Times([], {"bad": "it is wrong"}).best
+        try:
+            import matplotlib
+        except ImportError:
+            with self.assertRaises(qgen.NotFound):
+                rows.plot()
+        else:
+            matplotlib.use("Agg")
+            self.assertEqual(len(rows.plot().patches), 2)
+
+
+SPEC = """
+operator: scale
+template: scale.comp
+operands:
+  x: {access: read,  dtype: $dtype}
+  y: {access: write, dtype: $dtype}
+problem:
+  numel: u32
+  factor: f32
+parameters:
+  dtype: [f32, f16]
+  vec: [1, 4]
+specialization:
+  workgroup: [64, 256]
+applies_when: [numel % vec == 0]
+grid: [ceil_div(numel, vec * workgroup), 1, 1]
+"""
+TEMPLATE = """#version 450
+${extensions()}
+${local_size(workgroup)}
+${declare(x, vec)}
+${declare(y, vec)}
+${declare_problem()}
+void main() {
+  const uint i = gl_GlobalInvocationID.x;
+  if (i >= problem.numel / ${vec}) return;
+$if dtype == f16
+  y_data[i] = float16_t(problem.factor) * x_data[i];
+$else
+  y_data[i] = problem.factor * x_data[i];
+$end
+}
+"""
+
+
+class TestOwnKernels(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.own = qgen.load(SPEC, {"scale.comp": TEMPLATE})
+
+    def call(self, count=1000, dtype=np.float32):
+        x = np.arange(count).astype(dtype)
+        return self.own["scale"].bind({"x": x, "y": np.empty_like(x)}, numel=count, factor=3)
+
+    def test_run_check_time_tune(self):
+        call = self.call()
+        np.testing.assert_array_equal(call.run()["y"], 3 * np.arange(1000))
+        call.check(lambda x: 3 * x)
+        self.assertGreater(call.time(runs=3).us, 0)
+        self.assertEqual(len(call.kernels), 4)
+        self.assertIn("takes f16", call.refused["scale.f16.vec1/workgroup64"])
+        rows = call.tune(lambda x: 3 * x, budget=2)
+        self.assertEqual((len(rows), rows.wrong), (4, {}))
+        self.assertEqual(call.kernels[0], rows.best.kernel)
+
+    def test_conditions_are_read(self):
+        call = self.call(1001)
+        self.assertEqual(call.kernels, ["scale.f32.vec1/workgroup64", "scale.f32.vec1/workgroup256"])
+        self.assertEqual(call.refused["scale.f32.vec4/workgroup64"], "numel % vec == 0 does not hold")
+        np.testing.assert_array_equal(call.run()["y"], 3 * np.arange(1001))
+        with self.assertRaises(qgen.NotFound) as caught:
+            call.run("scale.f32.vec4/workgroup64")
+        self.assertIn("does not hold", caught.exception.hint)
+
+    def test_a_wrong_kernel_is_found(self):
+        call = self.call()
+        with self.assertRaises(qgen.InvalidArgument) as caught:
+            call.check(lambda x: x)
+        self.assertIn("999 of 1000 elements of 'y' are wrong: at [1] is 3.0", caught.exception.message)
+        rows = call.tune(lambda x: x, budget=1)
+        self.assertEqual((len(rows), len(rows.wrong)), (0, 4))
+        with self.assertRaises(qgen.NotFound):
+            call.run()
+
+    def test_wrong_arguments(self):
+        x = np.ones(4, np.float32)
+        scale = self.own["scale"]
+        for arrays, problem, words in (({"x": x}, {"numel": 4, "factor": 1}, "operand 'y' of 'scale' is missing"),
+                                       ({"x": x, "y": x}, {"numel": 4}, "problem field 'factor' of 'scale' is missing"),
+                                       ({"x": x, "y": x}, {"numel": 4, "factor": 1, "z": 1},
+                                        "problem field 'z' of 'scale' is unknown"),
+                                       ({"x": x, "y": x}, {"numel": -4, "factor": 1}, "problem field 'numel' is -4")):
+            with self.assertRaises(qgen.InvalidArgument) as caught:
+                scale.bind(arrays, **problem)
+            self.assertIn(words, caught.exception.message)
+        with self.assertRaises(qgen.Unsupported) as caught:
+            scale.bind({"x": x.astype(np.int8), "y": x}, numel=4, factor=1)
+        self.assertIn("'x' is i8", caught.exception.hint)
+        with self.assertRaises(qgen.NotFound):
+            self.own["scael"]
+        with self.assertRaises(qgen.InvalidArgument) as caught:
+            qgen.load(SPEC.replace("[1, 4]", "[1, 4"), {"scale.comp": TEMPLATE})
+        self.assertIn("this bracket is never closed", caught.exception.message)
+        with self.assertRaises(qgen.InvalidArgument):
+            qgen.load("specs", {"scale.comp": TEMPLATE})
+
+    def test_reload(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            shutil.copytree(ROOT / "examples/reload", folder / "scale")
+            own = qgen.load(folder / "scale/specs")
+            x = np.ones(8, np.float32)
+            bind = lambda: own["scale"].bind({"x": x, "y": np.empty_like(x)}, numel=8)
+            before = bind()
+            self.assertEqual(own.reload(), 0)
+            template = folder / "scale/templates/scale.comp"
+            text = template.read_text()
+            template.write_text(text.replace("2.0 * x_data", "5.0 * x_data"))
+            self.assertEqual(own.reload(), 2)
+            self.assertEqual((before.run()["y"][0], bind().run()["y"][0]), (2, 5))
+            template.write_text(text.replace("2.0 * x_data", "nothing * x_data"))
+            with self.assertRaises(qgen.InvalidArgument) as caught:
+                own.reload()
+            self.assertIn("'nothing': undeclared identifier", caught.exception.message)
+            self.assertEqual(bind().run()["y"][0], 5)
+
+    def test_expressions(self):
+        from qgen._expression import evaluate
+        names = {"n": 7, "vec": 4, "dtype": "f16", "tile.rows": 2, "device.subgroup_size": 8}
+        for text, value in (("ceil_div(n, vec)", 2), ("n / vec", 1), ("-7 / 2", -3), ("-7 % 2", -1), ("n / 0", 0),
+                            ("n % 0", 0), ("n / 2.0", 3.5), ("dtype == f16 and not vec == 1", True),
+                            ("dtype in (f32, f16)", True), ("dtype in (f32)", False), ("bytes(dtype) * tile.rows", 4),
+                            ("choose(n > vec, min(n, 3), max(n, 3))", 3), ("device.subgroup_size", 8)):
+            self.assertEqual(evaluate(text, names), value, text)
+        for text in ("open(n)", "occupancy(n)", "n if vec else n", "n +"):
+            with self.assertRaises(qgen.Unsupported):
+                evaluate(text, names)
+
+
+class TestReload(unittest.TestCase):
+    """Of shipped kernels, from an edited template."""
+
+    def test_reload(self):
+        dev = qgen.Device()
+        x = np.array([[0, 1, 2, 3]], np.float32)
+        before = dev.softmax(x)
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            shutil.copytree(ROOT / "templates", folder / "templates")
+            template = folder / "templates/normalization/softmax.comp"
+            text = template.read_text()
+            self.assertIn("difference >= -87.0", text)
+            template.write_text(text.replace("difference >= -87.0", "difference >= -1.5"))
+            options = ["--filter", "softmax.f32*"]
+            qgen.generate(ROOT / "specs", folder / "out", templates=folder / "templates", options=options)
+            blob = folder / "out/kernels.blob"
+            self.assertGreater(dev.reload(blob), 0)
+            after = dev.softmax(x)
+            np.testing.assert_array_equal(after == 0, [[True, True, False, False]])
+            self.assertTrue((before > 0).all())
+            self.assertEqual(dev.reload(blob), 0)
+            blob.write_bytes(blob.read_bytes()[:-1])
+            with self.assertRaises(qgen.InvalidArgument) as caught:
+                dev.reload(blob)
+            self.assertIn("damaged", caught.exception.message)
+            with self.assertRaises(qgen.NotFound):
+                dev.reload(folder / "no.blob")
+        np.testing.assert_array_equal(dev.softmax(x), after)
+
+
+class TestQuantizeModel(unittest.TestCase):
+    FOLDER = ROOT / "tests/runtime/models/graph/field_tests/symbolic_residual_add"
+
+    def test_noise(self):
+        sample = np.load(self.FOLDER / "x.input.npy")
+        with tempfile.TemporaryDirectory() as folder:
+            quantized = qgen.quantize_model(self.FOLDER / "model.onnx", f"{folder}/int8.onnx", [{"x": sample}])
+            self.assertTrue(quantized.file.exists())
+        self.assertEqual([layer.op for layer in quantized.layers], ["Conv", "Conv"])
+        self.assertTrue(all(layer.input_db > 30 and layer.weight_db > 30 for layer in quantized.layers))
+        self.assertGreater(quantized.outputs_db, 30)
+
+    def test_wrong_arguments(self):
+        with self.assertRaises(qgen.InvalidArgument):
+            qgen.quantize_model(self.FOLDER / "model.onnx", "/tmp/x.onnx", [], method="best")
+
+
+class TestExamples(unittest.TestCase):
+    """The notebooks of examples/python, as scripts."""
+
+    def test_run(self):
+        examples = sorted((ROOT / "examples/python").glob("*.py"))
+        self.assertEqual(len(examples), 4)
+        for example in examples:
+            with self.subTest(example.name):
+                ran = subprocess.run([sys.executable, example], cwd=ROOT, capture_output=True, text=True, check=False)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
 
 
 class TestPackage(unittest.TestCase):
     def run_without_loader(self, code):
-        environment = dict(os.environ, VK_LOADER_PATH="", QGEN_VULKAN_LOADER="/nowhere")
-        return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        """The dynamic linker finds empty files in the place of libvulkan."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("libvulkan.so.1", "libvulkan.so"):
+                (pathlib.Path(folder) / name).touch()
+            return subprocess.run([sys.executable, "-c", code], env=dict(os.environ, LD_LIBRARY_PATH=folder),
+                                  capture_output=True, text=True, check=True)
 
     def test_import_opens_no_vulkan(self):
         code = "import qgen; print('libvulkan' in open('/proc/self/maps').read())"
         self.assertEqual(self.run_without_loader(code).stdout, "False\n")
 
+    def test_a_device_needs_a_loader(self):
+        code = "import qgen\ntry: qgen.Device()\nexcept qgen.Error as error: print(type(error).__name__, error.message)"
+        self.assertIn("no Vulkan loader", self.run_without_loader(code).stdout)
+
+    def test_import_takes_no_more_than_numpy(self):
+        """What qgen adds to NumPy's import, by processor time: at most 50 ms, the best of five."""
+        code = "import time, numpy; t = time.process_time(); import qgen; print(time.process_time() - t)"
+        times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+                 for _ in range(5)]
+        self.assertLess(min(times), 0.05)
+
+    def test_types(self):
+        checker = shutil.which("mypy")
+        if not checker:
+            self.skipTest("there is no mypy")
+        checked = subprocess.run([checker, "--strict", "--cache-dir", os.devnull, pathlib.Path(qgen.__file__).parent],
+                                 capture_output=True, text=True, check=False)
+        self.assertEqual(checked.returncode, 0, checked.stdout)
+
+    def test_report_without_a_loader(self):
+        told = self.run_without_loader("import runpy; runpy.run_module('qgen.report', run_name='__main__')").stdout
+        self.assertIn("no device: ", told)
+        self.assertIn("loader: ", told)
+
     def test_report(self):
         told = subprocess.run([sys.executable, "-m", "qgen.report"], capture_output=True, text=True, check=True)
         self.assertRegex(told.stdout, r"^qgen [0-9.]+, library .*\n(.*\n)*device 0: ")
+        for program in ("qgen", "qgen-tune", "qgen-model"):
+            self.assertRegex(told.stdout, rf"(?m)^program {program}: /")
 
     def test_quantize(self):
         values = np.array([[1.0, -0.5], [0.0, 0.0]], np.float32)
