@@ -15,6 +15,7 @@
 #include "codegen/reflect/fields.h"
 #include "codegen/support/byte_stream.h"
 #include "common/files.h"
+#include "runtime/engine/library/blob_format.h"
 
 // The fields of each type, for both directions; found by the types' namespaces.
 namespace qgen::blob_format {
@@ -98,8 +99,10 @@ std::string decompress(const std::string& stored) {
   return ZSTD_isError(got) ? "" : raw;
 }
 
+// With the version of the blob, since a packed family has the blob's bytes.
 Digest family_key_of(std::span<const Digest> modules) {
   DigestBuilder builder;
+  builder.add(uint64_t{blob_format::kVersion});
   for (const Digest& module : modules) builder.add(module.high).add(module.low);
   return builder.finish();
 }

@@ -19,6 +19,7 @@
 #include <optional>
 
 #include "runtime/engine/library/blob_format.h"
+#include "runtime/engine/library/packed_spirv.h"
 
 namespace qgen {
 namespace {
@@ -47,14 +48,22 @@ Error damaged(std::string_view what) {
           "generate it again, and link it and its tables from one run of qgen"};
 }
 
-// Unpacks `frame` to exactly `size_bytes` at `to`; false: it is damaged.
-bool unpack(Bytes frame, const ZSTD_DDict* dictionary, void* to, size_t size_bytes) {
+// Unpacks `frame` into `most` bytes at `to`, and gives how many they are; nullopt: it is damaged, or has more.
+std::optional<size_t> unpack(Bytes frame, const ZSTD_DDict* dictionary, std::byte* to, size_t most) {
   const Context context(ZSTD_createDCtx());
-  if (!context) return false;
+  if (!context) return std::nullopt;
   const size_t unpacked =
-      dictionary ? ZSTD_decompress_usingDDict(context.get(), to, size_bytes, frame.data(), frame.size(), dictionary)
-                 : ZSTD_decompressDCtx(context.get(), to, size_bytes, frame.data(), frame.size());
-  return !ZSTD_isError(unpacked) && unpacked == size_bytes;
+      dictionary ? ZSTD_decompress_usingDDict(context.get(), to, most, frame.data(), frame.size(), dictionary)
+                 : ZSTD_decompressDCtx(context.get(), to, most, frame.data(), frame.size());
+  return ZSTD_isError(unpacked) ? std::nullopt : std::optional(unpacked);
+}
+
+// nullopt: the frame is damaged, or has not so many words.
+std::optional<std::vector<uint32_t>> unpack_words(Bytes frame, const ZSTD_DDict* dictionary, size_t words) {
+  const size_t most = packed_spirv::most_bytes(words);
+  const auto bytes = std::make_unique_for_overwrite<std::byte[]>(most);
+  const auto size = unpack(frame, dictionary, bytes.get(), most);
+  return size ? packed_spirv::unpack({bytes.get(), *size}, words) : std::nullopt;
 }
 
 template <typename Row>
@@ -79,7 +88,7 @@ struct Blob::State {
     if (family.row.stored_bytes == 0) return;
     std::vector<std::byte> raw(family.row.raw_bytes);
     const Bytes frame = bytes.subspan(family.row.offset, family.row.stored_bytes);
-    if (unpack(frame, nullptr, raw.data(), raw.size())) {
+    if (unpack(frame, nullptr, raw.data(), raw.size()) == raw.size()) {
       family.dictionary.reset(ZSTD_createDDict(raw.data(), raw.size()));
     }
     if (!family.dictionary) {
@@ -218,15 +227,13 @@ Expected<std::vector<uint32_t>> Blob::module(size_t index) const {
   std::call_once(family.is_unpacked, [&] { state_->unpack_dictionary(family); });
   if (family.damage) return *family.damage;
 
-  std::vector<uint32_t> words(row.raw_bytes / sizeof(uint32_t));
   const Bytes frame = state_->bytes.subspan(row.offset, row.stored_bytes);
-  if (!unpack(frame, family.dictionary.get(), words.data(), row.raw_bytes)) {
-    return damaged(fmt::format("module {} cannot be decompressed to its {} bytes", index, row.raw_bytes));
-  }
-  if (blob_format::checksum(std::as_bytes(std::span(words))) != row.checksum) {
+  auto words = unpack_words(frame, family.dictionary.get(), row.raw_bytes / sizeof(uint32_t));
+  if (!words) return damaged(fmt::format("module {} cannot be decompressed to its {} bytes", index, row.raw_bytes));
+  if (blob_format::checksum(std::as_bytes(std::span(*words))) != row.checksum) {
     return damaged(fmt::format("the checksum of module {} is wrong", index));
   }
-  return words;
+  return *std::move(words);
 }
 
 Blob::Blob(std::shared_ptr<State> state) : state_(std::move(state)) {}

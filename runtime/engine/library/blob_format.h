@@ -8,6 +8,8 @@
 //   ModuleRow[modules]      one for each kernel, in the tables' order: operators by name, kernels by id
 //   zstd frames: the dictionaries in family order, then each different module once, in the order of its first row
 //
+// A module's frame has its words in the form of packed_spirv.h, and a dictionary has such modules.
+//
 // Every kernel has a row. So its module index is its index in the tables, and the file stores no number for it. The
 // rows of identical modules of one family name the same frame.
 //
@@ -32,7 +34,7 @@ namespace qgen::blob_format {
 static_assert(std::endian::native == std::endian::little, "the structs below are the file's bytes");
 
 constexpr std::array<char, 8> kMagic{'Q', 'G', 'E', 'N', 'B', 'L', 'O', 'B'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 // The largest sizes that a reader unpacks. Far above any kernel (the largest known take some hundred kilobytes).
 constexpr uint32_t kMaxModuleBytes = 64u << 20;
@@ -57,10 +59,10 @@ struct FamilyRow {
 struct ModuleRow {
   uint64_t offset = 0;
   uint32_t stored_bytes = 0;
-  uint32_t raw_bytes = 0;  // a multiple of 4, not 0
+  uint32_t raw_bytes = 0;  // of its words: a multiple of 4, not 0
   uint32_t family = 0;
   uint32_t tables = 0;    // the digest of what the tables say of it; 0: unknown
-  uint64_t checksum = 0;  // of the raw bytes
+  uint64_t checksum = 0;  // of the words' bytes
   friend bool operator==(const ModuleRow&, const ModuleRow&) = default;
 };
 
@@ -68,7 +70,7 @@ static_assert(sizeof(Header) == 40 && sizeof(FamilyRow) == 16 && sizeof(ModuleRo
 static_assert(std::is_trivially_copyable_v<Header> && std::is_trivially_copyable_v<FamilyRow> &&
               std::is_trivially_copyable_v<ModuleRow>);
 
-// XXH3-64, seed 0: of the index, and of each module's raw bytes.
+// XXH3-64, seed 0: of the index, and of each module's words.
 uint64_t checksum(std::span<const std::byte> bytes);
 
 }  // namespace qgen::blob_format

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The variants of a spec are near copies of each other. So the best dictionary is some of the modules, as raw content,
-// taken at even distances in the order of their ids (neighbours are similar).
+// taken at even distances in the order of their ids (neighbours are similar). zstd sees modules as packed_spirv.h writes
+// them.
 #include "runtime/engine/library/blob_writer.h"
 
 #define ZSTD_STATIC_LINKING_ONLY  // ZSTD_createCDict_advanced, for a dictionary that is raw content
@@ -15,6 +16,7 @@
 #include <string_view>
 
 #include "runtime/engine/library/blob_format.h"
+#include "runtime/engine/library/packed_spirv.h"
 
 namespace qgen::blob_format {
 namespace {
@@ -22,10 +24,6 @@ namespace {
 constexpr int kLevel = 19;
 constexpr size_t kMostDictionaryModules = 8;
 constexpr size_t kMostDictionaryBytes = 256 << 10;
-
-std::string_view bytes_of(const Module& module) {
-  return {reinterpret_cast<const char*>(module.data()), module.size() * sizeof(uint32_t)};
-}
 
 uint64_t checksum_of(std::string_view bytes) { return checksum(std::as_bytes(std::span(bytes.data(), bytes.size()))); }
 
@@ -46,12 +44,12 @@ std::string compress(ZSTD_CCtx* context, const ZSTD_CDict* dictionary, std::stri
   return stored;
 }
 
-std::string dictionary_of(std::span<const Module> modules) {
+std::string dictionary_of(std::span<const std::string> modules) {
   if (modules.size() < 2) return "";
   const size_t count = std::min(kMostDictionaryModules, (modules.size() + 3) / 4);
   std::string text;
   for (size_t i = 0; i < count; ++i) {
-    const std::string_view module = bytes_of(modules[(2 * i + 1) * modules.size() / (2 * count)]);
+    const std::string_view module(modules[(2 * i + 1) * modules.size() / (2 * count)]);
     if (text.size() + module.size() <= kMostDictionaryBytes) text += module;
   }
   return text;
@@ -77,14 +75,16 @@ void append_bytes(std::string& to, const T& value) {
 PackedFamily pack(std::span<const Module> modules) {
   const Context context(ZSTD_createCCtx());
   PackedFamily packed;
-  const std::string dictionary_text = dictionary_of(modules);
+  std::vector<std::string> texts;
+  for (const Module& module : modules) texts.push_back(packed_spirv::pack(module));
+  const std::string dictionary_text = dictionary_of(texts);
   const Dictionary dictionary = make_dictionary(dictionary_text);
   if (dictionary) packed.dictionary = compress(context.get(), nullptr, dictionary_text);
   packed.dictionary_raw_bytes = static_cast<uint32_t>(dictionary_text.size());
-  for (const Module& module : modules) {
-    const std::string_view raw = bytes_of(module);
+  for (size_t i = 0; i < modules.size(); ++i) {
+    const auto words = std::as_bytes(std::span(modules[i]));
     packed.modules.push_back(
-        {compress(context.get(), dictionary.get(), raw), static_cast<uint32_t>(raw.size()), checksum_of(raw)});
+        {compress(context.get(), dictionary.get(), texts[i]), static_cast<uint32_t>(words.size()), checksum(words)});
   }
   return packed;
 }

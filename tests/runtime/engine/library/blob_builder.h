@@ -13,9 +13,11 @@
 
 #include <cassert>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "runtime/engine/library/blob_format.h"
+#include "runtime/engine/library/packed_spirv.h"
 
 namespace qgen::test {
 
@@ -42,7 +44,8 @@ class BlobBuilder {
   // `tables`: ModuleRow::tables; 0: unknown.
   void add_module(uint32_t family, const std::vector<uint32_t>& words, uint32_t tables = 0) {
     const auto raw = std::as_bytes(std::span(words));
-    module_frames_.push_back(zstd_frame(raw, dictionaries_.at(family)));
+    const std::string packed = packed_spirv::pack(words);
+    module_frames_.push_back(zstd_frame(std::as_bytes(std::span(packed)), dictionaries_.at(family)));
     rows_.push_back({.raw_bytes = static_cast<uint32_t>(raw.size()),
                      .family = family,
                      .tables = tables,

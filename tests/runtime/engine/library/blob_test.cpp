@@ -130,7 +130,7 @@ const DamageCase kDamages[] = {
     {"magic", [](BlobBuilder::Parts& p) { p.header.magic[0] = 'X'; },
      "these bytes are not a kernel blob: they do not start with QGENBLOB"},
     {"version", [](BlobBuilder::Parts& p) { p.header.version = 9; },
-     "the kernel blob has version 9, and this library reads version 1"},
+     "the kernel blob has version 9, and this library reads version 2"},
     {"a frame's offset", [](BlobBuilder::Parts& p) { p.modules[2].offset += 1; },
      "the kernel blob is damaged: the row of module 2 does not fit the file"},
     {"an offset past the file", [](BlobBuilder::Parts& p) { p.modules[0].offset = ~uint64_t{0}; },
