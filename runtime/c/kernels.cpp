@@ -111,7 +111,8 @@ class Parts {
     const auto [known, is_new] = numbers_.try_emplace(digest, static_cast<uint32_t>(modules_.size()));
     if (is_new) modules_.emplace_back(words.begin(), words.end());
     kernel->module = known->second;
-    OwnKernels::OwnLaunch launch{static_cast<uint32_t>(parts_.kernels.size())};
+    OwnKernels::OwnLaunch launch;
+    launch.kernel = static_cast<uint32_t>(parts_.kernels.size());
     for (size_t i = 0; i < kernel->operands.size(); ++i) launch.operands.push_back({false, static_cast<uint8_t>(i)});
     parts_.choices.push_back({.id = kernel->id, .launches = {std::move(launch)}});
     parts_.kernels.push_back(*std::move(kernel));

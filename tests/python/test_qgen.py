@@ -157,7 +157,7 @@ class TestTuning(unittest.TestCase):
             self.assertTrue(all(row.low <= row.us <= row.high for row in rows))
             dev = qgen.Device()
             times = dev.times(store)
-            self.assertEqual({kernel for _, kernel, _ in times}, {row.kernel for row in rows})
+            self.assertLessEqual({row.kernel for row in rows}, {kernel for _, kernel, _ in times})
             self.assertTrue(all(problem.startswith("q8ta_unary ") for problem, _, _ in times))
             dev.use_times(store)
             self.assertIn("measured", dev.explain("q8ta_relu", {"input": x}, scales))
