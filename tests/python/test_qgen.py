@@ -393,11 +393,12 @@ class TestPackage(unittest.TestCase):
         self.assertIn("no Vulkan loader", self.run_without_loader(code).stdout)
 
     def test_import_takes_no_more_than_numpy(self):
-        """What qgen adds to NumPy's import, by processor time: at most 50 ms, the best of five."""
-        code = "import time, numpy; t = time.process_time(); import qgen; print(time.process_time() - t)"
-        times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-                 for _ in range(5)]
-        self.assertLess(min(times), 0.05)
+        """What qgen adds to NumPy's import takes less processor time than NumPy's own, whatever else the machine does."""
+        code = ("import time; a = time.process_time(); import numpy; b = time.process_time(); import qgen; "
+                "print((time.process_time() - b) / (b - a))")
+        ratios = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+                  for _ in range(5)]
+        self.assertLess(min(ratios), 1)
 
     def test_types(self):
         checker = shutil.which("mypy")
