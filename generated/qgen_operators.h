@@ -468,6 +468,67 @@ static inline qgen_code qgen_conv2d(qgen_device* device,
   return qgen_typed_end(&call, "conv2d", device, frame, results, error);
 }
 
+/* conv2d_dq8ta_q8csw: floating-point convolution computed in int8; one scale for the input, from its range, one for each channel of the weight */
+typedef struct qgen_conv2d_dq8ta_q8csw_args {
+  /* f32 [N, C, H, W] or [N, C, W] */
+  const qgen_tensor* input;
+  /* f32 [N, D, H, W] or [N, D, W]; may be null; more channels, after those of input */
+  const qgen_tensor* input_2;
+  /* f32 [N, E, H, W] or [N, E, W]; may be null; needs input_2 */
+  const qgen_tensor* input_3;
+  /* f32 [N, F, H, W] or [N, F, W]; may be null; needs input_3 */
+  const qgen_tensor* input_4;
+  /* i8 [O, I, KH, KW] or [O, I, KW]; I is the channels of all inputs / groups */
+  qgen_weight* weight;
+  /* f32 [O]; one per output channel */
+  const qgen_tensor* weight_scales;
+  /* i32 [O]; may be null; one per output channel, with one group only; if omitted: 0 */
+  const qgen_tensor* weight_zero_points;
+  /* f32 [O]; may be null; if omitted: 0 */
+  const qgen_tensor* bias;
+  /* written to; null: the call makes it */
+  const qgen_tensor* output;
+  /* the step of the window; [height, width], or one for both; elements; default (1; for pools: kernel_size) */
+  qgen_integers stride;
+  /* [height, width], one for both, or [top, left, bottom, right]; elements; default (0) */
+  qgen_integers padding;
+  /* the distance between taps; [height, width], or one for both; elements; default (1) */
+  qgen_integers dilation;
+  /* the number of groups of channels; 1 to 1073741824; default 1 */
+  int64_t groups;
+  /* none, relu, relu6, hardswish; applied last; default none */
+  const char* activation;
+} qgen_conv2d_dq8ta_q8csw_args;
+static inline qgen_conv2d_dq8ta_q8csw_args qgen_conv2d_dq8ta_q8csw_defaults(void) {
+  qgen_conv2d_dq8ta_q8csw_args args;
+  memset(&args, 0, sizeof args);
+  args.groups = 1;
+  return args;
+}
+static inline qgen_code qgen_conv2d_dq8ta_q8csw(qgen_device* device,
+                                                qgen_frame* frame,
+                                                const qgen_conv2d_dq8ta_q8csw_args* args,
+                                                qgen_results** results,
+                                                qgen_error** error) {
+  qgen_typed_call call;
+  memset(&call, 0, sizeof call);
+  qgen_typed_tensor(&call, "input", args->input);
+  qgen_typed_tensor(&call, "input_2", args->input_2);
+  qgen_typed_tensor(&call, "input_3", args->input_3);
+  qgen_typed_tensor(&call, "input_4", args->input_4);
+  qgen_typed_weight(&call, "weight", args->weight);
+  qgen_typed_tensor(&call, "weight_scales", args->weight_scales);
+  qgen_typed_tensor(&call, "weight_zero_points", args->weight_zero_points);
+  qgen_typed_tensor(&call, "bias", args->bias);
+  qgen_typed_tensor(&call, "output", args->output);
+  qgen_typed_integers(&call, "stride", args->stride);
+  qgen_typed_integers(&call, "padding", args->padding);
+  qgen_typed_integers(&call, "dilation", args->dilation);
+  qgen_typed_integer(&call, "groups", args->groups);
+  qgen_typed_word(&call, "activation", args->activation);
+  return qgen_typed_end(&call, "conv2d_dq8ta_q8csw", device, frame, results, error);
+}
+
 /* conv2d_q8csw: floating-point convolution with an int8 weight, one scale for each channel */
 typedef struct qgen_conv2d_q8csw_args {
   /* f32, f16 [N, C, H, W] or [N, C, W] */

@@ -132,6 +132,21 @@ void add_forward_of_a_computed_scale(std::vector<Row>& rows, const Convolution& 
   rows.push_back(std::move(row));
 }
 
+// Two inputs of half the channels each, joined and quantized by their range.
+void add_forward_by_its_range(std::vector<Row>& rows, const Convolution& c) {
+  const int channels = c.channels / 2;
+  const Texts shapes = {fmt::format("input={}x{}x{}x{}:f32", c.images, channels, c.height, c.width),
+                        fmt::format("input_2={}x{}x{}x{}:f32", c.images, c.channels - channels, c.height, c.width),
+                        fmt::format("weight={}x{}x{}x{}:i8", c.outputs, c.channels / c.groups, c.taps, c.taps),
+                        fmt::format("weight_scales={}:f32=0.01", c.outputs), fmt::format("bias={}:f32", c.outputs)};
+  const runner::RequestText request{.shapes = shapes, .attributes = attributes_of(c, {})};
+  rows.push_back({"conv2d_dq8ta_q8csw",
+                  text(c),
+                  {request},
+                  TimedRequest{request, ".plain("},
+                  2.0 * c.outputs * c.channels / c.groups * c.taps * c.taps * places_of(c)});
+}
+
 // Computed in int8, with a weight of int8 alone, and without integers.
 void add_forward_of_reals(std::vector<Row>& rows, const Convolution& c, std::string_view dtype) {
   for (const std::string op : {"conv2d_q8ta_q8csw", "conv2d_q8csw", "conv2d"})
@@ -176,6 +191,7 @@ void add_convolutions(std::vector<Row>& rows) {
   for (const Convolution& c : kSmallConvolutions) add_forward(rows, c, "packed_4c");
   for (const Convolution& c : kLayersOfImages) add_forward_to_reals(rows, c);
   for (const Convolution& c : kLayersOfImages) add_forward_of_a_computed_scale(rows, c);
+  for (const Convolution& c : kLayersOfImages) add_forward_by_its_range(rows, c);
   for (const Convolution& c : kResidualLayers) {
     add_forward(rows, c, "packed_4c");
     add_residual(rows.back(), c);
@@ -195,6 +211,7 @@ Family conv_family() {
         "1x64x128x128.64.3x3s1p1.g64.packed_4c.packed_4c"}},
       {"q8ta_conv2d_dequantize", {"32x256x14x14.256.3x3s1p1.packed_4c"}},
       {"dq8ta_conv2d", {"32x256x14x14.256.3x3s1p1.packed_4c"}},
+      {"conv2d_dq8ta_q8csw", {"32x256x14x14.256.3x3s1p1"}},
       {"conv2d_q8ta_q8csw", {"32x256x14x14.256.3x3s1p1.f32", "1x64x128x128.64.3x3s1p1.g64.f16"}},
       {"conv2d_q8csw", {"32x256x14x14.256.3x3s1p1.f32", "32x256x14x14.256.3x3s1p1.f16"}},
       {"conv2d", {"32x256x14x14.256.3x3s1p1.f32", "32x256x14x14.256.3x3s1p1.f16", "1x64x128x128.64.3x3s1p1.g64.f16"}},

@@ -119,6 +119,23 @@ inline graph::Var conv2d(graph::Builder& net,
   return net.add(node, "output");
 }
 
+inline graph::Var conv2d_dq8ta_q8csw(graph::Builder& net,
+                                     const Conv2dDq8taQ8cswInputs<graph::InGraph>& inputs,
+                                     const Conv2dDq8taQ8cswAttributes& attributes = {}) {
+  graph::NodeOf node("conv2d_dq8ta_q8csw");
+  node.inputs({
+    {"input", inputs.input}, {"input_2", inputs.input_2}, {"input_3", inputs.input_3}, {"input_4", inputs.input_4},
+    {"weight", inputs.weight}, {"weight_scales", inputs.weight_scales},
+    {"weight_zero_points", inputs.weight_zero_points}, {"bias", inputs.bias},
+  });
+  node.attributes({
+    {"stride", graph::to_value(attributes.stride)}, {"padding", graph::to_value(attributes.padding)},
+    {"dilation", graph::to_value(attributes.dilation)}, {"groups", graph::to_value(attributes.groups)},
+    {"activation", graph::to_value(words::kActivation, attributes.activation)},
+  });
+  return net.add(node, "output");
+}
+
 inline graph::Var conv2d_q8csw(graph::Builder& net,
                                const Conv2dQ8cswInputs<graph::InGraph>& inputs,
                                const Conv2dQ8cswAttributes& attributes = {}) {

@@ -19,6 +19,7 @@
 #include "choose_qparams_partial.h"
 #include "concat.h"
 #include "conv2d.h"
+#include "conv2d_dq8ta_q8csw.h"
 #include "conv2d_q8csw.h"
 #include "conv2d_q8ta_q8csw.h"
 #include "conv2d_transposed.h"
@@ -54,6 +55,7 @@
 #include "fused_unary.h"
 #include "gather.h"
 #include "im2col.h"
+#include "image_ranges.h"
 #include "layer_norm.h"
 #include "linear_dq8ca_q4gsw.h"
 #include "linear_dq8ca_q8csw.h"
@@ -97,6 +99,7 @@
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "quantize_image.h"
+#include "quantize_images.h"
 #include "quantize_linear.h"
 #include "quantize_q4gsw.h"
 #include "read_words.h"
@@ -135,7 +138,8 @@ namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qpara
 namespace choose_qparams_partial { constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants; }
 namespace concat { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
 namespace conv2d { constexpr uint32_t kFirstModule = concat::kFirstModule + concat::kVariants; }
-namespace conv2d_q8csw { constexpr uint32_t kFirstModule = conv2d::kFirstModule + conv2d::kVariants; }
+namespace conv2d_dq8ta_q8csw { constexpr uint32_t kFirstModule = conv2d::kFirstModule + conv2d::kVariants; }
+namespace conv2d_q8csw { constexpr uint32_t kFirstModule = conv2d_dq8ta_q8csw::kFirstModule + conv2d_dq8ta_q8csw::kVariants; }
 namespace conv2d_q8ta_q8csw { constexpr uint32_t kFirstModule = conv2d_q8csw::kFirstModule + conv2d_q8csw::kVariants; }
 namespace conv2d_transposed { constexpr uint32_t kFirstModule = conv2d_q8ta_q8csw::kFirstModule + conv2d_q8ta_q8csw::kVariants; }
 namespace conv_coopmat { constexpr uint32_t kFirstModule = conv2d_transposed::kFirstModule + conv2d_transposed::kVariants; }
@@ -170,7 +174,8 @@ namespace fused_bmm { constexpr uint32_t kFirstModule = fused_binary::kFirstModu
 namespace fused_unary { constexpr uint32_t kFirstModule = fused_bmm::kFirstModule + fused_bmm::kVariants; }
 namespace gather { constexpr uint32_t kFirstModule = fused_unary::kFirstModule + fused_unary::kVariants; }
 namespace im2col { constexpr uint32_t kFirstModule = gather::kFirstModule + gather::kVariants; }
-namespace layer_norm { constexpr uint32_t kFirstModule = im2col::kFirstModule + im2col::kVariants; }
+namespace image_ranges { constexpr uint32_t kFirstModule = im2col::kFirstModule + im2col::kVariants; }
+namespace layer_norm { constexpr uint32_t kFirstModule = image_ranges::kFirstModule + image_ranges::kVariants; }
 namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = layer_norm::kFirstModule + layer_norm::kVariants; }
 namespace linear_dq8ca_q8csw { constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants; }
 namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::kFirstModule + linear_dq8ca_q8csw::kVariants; }
@@ -213,7 +218,8 @@ namespace q8ta_resize2d { constexpr uint32_t kFirstModule = q8ta_quantize_linear
 namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_resize2d::kFirstModule + q8ta_resize2d::kVariants; }
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
 namespace quantize_image { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
-namespace quantize_linear { constexpr uint32_t kFirstModule = quantize_image::kFirstModule + quantize_image::kVariants; }
+namespace quantize_images { constexpr uint32_t kFirstModule = quantize_image::kFirstModule + quantize_image::kVariants; }
+namespace quantize_linear { constexpr uint32_t kFirstModule = quantize_images::kFirstModule + quantize_images::kVariants; }
 namespace quantize_q4gsw { constexpr uint32_t kFirstModule = quantize_linear::kFirstModule + quantize_linear::kVariants; }
 namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstModule + quantize_q4gsw::kVariants; }
 namespace reduce { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }

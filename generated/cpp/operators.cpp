@@ -10,6 +10,7 @@ namespace cache_write { extern const SignatureInfo signatures[1]; }
 namespace choose_qparams_affine { extern const SignatureInfo signatures[1]; }
 namespace concat { extern const SignatureInfo signatures[1]; }
 namespace conv2d { extern const SignatureInfo signatures[1]; }
+namespace conv2d_dq8ta_q8csw { extern const SignatureInfo signatures[1]; }
 namespace conv2d_q8csw { extern const SignatureInfo signatures[1]; }
 namespace conv2d_q8ta_q8csw { extern const SignatureInfo signatures[1]; }
 namespace conv2d_transposed { extern const SignatureInfo signatures[1]; }
@@ -135,6 +136,21 @@ Expected<Call> infer_conv2d(const InferArguments& arguments) {
     .input = arguments.tensor(0), .weight = arguments.tensor(1), .bias = arguments.optional(2),
   };
   const Conv2dAttributes attributes{
+    .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = arguments.attribute<std::optional<std::vector<int64_t>>>(2), .groups = arguments.attribute<int64_t>(3),
+    .activation = arguments.attribute<words::Activation>(4),
+  };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_conv2d_dq8ta_q8csw(const InferArguments& arguments) {
+  const Conv2dDq8taQ8cswInputs<Described> inputs{
+    .input = arguments.tensor(0), .input_2 = arguments.optional(1), .input_3 = arguments.optional(2),
+    .input_4 = arguments.optional(3), .weight = arguments.tensor(4), .weight_scales = arguments.tensor(6),
+    .weight_zero_points = arguments.optional(7), .bias = arguments.optional(8),
+  };
+  const Conv2dDq8taQ8cswAttributes attributes{
     .stride = arguments.attribute<std::optional<std::vector<int64_t>>>(0),
     .padding = arguments.attribute<std::optional<std::vector<int64_t>>>(1),
     .dilation = arguments.attribute<std::optional<std::vector<int64_t>>>(2), .groups = arguments.attribute<int64_t>(3),
@@ -1120,6 +1136,50 @@ Expected<DeviceTensor> conv2d(Context& context,
     argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), argument_of(inputs.output),
   });
   return run_for_one(context, conv2d::signatures[0], call, std::move(arguments));
+}
+
+Expected<Call> conv2d_dq8ta_q8csw_call(const Conv2dDq8taQ8cswInputs<Described>& inputs,
+                                       const Conv2dDq8taQ8cswAttributes& attributes) {
+  InferArguments arguments(conv2d_dq8ta_q8csw::signatures[0]);
+  arguments.set_tensor(0, inputs.input);
+  arguments.set_optional(1, inputs.input_2);
+  arguments.set_optional(2, inputs.input_3);
+  arguments.set_optional(3, inputs.input_4);
+  arguments.set_tensor(4, inputs.weight);
+  arguments.set_tensor(6, inputs.weight_scales);
+  arguments.set_optional(7, inputs.weight_zero_points);
+  arguments.set_optional(8, inputs.bias);
+  arguments.set_attribute(0, attributes.stride);
+  arguments.set_attribute(1, attributes.padding);
+  arguments.set_attribute(2, attributes.dilation);
+  arguments.set_attribute(3, attributes.groups);
+  arguments.set_attribute(4, attributes.activation);
+  arguments.set_output(9, inputs.output);
+  return checked(arguments, infer_conv2d_dq8ta_q8csw);
+}
+Expected<DeviceTensor> conv2d_dq8ta_q8csw(Context& context,
+                                          const Conv2dDq8taQ8cswInputs<OnDevice>& inputs,
+                                          const Conv2dDq8taQ8cswAttributes& attributes) {
+  const ArgumentKey key{
+    conv2d_dq8ta_q8csw::signatures[0], inputs.input, inputs.input_2, inputs.input_3, inputs.input_4, inputs.weight,
+    inputs.weight_scales, inputs.weight_zero_points, inputs.bias, inputs.output, attributes.stride, attributes.padding,
+    attributes.dilation, attributes.groups, attributes.activation,
+  };
+  const auto call = call_of(context, key, [&] {
+    const Conv2dDq8taQ8cswInputs<Described> described{
+      .input = desc_of(inputs.input), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
+      .input_4 = desc_of(inputs.input_4), .weight = desc_of(inputs.weight),
+      .weight_scales = desc_of(inputs.weight_scales), .weight_zero_points = desc_of(inputs.weight_zero_points),
+      .bias = desc_of(inputs.bias), .output = desc_of(inputs.output),
+    };
+    return conv2d_dq8ta_q8csw_call(described, attributes);
+  });
+  ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.input_2), argument_of(inputs.input_3), argument_of(inputs.input_4),
+    argument_of(inputs.weight), {}, argument_of(inputs.weight_scales), argument_of(inputs.weight_zero_points),
+    argument_of(inputs.bias), argument_of(inputs.output),
+  });
+  return run_for_one(context, conv2d_dq8ta_q8csw::signatures[0], call, std::move(arguments));
 }
 
 Expected<Call> conv2d_q8csw_call(const Conv2dQ8cswInputs<Described>& inputs,
@@ -3252,6 +3312,7 @@ std::span<const OperatorEntry> entries() {
       {choose_qparams_affine::signatures[0], infer_choose_qparams_affine},
       {concat::signatures[0], infer_concat},
       {conv2d::signatures[0], infer_conv2d},
+      {conv2d_dq8ta_q8csw::signatures[0], infer_conv2d_dq8ta_q8csw},
       {conv2d_q8csw::signatures[0], infer_conv2d_q8csw},
       {conv2d_q8ta_q8csw::signatures[0], infer_conv2d_q8ta_q8csw},
       {conv2d_transposed::signatures[0], infer_conv2d_transposed},

@@ -203,6 +203,38 @@ Expected<DeviceTensor> conv2d(Context& context,
                               const Conv2dInputs<OnDevice>& inputs,
                               const Conv2dAttributes& attributes = {});
 
+// conv2d_dq8ta_q8csw: floating-point convolution computed in int8; one scale for the input, from its range, one for each channel of the weight
+template <typename As>
+struct Conv2dDq8taQ8cswInputs {
+  typename As::Tensor input;  // f32 [N, C, H, W] or [N, C, W]
+  typename As::Optional input_2 = {};  // f32 [N, D, H, W] or [N, D, W]; more channels, after those of input
+  typename As::Optional input_3 = {};  // f32 [N, E, H, W] or [N, E, W]; needs input_2
+  typename As::Optional input_4 = {};  // f32 [N, F, H, W] or [N, F, W]; needs input_3
+  typename As::Weight weight;  // i8 [O, I, KH, KW] or [O, I, KW]; I is the channels of all inputs / groups
+  typename As::Tensor weight_scales;  // f32 [O]; one per output channel
+  // i32 [O]; one per output channel, with one group only; if omitted: 0
+  typename As::Optional weight_zero_points = {};
+  typename As::Optional bias = {};  // f32 [O]; if omitted: 0
+  typename As::Output output = {};  // written to; without: the call makes it
+};
+struct Conv2dDq8taQ8cswAttributes {
+  // the step of the window; [height, width], or one for both; elements; without: 1; for pools: kernel_size
+  std::optional<std::vector<int64_t>> stride = std::nullopt;
+  // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
+  std::optional<std::vector<int64_t>> padding = std::nullopt;
+  // the distance between taps; [height, width], or one for both; elements; without: 1
+  std::optional<std::vector<int64_t>> dilation = std::nullopt;
+  int64_t groups = 1;  // the number of groups of channels; 1 to 1073741824
+  words::Activation activation = words::Activation::none;  // applied last
+};
+Expected<Call> infer(const Conv2dDq8taQ8cswInputs<Described>& inputs,
+                     const Conv2dDq8taQ8cswAttributes& attributes);
+Expected<Call> conv2d_dq8ta_q8csw_call(const Conv2dDq8taQ8cswInputs<Described>& inputs,
+                                       const Conv2dDq8taQ8cswAttributes& attributes = {});
+Expected<DeviceTensor> conv2d_dq8ta_q8csw(Context& context,
+                                          const Conv2dDq8taQ8cswInputs<OnDevice>& inputs,
+                                          const Conv2dDq8taQ8cswAttributes& attributes = {});
+
 // conv2d_q8csw: floating-point convolution with an int8 weight, one scale for each channel
 template <typename As>
 struct Conv2dQ8cswInputs {

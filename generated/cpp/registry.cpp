@@ -17,6 +17,7 @@
 #include "choose_qparams_partial.h"
 #include "concat.h"
 #include "conv2d.h"
+#include "conv2d_dq8ta_q8csw.h"
 #include "conv2d_q8csw.h"
 #include "conv2d_q8ta_q8csw.h"
 #include "conv2d_transposed.h"
@@ -52,6 +53,7 @@
 #include "fused_unary.h"
 #include "gather.h"
 #include "im2col.h"
+#include "image_ranges.h"
 #include "layer_norm.h"
 #include "linear_dq8ca_q4gsw.h"
 #include "linear_dq8ca_q8csw.h"
@@ -95,6 +97,7 @@
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "quantize_image.h"
+#include "quantize_images.h"
 #include "quantize_linear.h"
 #include "quantize_q4gsw.h"
 #include "read_words.h"
@@ -141,6 +144,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &choose_qparams_partial::op,
   &concat::op,
   &conv2d::op,
+  &conv2d_dq8ta_q8csw::op,
   &conv2d_q8csw::op,
   &conv2d_q8ta_q8csw::op,
   &conv2d_transposed::op,
@@ -176,6 +180,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &fused_unary::op,
   &gather::op,
   &im2col::op,
+  &image_ranges::op,
   &layer_norm::op,
   &linear_dq8ca_q4gsw::op,
   &linear_dq8ca_q8csw::op,
@@ -219,6 +224,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8ta_unary::op,
   &quantize_affine::op,
   &quantize_image::op,
+  &quantize_images::op,
   &quantize_linear::op,
   &quantize_q4gsw::op,
   &read_words::op,
@@ -248,6 +254,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &choose_qparams_affine::signatures[0],  // choose_qparams_affine
   &concat::signatures[0],  // concat
   &conv2d::signatures[0],  // conv2d
+  &conv2d_dq8ta_q8csw::signatures[0],  // conv2d_dq8ta_q8csw
   &conv2d_q8csw::signatures[0],  // conv2d_q8csw
   &conv2d_q8ta_q8csw::signatures[0],  // conv2d_q8ta_q8csw
   &conv2d_transposed::signatures[0],  // conv2d_transposed

@@ -3,6 +3,7 @@
 //
 // Convolutions, each on every kernel, against docs/convolution.md's reference.
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -384,6 +385,63 @@ TEST_F(ConvTest, OfAComputedScaleAddsTheLargestProductsExactly) {
     HostTensor& sums = request.inputs["channel_sums"];
     for (int64_t i = 0; i < element_count(sums.shape); ++i) set_element(sums, i, 128 * 255);
     expect_reference("dq8ta_conv2d", request, kEveryVariant);
+  }
+}
+
+// ---- an input that is quantized by its range ------------------------------------------------------------------------
+
+// `joined` channels are in further inputs, one for each number.
+Request by_its_range(const ConvCase& c, std::initializer_list<int64_t> joined, bool has_weight_zero_points,
+                     double low = -1, double high = 2) {
+  Request request = with_computed_scale(c, 0, false);
+  for (const char* name : {"scale", "zero_point"}) request.inputs.erase(name);
+  Shape shape = c.input;
+  int index = 2;
+  for (const int64_t channels : joined) {
+    shape[1] = channels;
+    request.inputs[fmt::format("input_{}", index)] =
+        Random(20u + static_cast<unsigned>(index)).reals(DType::f32, shape, low, high);
+    ++index;
+  }
+  shape[1] = std::accumulate(joined.begin(), joined.end(), c.input[1], std::minus<>());
+  request.inputs["input"] = Random(20).reals(DType::f32, shape, low / 2, high / 2);
+  if (has_weight_zero_points)
+    request.inputs["weight_zero_points"] = Random(7).integers(DType::i32, {c.weight[0]}, -128, 127);
+  return request;
+}
+
+TEST_F(ConvTest, ByItsRangeGivesTheReferenceInEveryShape) {
+  for (const ConvCase& c : kShapes) {
+    SCOPED_TRACE(text_of(c));
+    expect_reference("conv2d_dq8ta_q8csw", by_its_range(c, {}, false), kEveryVariant);
+    if (c.groups == 1 && c.input[1] > 1)
+      expect_reference("conv2d_dq8ta_q8csw", by_its_range(c, {c.input[1] / 2}, true), kEveryVariant);
+  }
+}
+
+TEST_F(ConvTest, ByItsRangeJoinsUpToFourInputs) {
+  const ConvCase cases[] = {{{2, 11, 5, 7}, {6, 11, 3, 3}, {1}, {1}},
+                            {{1, 40, 13, 17}, {9, 40, 3, 3}, {1}, {1}},
+                            {{2, 9, 11}, {6, 9, 3}, {2}, {1, 2}, {2}},
+                            {{0, 9, 3, 3}, {4, 9, 3, 3}},
+                            {{1, 9, 3, 3}, {0, 9, 3, 3}}};
+  for (const ConvCase& c : cases) {
+    SCOPED_TRACE(text_of(c));
+    for (const auto& [low, high] : {std::pair{-3.0, 5.0}, {0.5, 2.0}, {-4.0, -1.0}, {0.0, 0.0}}) {
+      expect_reference("conv2d_dq8ta_q8csw", by_its_range(c, {3, 1, 2}, true, low, high), kEveryVariantAsAsked);
+      expect_reference("conv2d_dq8ta_q8csw", by_its_range(c, {0, 5}, false, low, high), kEveryVariantAsAsked);
+    }
+  }
+}
+
+// The range of 1,500,000 elements is found by 256 workgroups, in loops of several steps.
+TEST_F(ConvTest, ByItsRangeFindsTheRangeOfLongInputs) {
+  const ConvCase c{{1, 6, 500, 500}, {1, 6, 1, 1}};
+  for (const int64_t at : {int64_t{0}, int64_t{749'999}}) {
+    Request request = by_its_range(c, {3}, false, 0, 1);
+    set_element(request.inputs["input"], at, 7);
+    set_element(request.inputs["input_2"], 749'999 - at, -3);
+    expect_reference("conv2d_dq8ta_q8csw", request, kEveryVariantAsAsked);
   }
 }
 
@@ -797,6 +855,16 @@ TEST(ConvRefusals, OfAWeightOfReals) {
   EXPECT_TEXT(refusal_of("dq8ta_conv2d", no_sums), "weight_zero_points need channel_sums");
   EXPECT_TEXT(refusal_of("dq8ta_conv2d", with_computed_scale({{1, 33026, 1, 1}, {1, 33026, 1, 1}}, 0, false)),
               "an output adds 33026 products, and the sums are exact up to 33025");
+  const ConvCase of_ranges{{1, 8, 4, 4}, {8, 8, 3, 3}};
+  Request no_second = by_its_range(of_ranges, {2, 2}, false);
+  no_second.inputs.erase("input_2");
+  EXPECT_TEXT(refusal_of("conv2d_dq8ta_q8csw", no_second), "there is an input_3 and no input_2");
+  Request few = by_its_range(of_ranges, {2, 2}, false);
+  few.inputs.erase("input_3");
+  EXPECT_TEXT(refusal_of("conv2d_dq8ta_q8csw", few),
+              "input has 6 channels, and a weight [8, 8, 3, 3] with 1 groups reads 8");
+  EXPECT_TEXT(refusal_of("conv2d_dq8ta_q8csw", by_its_range({{1, 8, 4, 4}, {8, 4, 3, 3}, {1}, {1}, {1}, 2}, {}, true)),
+              "there are weight_zero_points and 2 groups, and no kernel has both");
   EXPECT_TEXT(refusal_of("conv2d", dtypes), "input is f32 and the weight is f16, and no kernel accepts both");
   Request bias = with_real_weight(transposed(c));
   bias.inputs["bias"] = zeros(DType::f32, {3});

@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "conv2d.h"
+#include "conv2d_dq8ta_q8csw.h"
 #include "conv2d_q8csw.h"
 #include "conv2d_q8ta_q8csw.h"
 #include "conv2d_transposed.h"
@@ -23,6 +24,7 @@
 #include "runtime/engine/calls/placement.h"
 #include "runtime/engine/operators/divider.h"
 #include "runtime/engine/operators/linear/int8_epilogue.h"
+#include "runtime/engine/operators/mapping.h"
 #include "runtime/engine/operators/weight_linear/checks.h"
 #include "runtime/engine/operators/window.h"
 #include "runtime/engine/tensor/weight_form.h"
@@ -419,23 +421,39 @@ namespace {
 // Sums of products of two differences of bytes, which an int holds.
 constexpr int64_t kMaxDynamicDepth = 33025;
 
-Done check_dynamic(const Dq8taConv2dInputs<Described>& inputs, const Convolution& conv) {
-  if (inputs.scale->shape != Shape{1})
-    return refused(
-        fmt::format("scale is {}, and the input has one scale and one zero point", to_text(inputs.scale->shape)));
+Done check_dynamic(bool has_weight_zero_points, const Convolution& conv) {
   if (depth_of(conv) > Integer(kMaxDynamicDepth))
     return refused(fmt::format("an output adds {} products, and the sums are exact up to {}", depth_of(conv).value,
                                kMaxDynamicDepth),
                    "split the channels, and add the results");
+  if (!has_weight_zero_points || conv.channels.groups == 1) return std::monostate{};
+  return Error{Error::Kind::unsupported,
+               fmt::format("there are weight_zero_points and {} groups, and no kernel has both", conv.channels.groups),
+               ""};
+}
+
+Done check_dynamic(const Dq8taConv2dInputs<Described>& inputs, const Convolution& conv) {
+  if (inputs.scale->shape != Shape{1})
+    return refused(
+        fmt::format("scale is {}, and the input has one scale and one zero point", to_text(inputs.scale->shape)));
+  if (Done sound = check_dynamic(inputs.weight_zero_points.has_value(), conv); !sound) return sound;
   if (!inputs.weight_zero_points) return std::monostate{};
-  if (conv.channels.groups != 1)
-    return Error{
-        Error::Kind::unsupported,
-        fmt::format("there are weight_zero_points and {} groups, and no kernel has both", conv.channels.groups), ""};
   if (!inputs.channel_sums) return refused("weight_zero_points need channel_sums", "dynamic_quantize_image makes them");
   if (inputs.channel_sums->shape[1] == 1) return std::monostate{};
   return refused(
       fmt::format("channel_sums is {}, and has one sum for each pixel", to_text(inputs.channel_sums->shape)));
+}
+
+// An epilogue that reads sums of each tap: fewer taps are inside at the image's edge.
+Walked walked_with_sums_of_taps(const Convolution& conv) {
+  Walked walked = walked_tap_by_tap(conv);
+  walked.is_by_phase = true;
+  return walked;
+}
+
+// The weight's sums of each tap, for such an epilogue.
+Shape tap_sums_shape(const TensorDesc& weight, const Convolution& conv) {
+  return run_sums_shape(weight.shape, std::max<int64_t>(conv.channels.of_a_group, 1));
 }
 
 }  // namespace
@@ -448,8 +466,7 @@ Expected<Call> infer(const Dq8taConv2dInputs<Described>& inputs, const Dq8taConv
   const auto& [conv, sides, output] = *forward;
   if (Done sound = check_dynamic(inputs, conv); !sound) return sound.error();
   const Phases phases = one_phase(*forward);
-  Walked walked = walked_tap_by_tap(conv);
-  walked.is_by_phase = true;  // the epilogue reads sums of each tap: fewer taps are inside at the image's edge
+  const Walked walked = walked_with_sums_of_taps(conv);
   const dq8ta_conv2d::Problem fields{
       QGEN_CONV_SIZES(conv, output, phases, walked),
       QGEN_CONV_WALK(conv, input, output, phases, walked),
@@ -458,18 +475,102 @@ Expected<Call> infer(const Dq8taConv2dInputs<Described>& inputs, const Dq8taConv
       .has_bias = inputs.bias ? 1u : 0u,
       .has_weight_zero_points = inputs.weight_zero_points ? 1u : 0u,
   };
-  const int64_t run = std::max<int64_t>(conv.channels.of_a_group, 1);
   Call call = make_call(fields, {.input = input,
                                  .scale = inputs.scale,
                                  .zero_point = inputs.zero_point,
                                  .weight = weight,
-                                 .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
+                                 .weight_sums = TensorDesc{DType::i32, tap_sums_shape(weight, conv)},
                                  .weight_scales = inputs.weight_scales,
                                  .weight_zero_points = inputs.weight_zero_points,
                                  .channel_sums = inputs.channel_sums,
                                  .bias = inputs.bias,
                                  .output = output});
-  call.row_sum_run = run;
+  call.row_sum_run = std::max<int64_t>(conv.channels.of_a_group, 1);
+  return call;
+}
+
+namespace {
+
+// The inputs of a convolution as one image with all their channels.
+struct JoinedImage {
+  TensorDesc image;
+  TensorDesc quantized = {};
+  std::array<uint32_t, 4> source_channels{};
+};
+
+Expected<JoinedImage> joined_image(const Conv2dDq8taQ8cswInputs<Described>& inputs) {
+  JoinedImage joined{.image = inputs.input, .source_channels = {u32(inputs.input->shape[1])}};
+  Integer channels(inputs.input->shape[1]);
+  const std::optional<TensorDesc>* others[] = {&inputs.input_2, &inputs.input_3, &inputs.input_4};
+  for (size_t i = 0; i < std::size(others); ++i) {
+    if (!*others[i]) continue;
+    if (i > 0 && !*others[i - 1]) return refused(fmt::format("there is an input_{} and no input_{}", i + 2, i + 1));
+    const Shape& shape = (*others[i])->shape;
+    if (shape.size() != joined.image.shape.size())
+      return refused(
+          fmt::format("input is {}, and input_{} is {}", to_text(inputs.input->shape), i + 2, to_text(shape)));
+    joined.source_channels[i + 1] = u32(shape[1]);
+    channels = channels + shape[1];
+  }
+  joined.image.shape[1] = channels.value;
+  if (Done size = check_size("the joined input", joined.image); !size) return size.error();
+  joined.quantized = {DType::i8, as_image(joined.image.shape), Storage::buffer, Layout::packed_4c};
+  if (Done size = check_size("the quantized input", joined.quantized); !size) return size.error();
+  return joined;
+}
+
+// The range of a part of the input is found by a workgroup. Each workgroup that quantizes reads all ranges.
+uint32_t range_slices_of(const TensorDesc& image) {
+  constexpr int64_t kMost = 256, kElements = 4096;
+  return u32(std::clamp<int64_t>((element_count(image.shape) + kElements - 1) / kElements, 1, kMost));
+}
+
+}  // namespace
+
+// Floating-point tensors: quantized by the range of all inputs together, and convolved as dq8ta_conv2d does.
+Expected<Call> infer(const Conv2dDq8taQ8cswInputs<Described>& inputs, const Conv2dDq8taQ8cswAttributes& attributes) {
+  const auto joined = joined_image(inputs);
+  if (!joined) return joined.error();
+  const TensorDesc &input = joined->image, &weight = inputs.weight;
+  const auto forward = forward_of(exact_convolution_of(input, weight, attributes), input, DType::f32);
+  if (!forward) return forward.error();
+  const auto& [conv, sides, output] = *forward;
+  if (Done sound = check_dynamic(inputs.weight_zero_points.has_value(), conv); !sound) return sound.error();
+  const Phases phases = one_phase(*forward);
+  const Walked walked = walked_with_sums_of_taps(conv);
+  const Mapping mapping = mapping_of({-128, 127});
+  const conv2d_dq8ta_q8csw::Problem fields{
+      QGEN_CONV_SIZES(conv, output, phases, walked),
+      QGEN_CONV_WALK(conv, joined->quantized, output, phases, walked),
+      QGEN_CONV_LINES(conv),
+      .mapping = words::MappingType::asymmetric,
+      .range = mapping.range,
+      .half_range = mapping.half_range,
+      .quant_min_real = mapping.quant_min_real,
+      .quant_max_real = mapping.quant_max_real,
+      .eps = least_scale(DType::f32),
+      .quant_min = mapping.quant_min,
+      .quant_max = mapping.quant_max,
+      .symmetric_zero_point = mapping.symmetric_zero_point,
+      .input_pixels = pixels_of(input.shape),
+      .plane = u32(image_pixels_of(input).value),
+      .source_channels = joined->source_channels,
+      .range_slices = range_slices_of(input),
+      .activation = attributes.activation,
+      .has_bias = inputs.bias ? 1u : 0u,
+      .has_weight_zero_points = inputs.weight_zero_points ? 1u : 0u,
+  };
+  Call call = make_call(fields, {.input = inputs.input,
+                                 .input_2 = inputs.input_2,
+                                 .input_3 = inputs.input_3,
+                                 .input_4 = inputs.input_4,
+                                 .weight = weight,
+                                 .weight_sums = TensorDesc{DType::i32, tap_sums_shape(weight, conv)},
+                                 .weight_scales = inputs.weight_scales,
+                                 .weight_zero_points = inputs.weight_zero_points,
+                                 .bias = inputs.bias,
+                                 .output = output});
+  call.row_sum_run = std::max<int64_t>(conv.channels.of_a_group, 1);
   return call;
 }
 

@@ -4,6 +4,7 @@
 // Convolutions as docs/convolution.md defines them: for each output, a loop over the window and the channels.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "runtime/engine/calls/attributes.h"
 #include "runtime/workshop/reference/affine.h"
@@ -222,6 +223,42 @@ Tensors dq8ta_conv2d(const Request& request) {
   return {{"output", std::move(y)}};
 }
 
+// The images one after another along their channels.
+HostTensor joined_images(const Request& request) {
+  std::vector<const HostTensor*> sources{&request.inputs.at("input")};
+  for (const char* name : {"input_2", "input_3", "input_4"}) {
+    if (const HostTensor* source = find_input(request, name)) sources.push_back(source);
+  }
+  Shape shape = sources.front()->shape;
+  shape[1] = 0;
+  for (const HostTensor* source : sources) shape[1] += source->shape[1];
+  HostTensor joined = zeros(DType::f32, shape);
+  const Elements all(shape);
+  for (int64_t n = 0, at = 0; n < all.batch; ++n) {
+    for (const HostTensor* source : sources) {
+      const int64_t count = source->shape[1] * all.plane();
+      for (int64_t i = 0; i < count; ++i) set_element(joined, at++, element(*source, n * count + i));
+    }
+  }
+  return joined;
+}
+
+// dq8ta_conv2d of the joined images, each quantized by the range of all of them.
+Tensors conv2d_dq8ta_q8csw(const Request& request) {
+  const HostTensor joined = joined_images(request);
+  constexpr IntegerBounds kBytes{-128, 127};
+  const auto x = joined.as<float>();
+  const auto to = choose_qparams(x, MappingType::asymmetric, kBytes, std::numeric_limits<float>::min());
+  HostTensor codes = zeros(DType::i8, joined.shape);
+  for (size_t i = 0; i < x.size(); ++i)
+    codes.as<int8_t>()[i] = static_cast<int8_t>(quantize_linear(x[i], to.scale, to.zero_point, kBytes));
+  Request quantized = request;
+  quantized.inputs["input"] = std::move(codes);
+  quantized.inputs["scale"] = make_tensor<float>(DType::f32, {1}, std::span(&to.scale, 1));
+  quantized.inputs["zero_point"] = make_tensor<int32_t>(DType::i32, {1}, std::span(&to.zero_point, 1));
+  return dq8ta_conv2d(quantized);
+}
+
 // The rows from `first` on of a tensor [rows, ...].
 HostTensor rows_from(const HostTensor& tensor, int64_t first, int64_t rows) {
   Shape shape = tensor.shape;
@@ -315,6 +352,7 @@ constexpr Row kRows[] = {
     exact_row<conv2d>("conv2d"),
     exact_row<conv2d_transposed>("conv2d_transposed"),
     exact_row<conv2d_q8csw>("conv2d_q8csw"),
+    {"conv2d_dq8ta_q8csw", conv2d_dq8ta_q8csw},
     {"conv2d_q8ta_q8csw", conv2d_q8ta_q8csw},
     {"dq8ta_conv2d", dq8ta_conv2d},
     {"q8ta_conv2d", q8ta_conv2d},
