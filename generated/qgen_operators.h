@@ -468,7 +468,7 @@ static inline qgen_code qgen_conv2d(qgen_device* device,
   return qgen_typed_end(&call, "conv2d", device, frame, results, error);
 }
 
-/* conv2d_dq8ta_q8csw: floating-point convolution computed in int8; one scale for the input, from its range, one for each channel of the weight */
+/* conv2d_dq8ta_q8csw: floating-point convolution computed in int8; the input's scale from its range, a scale per output channel */
 typedef struct qgen_conv2d_dq8ta_q8csw_args {
   /* f32 [N, C, H, W] or [N, C, W] */
   const qgen_tensor* input;

@@ -655,7 +655,7 @@ constexpr RecipeInfo kRecipes[] = {
 
 constinit const OperatorInfo op = {
     .name = "conv2d_dq8ta_q8csw",
-    .summary = "floating-point convolution computed in int8; one scale for the input, from its range, one for each channel of the weight",
+    .summary = "floating-point convolution computed in int8; the input's scale from its range, a scale per output channel",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -769,8 +769,8 @@ constexpr AttributeInfo kConv2dDq8taQ8cswAttributes[] = {
 constinit const SignatureInfo signatures[1] = {
   {
     .name = "conv2d_dq8ta_q8csw",
-    .summary = "floating-point convolution computed in int8; one scale for the input, from its range, one for each "
-        "channel of the weight",
+    .summary = "floating-point convolution computed in int8; the input's scale from its range, a scale per output "
+        "channel",
     .op = &op, .tensors = kConv2dDq8taQ8cswTensors, .attributes = kConv2dDq8taQ8cswAttributes,
   },
 };

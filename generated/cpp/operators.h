@@ -203,7 +203,7 @@ Expected<DeviceTensor> conv2d(Context& context,
                               const Conv2dInputs<OnDevice>& inputs,
                               const Conv2dAttributes& attributes = {});
 
-// conv2d_dq8ta_q8csw: floating-point convolution computed in int8; one scale for the input, from its range, one for each channel of the weight
+// conv2d_dq8ta_q8csw: floating-point convolution computed in int8; the input's scale from its range, a scale per output channel
 template <typename As>
 struct Conv2dDq8taQ8cswInputs {
   typename As::Tensor input;  // f32 [N, C, H, W] or [N, C, W]

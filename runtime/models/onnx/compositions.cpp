@@ -226,21 +226,80 @@ Expected<Known> Importer::row_of_indices(const Node& node, const Known& given, c
 
 Rewritten Importer::gather_nd(const Node& node, Arguments arguments) {
   if (arguments.size() != 2 || !arguments[1]) return refused("it has no indices");
-  if (node.integer("batch_dims", 0) != 0) return unsupported("its batch_dims is not 0");
   const auto sides = known_shape(arguments[0]->shape), of_indices = known_shape(arguments[1]->shape);
   if (!sides || !of_indices || of_indices->empty())
     return unsupported("its sides are not known before the model runs", kHowToNumberSides);
-  const int64_t count = of_indices->back();
-  if (count < 1 || count > std::ssize(*sides))
-    return refused(fmt::format("an index has {} coordinates, and its data are {}", count, to_text(*sides)));
-  const auto place = row_of_indices(node, *arguments[1], *sides);
+  const int64_t batches = node.integer("batch_dims", 0), count = of_indices->back();
+  if (batches < 0 || count < 1 || batches + count > std::ssize(*sides) || batches >= std::ssize(*of_indices))
+    return refused(fmt::format("its batch_dims is {}, an index has {} coordinates, and its data are {}", batches, count,
+                               to_text(*sides)));
+  if (!std::equal(sides->begin(), sides->begin() + batches, of_indices->begin()))
+    return refused(fmt::format("its data are {}, and its indices {}, with a batch_dims of {}", to_text(*sides),
+                               to_text(*of_indices), batches));
+  const auto coordinates = sides->begin() + batches;
+  auto place = row_of_indices(node, *arguments[1], Shape(coordinates, coordinates + count));
+  const int64_t rows_of_batch = element_count(Shape(coordinates, coordinates + count));
+  const Shape batch(sides->begin(), coordinates);
+  if (place && batches > 0) {
+    // Each batch has rows of its own.
+    Shape along(of_indices->size() - 1, 1);
+    std::copy(batch.begin(), batch.end(), along.begin());
+    std::vector<int64_t> firsts;
+    for (int64_t i = 0; i < element_count(batch); ++i) firsts.push_back(i * rows_of_batch);
+    place = written(node, "Add", {*place, constant_of(node.name + " batches", along, firsts)});
+  }
   if (!place) return place.error();
-  const int64_t count_of_rows = element_count(Shape(sides->begin(), sides->begin() + count));
-  Dims rows = dims_of(Shape(sides->begin() + count, sides->end()));
-  rows.insert(rows.begin(), {count_of_rows});
+  Dims rows = dims_of(Shape(coordinates + count, sides->end()));
+  rows.insert(rows.begin(), {element_count(batch) * rows_of_batch});
   const auto table = seen_as(node, *arguments[0], rows);
   if (!table) return table.error();
   return as_other(written(node, "Gather", {*table, *place}, {{"axis", int64_t{0}}}));
+}
+
+Rewritten Importer::compressed(const Node& node, Arguments arguments) {
+  const TensorPtr condition = tensor_at(arguments, 1);
+  if (!condition || condition->shape.size() != 1)
+    return unsupported("its condition is computed, so the shape of its output is not known before the model runs");
+  const bool has_axis = node.find("axis") != nullptr;
+  const auto input =
+      has_axis
+          ? Expected<Known>(*arguments[0])
+          : written(node, "Reshape", {*arguments[0], constant_of(node.name + " shape", {1}, std::vector<int64_t>{-1})});
+  if (!input) return input.error();
+  const auto axis = dimension_at(node.integer("axis", 0), input->shape.size());
+  if (!axis) return no_axis(node.integer("axis", 0), input->shape.size());
+  const Number side = input->shape[*axis];
+  if (!side.is_symbol && condition->size() > side.value)
+    return refused(fmt::format("its condition has {} elements, and its axis {}", condition->size(), side.value));
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < condition->size(); ++i) {
+    if (condition->integer(i) != 0) places.push_back(i);
+  }
+  if (places.empty()) return unsupported("its condition is false for all elements, and so its output is empty");
+  return as_other(written(node, "Gather", {*input, constant_of(node.name + " places", {std::ssize(places)}, places)},
+                          {{"axis", static_cast<int64_t>(*axis)}}));
+}
+
+Rewritten Importer::mean_variance(const Node& node, Arguments arguments) {
+  const auto x = computed(*arguments[0]);
+  if (!x) return x.error();
+  const size_t rank = x->shape.size();
+  std::vector<int64_t> axes;
+  const std::vector<int64_t> said = node.find("axes") ? node.integers("axes") : std::vector<int64_t>{0, 2, 3};
+  for (const int64_t one : said) {
+    const auto axis = dimension_at(one, rank);
+    if (!axis) return no_axis(one, rank);
+    axes.push_back(static_cast<int64_t>(*axis));
+  }
+  const auto mean = reduced(node, "mean", *x, axes, true);
+  if (!mean) return mean.error();
+  const auto above = computed(node, "Sub", {*x, *mean});
+  auto deviation = above ? computed(node, "Mul", {*above, *above}) : above;
+  if (deviation) deviation = reduced(node, "mean", *deviation, axes, true);
+  if (deviation) deviation = written(node, "Sqrt", {*deviation});
+  if (deviation) deviation = computed(node, "Add", {*deviation, number(node.name + " epsilon", 1e-9f)});
+  if (!deviation) return deviation.error();
+  return as_other(written(node, "Div", {*above, *deviation}));
 }
 
 // x / (bias + alpha / size * the sum of squares of neighbouring channels)^beta.

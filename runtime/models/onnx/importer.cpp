@@ -47,6 +47,7 @@ Expected<Imported> Importer::run() {
   if (builder_.fuses) join_gates(builder_.graph, builder_.shapes);
   if (builder_.fuses) join_chains(builder_.graph, builder_.shapes);
   drop_unused(builder_.graph);
+  if (builder_.fuses) join_input_quantizers(builder_.graph);
   if (Done added = add_states(); !added) return added.error();
   return Imported{std::move(builder_.graph), std::move(builder_.notes)};
 }
@@ -187,6 +188,7 @@ bool Importer::is_read_of_data(const Node& node) {
                                           "Identity",
                                           "If",
                                           "LSTM",
+                                          "Loop",
                                           "Max",
                                           "MaxPool",
                                           "Min",
@@ -195,6 +197,7 @@ bool Importer::is_read_of_data(const Node& node) {
                                           "RNN",
                                           "Reshape",
                                           "Resize",
+                                          "Scan",
                                           "Shape",
                                           "Silu",
                                           "Slice",
@@ -469,6 +472,8 @@ Done Importer::lower(const Node& node) {
   if (node.op == "TopK" && node.domain.empty()) return top_k(node);
   if (is_recurrent(node)) return recurrent(node);
   if (node.op == "If" && node.domain.empty()) return lower_branch(node);
+  if (node.op == "Loop" && node.domain.empty()) return lower_loop(node);
+  if (node.op == "Scan" && node.domain.empty()) return lower_scan(node);
   if (is_skip_normalization(node)) return skip_normalization(node);
   if (node.op == "Attention" && node.domain.empty()) return attention(node);
   if (node.op == "MultiHeadAttention" && node.domain == "com.microsoft") return multi_head_attention(node);
@@ -527,9 +532,13 @@ Expected<std::vector<Known>> Importer::results_of_branch(const Node& node, std::
   const ModelGraph& graph = *branch->graph;
   if (graph.outputs.size() != node.outputs.size())
     return refused(fmt::format("its branch has {} outputs, and it {}", graph.outputs.size(), node.outputs.size()));
+  return results_of_graph(graph, node.outputs);
+}
+
+Expected<std::vector<Known>> Importer::results_of_graph(const ModelGraph& graph, std::span<const std::string> readers) {
   const auto order = order_of(graph, Around::may_be_read);
   if (!order) return order.error();
-  // Readers of the If's result read the branch's result.
+  // Readers of the node's result read the graph's result.
   for (const auto& [value, uses] : order->uses) {
     order_.uses[value].all += uses.all;
     order_.uses[value].quantizes += uses.quantizes;
@@ -548,13 +557,13 @@ Expected<std::vector<Known>> Importer::results_of_branch(const Node& node, std::
     }
   }
   std::vector<Known> results;
-  for (size_t i = 0; done && i < node.outputs.size(); ++i) {
+  for (size_t i = 0; done && i < graph.outputs.size(); ++i) {
     const auto known = find(graph.outputs[i].name);
     if (!known) {
       done = known.error();
       break;
     }
-    const auto uses = order_.uses.find(node.outputs[i]);
+    const auto uses = i < readers.size() ? order_.uses.find(readers[i]) : order_.uses.end();
     const auto* pending = (*known)->as<PendingPtr>();
     const bool waits = pending && uses != order_.uses.end() && may_wait(**pending, uses->second);
     auto result = waits ? Expected<Known>(**known) : computed(**known);

@@ -19,10 +19,14 @@
 //   resize.cpp                 Resize along any axes, by products
 //   rewrites.cpp               what is other nodes, written out
 //   volumes.cpp                convolutions and pools of volumes
+//   loops.cpp                  Loop and Scan, iteration by iteration
+//   grid_sample.cpp            GridSample, by gathers of computed pixels
 //   attention.cpp              layers of attention, and rotary embeddings
 #pragma once
 
+#include <deque>
 #include <set>
+#include <span>
 
 #include "runtime/models/onnx/builder.h"
 #include "runtime/models/onnx/import.h"
@@ -93,6 +97,22 @@ class Importer {
   // An If: the nodes of the branch that its condition chooses, or of both, where the model computes the condition.
   Done lower_branch(const Node& node);
   Expected<std::vector<Known>> results_of_branch(const Node& node, std::string_view name);
+  // Of the nodes of a branch or a body. A result that may wait for its reader does: `readers` names each result outside
+  // of the graph. Results without such a name are computed.
+  Expected<std::vector<Known>> results_of_graph(const ModelGraph& graph, std::span<const std::string> readers);
+  // A Loop or a Scan: the nodes of its body once for each iteration. Their number must be known.
+  Done lower_loop(const Node& node);
+  Done lower_scan(const Node& node);
+  Expected<int64_t> scan_length(const Node& node, Arguments arguments, size_t states);
+  // The results of a copy of the body that reads these inputs.
+  Expected<std::vector<Known>> iteration(const Node& node, const ModelGraph& body, int64_t index,
+                                         const std::vector<Known>& inputs);
+  Expected<Known> stacked(const Node& node, const std::vector<Known>& parts, int64_t axis);
+  // The last values of the state, then all values of each scanned output along its axis.
+  Done tell_results(const Node& node, const std::vector<Known>& last, const std::vector<std::vector<Known>>& all,
+                    const std::vector<int64_t>& axes);
+  // Values that the node, or a graph in it, reads do not wait: every iteration reads them.
+  Done compute_reads(const Node& node);
   // A Where of the results of both, which must have the same shapes and types.
   Expected<std::vector<Known>> results_of_both(const Node& node, const Known& condition);
   // A value with several readers would be computed several times, unless all of them quantize it.
@@ -144,6 +164,21 @@ class Importer {
   Expected<std::optional<Known>> one_hot(const Node& node, Arguments arguments);
   Expected<std::optional<Known>> cumulative_sum(const Node& node, Arguments arguments);
   // By its definition, in other nodes: GatherND, EyeLike ...
+  // (x - mean) / (standard deviation + 1e-9), along axes.
+  Expected<std::optional<Known>> mean_variance(const Node& node, Arguments arguments);
+  // The elements whose condition, a constant, is true.
+  Expected<std::optional<Known>> compressed(const Node& node, Arguments arguments);
+  Expected<std::optional<Known>> grid_sample(const Node& node, Arguments arguments);
+  // Of one pixel for each place of the grid, times its weight.
+  Expected<Known> sampled_tap(const Node& node, const Known& pixels, const std::vector<Known>& coordinates,
+                              const chains::Formula& pixel_number, const std::optional<chains::Formula>& weight);
+  Expected<std::optional<Known>> einsum(const Node& node, Arguments arguments);
+  Expected<Known> summed_letters(const Node& node, const Known& input, std::string& letters, std::string_view kept);
+  Expected<Known> in_order_of_letters(const Node& node, const Known& input, std::string_view letters,
+                                      std::string_view order);
+  Expected<Known> product_of_letters(const Node& node, const std::vector<Known>& inputs,
+                                     const std::vector<std::string>& letters, const std::string& result,
+                                     const std::map<char, int64_t>& sides);
   Expected<std::optional<Known>> gather_nd(const Node& node, Arguments arguments);
   // Of indices [..., c], which are coordinates along the first c sides, the number of the row.
   Expected<Known> row_of_indices(const Node& node, const Known& indices, const Shape& sides);
@@ -360,6 +395,7 @@ class Importer {
   std::optional<Known> last_positions_;
   bool has_half_inputs_ = false;  // then the model computes in f16, and constants of f16 that are moved stay so
   std::vector<const ModelGraph*> branches_;  // that are being lowered, the innermost last
+  std::deque<ModelGraph> iterations_;        // copies of the bodies of loops
   Order order_;
   Builder builder_;
   std::map<std::string, Known, std::less<>> known_;

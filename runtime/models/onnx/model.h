@@ -60,7 +60,7 @@ Tensor tensor_of(ElementType type, Shape shape, std::span<const T> values, std::
 }
 
 struct ModelGraph;
-// A branch of an If, or the body of Loop and Scan, which are refused.
+// A branch of an If, or the body of a Loop or a Scan.
 struct Subgraph {
   std::shared_ptr<const ModelGraph> graph;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "runtime/engine/operators/byte_table.h"
 #include "runtime/engine/operators/pointwise/chain.h"
@@ -321,6 +322,84 @@ class ChainJoiner {
 }  // namespace
 
 void join_chains(graph::Graph& graph, const std::vector<Dims>& shapes) { ChainJoiner(graph, shapes).run(); }
+
+// ---- convolutions that quantize their input -------------------------------------------------------------------------
+
+namespace {
+
+class InputQuantizers {
+ public:
+  explicit InputQuantizers(graph::Graph& graph)
+      : graph_(graph), readers_(graph.values.size()), writers_(graph.values.size()) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (const graph::Port& port : graph.nodes[i].inputs) readers_[port.value].insert(i);
+      for (const graph::Port& port : graph.nodes[i].outputs) writers_[port.value] = i;
+    }
+    for (const graph::Named& output : graph.outputs) readers_[output.value].insert(graph.nodes.size());
+  }
+
+  void run() {
+    std::set<size_t> gone;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (graph_.nodes[i].op != "dq8ta_conv2d") continue;
+      const auto quantizer = only_read_by(i, *input_of(graph_.nodes[i], "input"), "dynamic_quantize_image");
+      if (!quantizer) continue;
+      gone.insert(*quantizer);
+      join(*quantizer, i, gone);
+    }
+    std::vector<graph::Node> left;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!gone.contains(i)) left.push_back(std::move(graph_.nodes[i]));
+    }
+    graph_.nodes = std::move(left);
+  }
+
+ private:
+  // The node of this operator that writes the value; nullopt: another operator writes it, or another node reads one of
+  // its outputs.
+  std::optional<size_t> only_read_by(size_t reader, ValueId value, std::string_view op) const {
+    const auto writer = writers_[value];
+    if (!writer || graph_.nodes[*writer].op != op) return std::nullopt;
+    const bool is_only = std::ranges::all_of(graph_.nodes[*writer].outputs, [&](const graph::Port& port) {
+      return std::ranges::all_of(readers_[port.value], [&](size_t it) { return it == reader; });
+    });
+    return is_only ? writer : std::nullopt;
+  }
+
+  void join(size_t quantizer, size_t layer, std::set<size_t>& gone) {
+    graph::Node& node = graph_.nodes[layer];
+    const graph::Node& quantize = graph_.nodes[quantizer];
+    std::string name = quantize.name;
+    std::vector<graph::Port> inputs{{"input", *input_of(quantize, "input")}};
+    const auto concat = only_read_by(quantizer, inputs[0].value, "concat");
+    // An image has four dimensions.
+    const int64_t axis = concat ? attribute_or(graph_.nodes[*concat], "axis", int64_t{1}) : 0;
+    if (axis == 1 || axis == -3) {
+      const graph::Node& sources = graph_.nodes[*concat];
+      name = fmt::format("{} + {}", sources.name, name);
+      inputs = sources.inputs;
+      inputs[0].operand = "input";
+      gone.insert(*concat);
+    }
+    for (graph::Port& port : node.inputs) {
+      const bool is_made = port.operand == "input" || port.operand == "scale" || port.operand == "zero_point" ||
+                           port.operand == "channel_sums";
+      if (!is_made) inputs.push_back(std::move(port));
+    }
+    node.op = "conv2d_dq8ta_q8csw";
+    node.name = fmt::format("{} + {}", name, node.name);
+    node.inputs = std::move(inputs);
+    graph_.values[node.outputs.front().value].name = node.name;
+  }
+
+  graph::Graph& graph_;
+  std::vector<std::set<size_t>> readers_;  // the number of nodes stands for the model's outputs
+  std::vector<std::optional<size_t>> writers_;
+};
+
+}  // namespace
+
+void join_input_quantizers(graph::Graph& graph) { InputQuantizers(graph).run(); }
 
 void drop_unused(graph::Graph& graph) {
   std::vector<bool> is_needed(graph.values.size(), false);

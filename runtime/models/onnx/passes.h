@@ -24,6 +24,11 @@ void join_gates(graph::Graph& graph, const std::vector<Dims>& shapes);
 // launch, and no stored values in between. Chains that convert, and chains on int8, stay separate.
 void join_chains(graph::Graph& graph, const std::vector<Dims>& shapes);
 
+// A dynamic_quantize_image that one dq8ta_conv2d alone reads, and that convolution, become a conv2d_dq8ta_q8csw. A concat
+// of channels that only the dynamic_quantize_image reads becomes part of it too: its inputs are quantized from where they
+// are. No bit changes. Call it after drop_unused: nodes without a reader count as readers.
+void join_input_quantizers(graph::Graph& graph);
+
 // Nodes and constants that no output needs.
 void drop_unused(graph::Graph& graph);
 

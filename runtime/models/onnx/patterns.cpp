@@ -81,8 +81,6 @@ constexpr MissingOperator kMissing[] = {
      "qgen imports a Cast of 8-bit or 4-bit integers to floating point, or to more bits"},
     {"If", "branches whose results have the same shapes and types, or a condition that is known before the model runs",
      "give the inputs that it depends on with --constant of qgen-model, or ImportOptions::constants"},
-    {"Loop", "loops, which a graph does not have"},
-    {"Scan", "loops, which a graph does not have"},
 };
 
 }  // namespace

@@ -94,6 +94,10 @@ class Importer::Recurrent {
   Expected<Direction> direction(int64_t d, Known& product);  // and its input's product, [steps, batch, gates * hidden]
   Expected<Known> product_of_input(int64_t d, Direction& direction);
   Done add_peepholes(int64_t d, Direction& direction);
+  // Of the input, the states and the results: the batch is their first dimension.
+  bool is_batch_first() const { return node_.integer("layout", 0) != 0; }
+  Expected<Known> turned(const Known& input, std::vector<int64_t> order);
+  Done check_lengths();
   Expected<State> first_state(int64_t d);
   Done run_direction(int64_t d, Results& results);
 
@@ -127,8 +131,8 @@ Done Importer::Recurrent::read_sides() {
   const auto sides = known_shape(at(0)->shape), of_weights = known_shape(at(2)->shape);
   if (!sides || sides->size() != 3) return unsupported("its input has an unknown side", kHowToNumberSides);
   if (!of_weights || of_weights->size() != 3) return refused("its recurrent weights are not three-dimensional");
-  steps_ = (*sides)[0];
-  batch_ = (*sides)[1];
+  steps_ = (*sides)[is_batch_first() ? 1 : 0];
+  batch_ = (*sides)[is_batch_first() ? 0 : 1];
   directions_ = (*of_weights)[0];
   hidden_ = (*of_weights)[2];
   if (steps_ >= 1 && steps_ <= kMostSteps) return std::monostate{};
@@ -138,19 +142,38 @@ Done Importer::Recurrent::read_sides() {
 Expected<Importer::Recurrent> Importer::Recurrent::create(Importer& importer, const Node& node, Arguments arguments) {
   Recurrent layer(importer, node, arguments);
   if (!layer.at(0) || !layer.at(1) || !layer.at(2)) return refused("it has no input, or no weights");
-  if (node.integer("layout", 0) != 0) return unsupported("its layout is 1, and qgen reads 0");
   if (node.integer("input_forget", 0) != 0) return unsupported("its input_forget is 1");
-  if (layer.at(4)) return unsupported("it has lengths of sequences");
   if (const Done read = layer.read_sides(); !read) return read.error();
+  if (const Done whole = layer.check_lengths(); !whole) return whole.error();
   auto activations = activations_of(node, layer.directions_);
   if (!activations) return activations.error();
   layer.activations_ = *std::move(activations);
-  const auto input = importer.computed(*layer.at(0));
+  auto input = importer.computed(*layer.at(0));
+  if (input && layer.is_batch_first()) input = layer.turned(*input, {1, 0, 2});
   if (!input) return input.error();
   const auto rows = importer.seen_as(node, *input, {{layer.steps_ * layer.batch_}, input->shape[2]});
   if (!rows) return rows.error();
   layer.rows_ = *rows;
   return layer;
+}
+
+// Sequences of the whole length only.
+Done Importer::Recurrent::check_lengths() {
+  if (!at(4)) return std::monostate{};
+  const TensorPtr lengths = at(4)->tensor();
+  if (!lengths) return unsupported("it has lengths of sequences that are computed");
+  for (int64_t i = 0; i < lengths->size(); ++i) {
+    if (lengths->integer(i) != steps_)
+      return unsupported(
+          fmt::format("it has a sequence of {} steps, and the input has {}: qgen reads sequences of one "
+                      "length",
+                      lengths->integer(i), steps_));
+  }
+  return std::monostate{};
+}
+
+Expected<Known> Importer::Recurrent::turned(const Known& input, std::vector<int64_t> order) {
+  return importer_.computed(node_, "Transpose", {input}, {{"perm", std::move(order)}});
 }
 
 Expected<Known> Importer::Recurrent::slice(const Known& all, int64_t place) {
@@ -214,9 +237,12 @@ Expected<Importer::Recurrent::Direction> Importer::Recurrent::direction(int64_t 
 Expected<Importer::Recurrent::State> Importer::Recurrent::first_state(int64_t d) {
   const Known zero = constant_of(node_.name + " zeros", {batch_, hidden_},
                                  std::vector<float>(static_cast<size_t>(batch_ * hidden_), 0.0f));
-  auto hidden = at(5) ? slice(*at(5), d) : Expected<Known>(zero);
+  const auto of_direction = [&](const Known& states) {
+    return importer_.computed(node_, "Gather", {states, number(d)}, {{"axis", int64_t{is_batch_first() ? 1 : 0}}});
+  };
+  auto hidden = at(5) ? of_direction(*at(5)) : Expected<Known>(zero);
   if (!hidden) return hidden.error();
-  auto cell = at(6) ? slice(*at(6), d) : Expected<Known>(zero);
+  auto cell = at(6) ? of_direction(*at(6)) : Expected<Known>(zero);
   if (!cell) return cell.error();
   return State{*std::move(hidden), *std::move(cell)};
 }
@@ -373,6 +399,8 @@ Done Importer::Recurrent::run() {
   for (size_t i = 0; i < node_.outputs.size() && i < std::size(parts); ++i) {
     if (node_.outputs[i].empty() || !importer_.order_.uses.contains(node_.outputs[i])) continue;
     auto whole = importer_.concat_elements_along(node_, *parts[i].first, parts[i].second);
+    if (whole && is_batch_first())
+      whole = turned(*whole, i == 0 ? std::vector<int64_t>{2, 0, 1, 3} : std::vector<int64_t>{1, 0, 2});
     if (!whole) return whole.error();
     importer_.known_.insert_or_assign(node_.outputs[i], *std::move(whole));
   }

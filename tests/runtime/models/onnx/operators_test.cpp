@@ -449,7 +449,7 @@ struct DynamicLayer {
   bool has_scales = false;  // one for each channel
   bool has_bias = true, has_relu = true;
   double low = -1, high = 2;  // of the input
-  std::string operators = "dynamic_quantize_image dq8ta_conv2d";
+  std::string operators = "conv2d_dq8ta_q8csw";
 
   bool is_matrix() const { return weight.size() == 2; }
   int64_t channels() const { return is_matrix() ? weight[1] : weight[0]; }
@@ -575,6 +575,68 @@ TEST(QuantizedOperators, LayersQuantizedWhileTheModelRuns) {
     const auto result = outputs->begin()->second.as<float>();
     EXPECT_EQ(std::vector<float>(result.begin(), result.end()), by_definition(layer, model, x));
   }
+}
+
+namespace {
+
+// A layer of two images that a Concat joins.
+DynamicModel joined_model(const DynamicLayer& layer, int64_t channels, int64_t axis) {
+  DynamicModel model;
+  ModelBuilder& m = model.m;
+  const Shape& all = layer.input;
+  const std::string a = m.input("a", {all[0], channels, all[2], all[3]});
+  const std::string b = m.input("b", {all[0], all[1] - channels, all[2], all[3]});
+  const std::string x = m.node("Concat", {a, b}, {{"axis", axis}});
+  m.model.graph.nodes.push_back(
+      {.name = "quantize", .op = "DynamicQuantizeLinear", .inputs = {x}, .outputs = {"codes", "scale", "zero"}});
+  return model;
+}
+
+std::vector<float> joined_channels(const HostTensor& a, const HostTensor& b) {
+  std::vector<float> values;
+  const int64_t batch = a.shape[0], of_a = element_count(a.shape) / batch, of_b = element_count(b.shape) / batch;
+  for (int64_t n = 0; n < batch; ++n) {
+    for (int64_t i = 0; i < of_a; ++i) values.push_back(a.as<float>()[static_cast<size_t>(n * of_a + i)]);
+    for (int64_t i = 0; i < of_b; ++i) values.push_back(b.as<float>()[static_cast<size_t>(n * of_b + i)]);
+  }
+  return values;
+}
+
+}  // namespace
+
+// A Concat of channels becomes a part of the convolution that quantizes, if nothing else reads it.
+TEST(QuantizedOperators, LayersOfJoinedImagesQuantizedWhileTheModelRuns) {
+  const DynamicLayer layer{.name = "", .input = {2, 7, 6, 5}, .weight = {3, 7, 3, 3}, .padding = 1, .weight_zero = 90};
+  for (const int64_t axis : {1, -3}) {
+    DynamicModel model = joined_model(layer, 3, axis);
+    model.m.output(add_layer(model, layer));
+    EXPECT_EQ(imported_operators(model.m), "conv2d_dq8ta_q8csw");
+    const HostTensor a = Random(1).reals(DType::f32, {2, 3, 6, 5}, -1, 2),
+                     b = Random(2).reals(DType::f32, {2, 4, 6, 5}, -3, 1);
+    const auto outputs = judged(model.m.import()->graph, {{"a", a}, {"b", b}});
+    ASSERT_TRUE(outputs) << to_text(outputs.error());
+    const auto result = outputs->begin()->second.as<float>();
+    const HostTensor x = make_tensor<float>(DType::f32, layer.input, joined_channels(a, b));
+    EXPECT_EQ(std::vector<float>(result.begin(), result.end()), by_definition(layer, model, x));
+  }
+}
+
+TEST(QuantizedOperators, AConcatWithAnotherReaderStays) {
+  const DynamicLayer layer{.name = "", .input = {1, 7, 6, 5}, .weight = {3, 7, 3, 3}};
+  DynamicModel model = joined_model(layer, 3, 1);
+  model.m.output(add_layer(model, layer));
+  model.m.output(model.m.model.graph.nodes[0].outputs[0]);
+  EXPECT_EQ(imported_operators(model.m), "concat conv2d_dq8ta_q8csw");
+  // Along the height it is no join of channels.
+  const DynamicLayer high{.name = "", .input = {1, 4, 6, 5}, .weight = {3, 4, 3, 3}};
+  DynamicModel rows;
+  ModelBuilder& m = rows.m;
+  const std::string x =
+      m.node("Concat", {m.input("a", {1, 4, 2, 5}), m.input("b", {1, 4, 4, 5})}, {{"axis", int64_t{2}}});
+  m.model.graph.nodes.push_back(
+      {.name = "quantize", .op = "DynamicQuantizeLinear", .inputs = {x}, .outputs = {"codes", "scale", "zero"}});
+  m.output(add_layer(rows, high));
+  EXPECT_EQ(imported_operators(m), "concat conv2d_dq8ta_q8csw");
 }
 
 // The quantized tensor is computed once, and its readers have weights of their own.
