@@ -197,6 +197,7 @@ def convolution_rows():
          {**in_scale, "output_scale": 0.5}, quantized(transposed(x, small) * 2.0 ** -11, 0.5)),
         ("dq8ta_conv2d", {"input": x, "scale": scale, "zero_point": zero, "weight": w, "weight_scales": scales}, {},
          convolved(f64(x) - 3, w) * 2.0 ** -11),
+        ("conv2d_dq8ta_q8csw", {**given, "input": r}, {}, convolved((f64(image) - at_zero) * span, w) * 2.0 ** -7),
         ("dynamic_quantize_image", {"input": r}, {},
          (image, span, at_zero, (f64(image) - at_zero).sum(1, keepdims=True)))]
 
