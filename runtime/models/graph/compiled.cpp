@@ -20,7 +20,7 @@
 namespace qgen::graph {
 namespace {
 
-constexpr FileKind kCompiledFile{{'Q', 'G', 'E', 'N', 'M', 'O', 'D', 'L'}, 3, "a compiled model"};
+constexpr FileKind kCompiledFile{{'Q', 'G', 'E', 'N', 'M', 'O', 'D', 'L'}, 4, "a compiled model"};
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 

@@ -5,12 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 #include <random>
 #include <thread>
 
 #include "tests/runtime/engine/library/blob_builder.h"
+#include "common/files.h"
 #include "tests/support/expected_text.h"
+#include "tests/support/source_folder.h"
 
 namespace qgen {
 namespace {
@@ -202,6 +205,20 @@ TEST(Blob, SaysWhatIsDamaged) {
     c.damage(parts);
     EXPECT_TEXT(first_error(BlobBuilder::seal(parts)), c.message) << c.name;
   }
+}
+
+// A format that changes leaves older seeds behind, and then the fuzzer only meets refusals.
+TEST(Blob, SeedsOfTheFuzzerAreRead) {
+  size_t modules = 0;
+  for (const auto& file : std::filesystem::directory_iterator(tests::source_folder() + "/tests/fuzz/corpus/blob")) {
+    const auto bytes = read_file(file.path().string());
+    ASSERT_TRUE(bytes) << file;
+    const auto blob = Blob::open(std::as_bytes(std::span(*bytes)));
+    ASSERT_TRUE(blob) << file << blob.error().message;
+    for (size_t i = 0; i < blob->module_count(); ++i) EXPECT_TRUE(blob->module(i)) << file << i;
+    modules += blob->module_count();
+  }
+  EXPECT_GT(modules, 0);
 }
 
 TEST(Blob, CutAnywhereIsRefused) {

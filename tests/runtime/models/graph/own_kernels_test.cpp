@@ -8,13 +8,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 
+#include "common/files.h"
 #include "operators.h"
 #include "registry.h"
 #include "runtime/models/graph/model.h"
 #include "tests/support/device_test.h"
 #include "tests/support/networks.h"
+#include "tests/support/source_folder.h"
 
 namespace qgen::graph {
 namespace {
@@ -57,6 +60,19 @@ class OwnKernelsTest : public testing::DeviceTest {
   Compiled compiled_;
   Tensors outputs_;
 };
+
+// A format that changes leaves older seeds behind, and then the fuzzer only meets refusals.
+TEST(OwnKernels, SeedsOfTheFuzzerAreRead) {
+  size_t files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(tests::source_folder() + "/tests/fuzz/corpus/compiled")) {
+    const auto bytes = read_file(file.path().string());
+    ASSERT_TRUE(bytes) << file;
+    const auto compiled = read_compiled(std::as_bytes(std::span(*bytes)));
+    EXPECT_TRUE(compiled) << file << to_text(compiled.error());
+    ++files;
+  }
+  EXPECT_GT(files, 0);
+}
 
 TEST_F(OwnKernelsTest, GiveTheSame) {
   const auto outputs = run(compiled_, inputs());
