@@ -16,9 +16,10 @@ using ::testing::Not;
 
 // After an option, --help names its argument: a number, or something else.
 constexpr std::string_view kNumbers[] = {"N", "SECONDS", "SHARE"};
-constexpr std::string_view kOthers[] = {
-    "DEVICE", "DIR",  "FILE",  "GLOB", "ID",   "COMBINATION", "LANGUAGE", "NAME", "OP",      "ROOM",   "SPEC",
-    "WHAT",   "WORD", "LAYER", "PATH", "DATE", "PROBLEM",     "FEATURE",  "LIST", "VERSION", "VALUES", "I"};  // of I/N
+constexpr std::string_view kOthers[] = {"DEVICE",   "DIR",     "FILE",   "GLOB", "ID",      "COMBINATION",
+                                        "LANGUAGE", "NAME",    "OP",     "ROOM", "SPEC",    "WHAT",
+                                        "WORD",     "LAYER",   "PATH",   "DATE", "PROBLEM", "FEATURE",
+                                        "LIST",     "VERSION", "VALUES", "URL",  "I"};  // of I/N
 
 struct Option {
   std::string name, takes;
