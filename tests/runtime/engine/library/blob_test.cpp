@@ -10,8 +10,8 @@
 #include <random>
 #include <thread>
 
-#include "tests/runtime/engine/library/blob_builder.h"
 #include "common/files.h"
+#include "tests/runtime/engine/library/blob_builder.h"
 #include "tests/support/expected_text.h"
 #include "tests/support/source_folder.h"
 
