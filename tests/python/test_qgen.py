@@ -360,7 +360,7 @@ class TestQuantizeModel(unittest.TestCase):
 
     def test_wrong_arguments(self):
         with self.assertRaises(qgen.InvalidArgument):
-            qgen.quantize_model(self.FOLDER / "model.onnx", "/tmp/x.onnx", [], method="best")
+            qgen.quantize_model(self.FOLDER / "model.onnx", "not_written.onnx", [], method="best")
 
 
 class TestExamples(unittest.TestCase):

@@ -193,22 +193,16 @@ Done Importer::attention(const Node& node) {
     heads.push_back(*std::move(known));
   }
   const bool is_cached = past_key && is_state(node, 4, 1) && is_state(node, 5, 2);
-  std::optional<Known> cached_lengths;
-  if (is_cached) {
-    const auto all = cached_by_positions(node, *past_key, *past_value, heads[1], heads[2], is_parted);
-    if (!all) return all.error();
-    heads = {heads[0], all->key, all->value};
-    cached_lengths = all->lengths;
-  }
   const bool has_state = past_key || is_used(order_, node, 1) || is_used(order_, node, 2);
-  for (size_t i = 1; has_state && !is_cached && i < 3; ++i) {
-    auto all = with_past(node, i == 1 ? past_key : past_value, heads[i], is_parted);
-    if (!all) return all.error();
-    heads[i] = *std::move(all);
+  std::optional<Known> cached_lengths;
+  if (has_state) {
+    auto joined = join_past(node, {past_key, past_value, is_cached}, {is_parted, is_parted}, heads);
+    if (!joined) return joined.error();
+    cached_lengths = *std::move(joined);
   }
   Attention layer{.query = heads[0], .key = heads[1], .value = heads[2]};
   layer.mask = at(*given, 3);
-  layer.key_lengths = is_cached ? &*cached_lengths : lengths;
+  layer.key_lengths = cached_lengths ? &*cached_lengths : lengths;
   if (node.integer("is_causal", 0) != 0) layer.causal = past_key || lengths ? "to_last" : "from_first";
   if (node.find("scale")) layer.scale = double{node.real("scale", 1)};
   layer.softcap = double{node.real("softcap", 0)};
@@ -256,22 +250,16 @@ Done Importer::multi_head_attention(const Node& node) {
     heads.push_back(*std::move(known));
   }
   const bool is_cached = past_key && is_state(node, 6, 1) && is_state(node, 7, 2) && are_first[1] == are_first[2];
-  std::optional<Known> cached_lengths;
-  if (is_cached) {
-    const auto all = cached_by_positions(node, *past_key, *past_value, heads[1], heads[2], are_first[1]);
-    if (!all) return all.error();
-    heads = {heads[0], all->key, all->value};
-    cached_lengths = all->lengths;
-  }
   const bool has_state =
       past_key || is_used(order_, node, 1) || is_used(order_, node, 2) || are_first[1] != are_first[2];
-  for (size_t i = 1; has_state && !is_cached && i < 3; ++i) {
-    auto all = with_past(node, i == 1 ? past_key : past_value, heads[i], are_first[i]);
-    if (!all) return all.error();
-    heads[i] = *std::move(all);
+  std::optional<Known> cached_lengths;
+  if (has_state) {
+    auto joined = join_past(node, {past_key, past_value, is_cached}, {are_first[1], are_first[2]}, heads);
+    if (!joined) return joined.error();
+    cached_lengths = *std::move(joined);
   }
   Attention layer{.query = heads[0], .key = heads[1], .value = heads[2]};
-  if (is_cached) layer.key_lengths = &*cached_lengths;
+  if (cached_lengths) layer.key_lengths = &*cached_lengths;
   std::optional<Known> mask;
   if (at(*given, 5)) mask = *at(*given, 5);
   if (padding) {
@@ -353,11 +341,8 @@ Done Importer::group_query_attention(const Node& node) {
     return attention_of_group(
         node, {.query = heads[0], .key = all->key, .value = all->value, .mask = bias, .key_lengths = &all->lengths});
   }
-  for (size_t i = 1; i < 3; ++i) {
-    auto all = with_past(node, i == 1 ? past_key : past_value, heads[i], false);
-    if (!all) return all.error();
-    heads[i] = *std::move(all);
-  }
+  if (const auto joined = join_past(node, {past_key, past_value}, {false, false}, heads); !joined)
+    return joined.error();
   const TensorPtr lengths = tensor_at(*given, 5);
   bool is_one_length = input->shape[0] == Number{1} || lengths;
   for (int64_t i = 0; lengths && i < lengths->size(); ++i)
@@ -408,6 +393,23 @@ Expected<Importer::Cached> Importer::cached(const Node& node, const Known& key_c
   return Cached{{Real{values[0], dtype}, key_cache.shape},
                 {Real{values[1], dtype}, value_cache.shape},
                 {Integers{values[2], ElementType::i32}, {key.shape[0]}}};
+}
+
+Expected<std::optional<Known>> Importer::join_past(const Node& node, const Past& past, std::array<bool, 2> are_first,
+                                                   std::vector<Known>& heads) {
+  if (past.is_cached) {
+    const auto all = cached_by_positions(node, *past.key, *past.value, heads[1], heads[2], are_first[0]);
+    if (!all) return all.error();
+    heads = {heads[0], all->key, all->value};
+    return std::optional(all->lengths);
+  }
+  const std::array values{past.key, past.value};
+  for (size_t i = 0; i < values.size(); ++i) {
+    auto all = with_past(node, values[i], heads[i + 1], are_first[i]);
+    if (!all) return all.error();
+    heads[i + 1] = *std::move(all);
+  }
+  return std::optional<Known>();
 }
 
 Expected<Known> Importer::last_positions(Number batches) {

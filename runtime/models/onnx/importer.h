@@ -24,6 +24,7 @@
 //   attention.cpp              layers of attention, and rotary embeddings
 #pragma once
 
+#include <array>
 #include <deque>
 #include <set>
 #include <span>
@@ -364,6 +365,14 @@ class Importer {
   // Booleans as 0 and -infinity, floating-point values unchanged, of this type.
   Expected<Known> additive_mask(const Node& node, const Known& mask, ElementType type);
   Expected<Known> with_past(const Node& node, const Known* past, const Known& heads, bool is_heads_first);
+  struct Past {
+    const Known *key, *value;  // nullptr: there is none
+    bool is_cached = false;    // a state keeps it
+  };
+  // Puts keys and values behind their past; `heads` are the query's, the keys' and the values', and `are_first` is of the
+  // last two. Gives the lengths of the caches; nullopt: all keys count.
+  Expected<std::optional<Known>> join_past(const Node& node, const Past& past, std::array<bool, 2> are_first,
+                                           std::vector<Known>& heads);
   Expected<Known> joined_heads(const Node& node, const Known& heads);
   Done tell_attention(const Node& node, const Expected<Known>& output, const Known* key, const Known* value);
   // Have several results.

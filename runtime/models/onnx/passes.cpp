@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "runtime/engine/operators/byte_table.h"
 #include "runtime/engine/operators/pointwise/chain.h"
@@ -329,57 +328,44 @@ namespace {
 
 class InputQuantizers {
  public:
-  explicit InputQuantizers(graph::Graph& graph)
-      : graph_(graph), readers_(graph.values.size()), writers_(graph.values.size()) {
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      for (const graph::Port& port : graph.nodes[i].inputs) readers_[port.value].insert(i);
-      for (const graph::Port& port : graph.nodes[i].outputs) writers_[port.value] = i;
-    }
-    for (const graph::Named& output : graph.outputs) readers_[output.value].insert(graph.nodes.size());
-  }
+  explicit InputQuantizers(graph::Graph& graph) : graph_(graph), uses_(graph) {}
 
   void run() {
-    std::set<size_t> gone;
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (graph_.nodes[i].op != "dq8ta_conv2d") continue;
       const auto quantizer = only_read_by(i, *input_of(graph_.nodes[i], "input"), "dynamic_quantize_image");
-      if (!quantizer) continue;
-      gone.insert(*quantizer);
-      join(*quantizer, i, gone);
+      if (quantizer) join(*quantizer, i);
     }
-    std::vector<graph::Node> left;
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (!gone.contains(i)) left.push_back(std::move(graph_.nodes[i]));
-    }
-    graph_.nodes = std::move(left);
+    std::erase_if(graph_.nodes, [](const graph::Node& node) { return node.op.empty(); });
   }
 
  private:
   // The node of this operator that writes the value; nullopt: another operator writes it, or another node reads one of
   // its outputs.
   std::optional<size_t> only_read_by(size_t reader, ValueId value, std::string_view op) const {
-    const auto writer = writers_[value];
+    const auto writer = uses_.writers[value];
     if (!writer || graph_.nodes[*writer].op != op) return std::nullopt;
     const bool is_only = std::ranges::all_of(graph_.nodes[*writer].outputs, [&](const graph::Port& port) {
-      return std::ranges::all_of(readers_[port.value], [&](size_t it) { return it == reader; });
+      const auto reads = std::ranges::count(graph_.nodes[reader].inputs, port.value, &graph::Port::value);
+      return static_cast<size_t>(reads) == uses_.reads[port.value];
     });
     return is_only ? writer : std::nullopt;
   }
 
-  void join(size_t quantizer, size_t layer, std::set<size_t>& gone) {
+  void join(size_t quantizer, size_t layer) {
     graph::Node& node = graph_.nodes[layer];
-    const graph::Node& quantize = graph_.nodes[quantizer];
+    graph::Node& quantize = graph_.nodes[quantizer];
     std::string name = quantize.name;
     std::vector<graph::Port> inputs{{"input", *input_of(quantize, "input")}};
     const auto concat = only_read_by(quantizer, inputs[0].value, "concat");
     // An image has four dimensions.
     const int64_t axis = concat ? attribute_or(graph_.nodes[*concat], "axis", int64_t{1}) : 0;
     if (axis == 1 || axis == -3) {
-      const graph::Node& sources = graph_.nodes[*concat];
+      graph::Node& sources = graph_.nodes[*concat];
       name = fmt::format("{} + {}", sources.name, name);
       inputs = sources.inputs;
       inputs[0].operand = "input";
-      gone.insert(*concat);
+      sources.op.clear();
     }
     for (graph::Port& port : node.inputs) {
       const bool is_made = port.operand == "input" || port.operand == "scale" || port.operand == "zero_point" ||
@@ -390,11 +376,11 @@ class InputQuantizers {
     node.name = fmt::format("{} + {}", name, node.name);
     node.inputs = std::move(inputs);
     graph_.values[node.outputs.front().value].name = node.name;
+    quantize.op.clear();
   }
 
   graph::Graph& graph_;
-  std::vector<std::set<size_t>> readers_;  // the number of nodes stands for the model's outputs
-  std::vector<std::optional<size_t>> writers_;
+  Uses uses_;
 };
 
 }  // namespace

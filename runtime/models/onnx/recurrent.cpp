@@ -113,7 +113,7 @@ class Importer::Recurrent {
   uint32_t clipped(Formula& f, uint32_t x) const;
 
   // At a place of the first dimension, which goes: of directions, or of steps.
-  Expected<Known> slice(const Known& all, int64_t place);
+  Expected<Known> slice(const Known& all, int64_t place, int64_t axis = 0);
   // Columns of a matrix, or elements of a row.
   Expected<Known> part_of_rows(const Known& rows, int64_t first, int64_t end);
 
@@ -176,8 +176,8 @@ Expected<Known> Importer::Recurrent::turned(const Known& input, std::vector<int6
   return importer_.computed(node_, "Transpose", {input}, {{"perm", std::move(order)}});
 }
 
-Expected<Known> Importer::Recurrent::slice(const Known& all, int64_t place) {
-  return importer_.computed(node_, "Gather", {all, number(place)}, {{"axis", int64_t{0}}});
+Expected<Known> Importer::Recurrent::slice(const Known& all, int64_t place, int64_t axis) {
+  return importer_.computed(node_, "Gather", {all, number(place)}, {{"axis", axis}});
 }
 
 Expected<Known> Importer::Recurrent::part_of_rows(const Known& rows, int64_t first, int64_t end) {
@@ -237,12 +237,10 @@ Expected<Importer::Recurrent::Direction> Importer::Recurrent::direction(int64_t 
 Expected<Importer::Recurrent::State> Importer::Recurrent::first_state(int64_t d) {
   const Known zero = constant_of(node_.name + " zeros", {batch_, hidden_},
                                  std::vector<float>(static_cast<size_t>(batch_ * hidden_), 0.0f));
-  const auto of_direction = [&](const Known& states) {
-    return importer_.computed(node_, "Gather", {states, number(d)}, {{"axis", int64_t{is_batch_first() ? 1 : 0}}});
-  };
-  auto hidden = at(5) ? of_direction(*at(5)) : Expected<Known>(zero);
+  const int64_t axis = is_batch_first() ? 1 : 0;
+  auto hidden = at(5) ? slice(*at(5), d, axis) : Expected<Known>(zero);
   if (!hidden) return hidden.error();
-  auto cell = at(6) ? of_direction(*at(6)) : Expected<Known>(zero);
+  auto cell = at(6) ? slice(*at(6), d, axis) : Expected<Known>(zero);
   if (!cell) return cell.error();
   return State{*std::move(hidden), *std::move(cell)};
 }
