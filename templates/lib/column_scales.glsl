@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Columns of lib/matrix_strips.glsl for weights with one scale per column: a column's sums are multiplied by it.
+// Defines the struct Columns of lib/matrix_strips.glsl for weights with one scale per column. The sums of a column are
+// multiplied by its scale.
 $gives struct Columns
 $gives Columns tile_columns_at(uint column)
 

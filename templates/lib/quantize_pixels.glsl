@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Quantizes the sixteen pixels of a workgroup to packed_4c with the quotient by one scale (docs/affine.md has the
-// formula), and adds the integers less the zero point of each pixel. Four neighbouring invocations share a pixel: each
+// formula), and sums the integers of each pixel, minus the zero point. Four neighbouring invocations share a pixel: each
 // takes every fourth word of four channels. Padding channels are the zero point. The template defines two functions
 // before it includes this file: four_at(pixel, channel) gives four channels, 0 past the last; store_word() stores a
 // word.

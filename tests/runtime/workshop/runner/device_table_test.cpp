@@ -31,7 +31,8 @@ kernels, with different workgroup sizes.
 
 The test that writes this page also looks for gaps. It lists the combinations of operands'
 [formats](glossary.md#tensors-and-numbers) that the operator's kernels accept on any device. For recipes it lists the
-format of each operand alone. If a device has no kernel for some of them, its cell says for how many.
+format of each operand alone. If a device has no kernel for some of them, its cell has a second number: how many these
+are.
 
 This command prints, for one operator and one device, the reason why a kernel does not run:
 
@@ -91,7 +92,8 @@ scales, zero points, sums of weights and biases. If a device allows fewer buffer
 refuses the kernel: "binds 6 storage buffers, and the device allows 4". Each device in the table above allows 30 or
 more. `--limit storage_buffers_per_stage=4` tries such a device.
 
-This table shows, for each operator, the number of storage buffers with which every format of buffers has a kernel.
+This table shows how many storage buffers a device must allow, so that the operator has a kernel for every combination
+of formats in buffers.
 Sizes of a problem are not considered: some sizes may need a kernel that binds more.
 
 | storage buffers | operators |
