@@ -3,6 +3,9 @@
 #include "tests/support/expected_text.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/support/source_folder.h"
 
 namespace qgen::tests {
 namespace {
@@ -50,6 +53,16 @@ TEST(ExpectedText, BreaksLongTextsAtBlanksAndLineEnds) {
   EXPECT_EQ(with_text_replaced(R"(  f("x");)", 1, "x", words + "\nnext"),
             R"(  f("twenty characters of twenty characters of twenty characters of twenty characters of twenty )"
             "\"\n    \"characters of it\\n\"\n    \"next\");");
+}
+
+TEST(ExpectedText, KnowsWhatAnotherRunWouldNotGive) {
+  const std::string process = std::to_string(getpid());
+  EXPECT_EQ(only_of_this_run("rank 9 is above 8\n\tof x"), "");
+  EXPECT_EQ(only_of_this_run("process " + process + " ended"), "the number of this process");
+  EXPECT_EQ(only_of_this_run("1" + process + " bytes"), "");
+  EXPECT_EQ(only_of_this_run(source_folder() + "/specs/x.yaml"), "the folder " + source_folder());
+  EXPECT_EQ(only_of_this_run(std::string("a\0b", 3)), "a control character");
+  EXPECT_EQ(only_of_this_run("\x1b[1m"), "a control character");
 }
 
 TEST(ExpectedText, ComparesTexts) {

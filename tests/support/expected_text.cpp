@@ -2,9 +2,12 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "tests/support/expected_text.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <vector>
@@ -126,6 +129,15 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+bool has_number(std::string_view text, const std::string& number) {
+  for (size_t at = text.find(number); at != text.npos; at = text.find(number, at + 1)) {
+    const size_t end = at + number.size();
+    const auto is_digit = [&](size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+    if ((at == 0 || !is_digit(at - 1)) && !is_digit(end)) return true;
+  }
+  return false;
+}
+
 // Whether the file has the new text: now, or from an earlier call.
 bool update(const std::string& path, size_t line, std::string_view expected, std::string_view actual) {
   const std::string source = read(path);
@@ -153,16 +165,29 @@ std::optional<std::string> with_text_replaced(std::string_view source, size_t li
   return replaced.replace(nearest->begin, nearest->end - nearest->begin, replacement_of(*nearest, source, actual));
 }
 
+std::string only_of_this_run(std::string_view text) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t'; };
+  if (std::ranges::any_of(text, is_control)) return "a control character";
+  if (has_number(text, std::to_string(getpid()))) return "the number of this process";
+  for (const std::string& folder :
+       {source_folder(), std::filesystem::current_path().string(), std::filesystem::temp_directory_path().string()}) {
+    if (text.find(folder) != text.npos) return "the folder " + folder;
+  }
+  return "";
+}
+
 ::testing::AssertionResult SameText::operator()(const char* actual_source, const char* /*expected_source*/,
                                                 std::string_view actual, std::string_view expected) const {
   if (actual == expected) return ::testing::AssertionSuccess();
   const bool updates = std::getenv("QGEN_UPDATE_EXPECTED") != nullptr;
   const std::string path = path_of(file_);
-  if (updates && update(path, line_, expected, actual)) return ::testing::AssertionSuccess();
+  const std::string only_here = only_of_this_run(actual);
+  if (updates && only_here.empty() && update(path, line_, expected, actual)) return ::testing::AssertionSuccess();
+  const std::string why_not = only_here.empty() ? "no literal of " + path + " has this text" : "it has " + only_here;
   return ::testing::AssertionFailure() << "the text of\n  " << actual_source << "\nis\n"
                                        << actual << "\nand should be\n"
                                        << expected << "\n("
-                                       << (updates ? "no literal of " + path + " has this text: change it by hand"
+                                       << (updates ? why_not + ": change it by hand"
                                                    : "QGEN_UPDATE_EXPECTED=1 writes it into the test: tests/README.md")
                                        << ")";
 }

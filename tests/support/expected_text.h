@@ -7,8 +7,8 @@
 //
 // passes if both are equal. With QGEN_UPDATE_EXPECTED=1 in the environment, a text that differs is written into the
 // test's source. It replaces the string literal with the expected text. The literal may also be a row of a table above.
-// Of several equal literals the one nearest to the EXPECT_TEXT is replaced. Afterwards run scripts/format, read the
-// diff, and build again.
+// Of several equal literals the one nearest to the EXPECT_TEXT is replaced. A text that another run would not give is
+// not written. Afterwards run scripts/format, read the diff, and build again.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,6 +23,10 @@ namespace qgen::tests {
 // literal. Adjacent literals are one.
 std::optional<std::string> with_text_replaced(std::string_view source, size_t line, std::string_view expected,
                                               std::string_view actual);
+
+// What `text` contains that another run would not: a folder of this machine, the number of this process, a control
+// character. Empty: nothing.
+std::string only_of_this_run(std::string_view text);
 
 class SameText {
  public:
