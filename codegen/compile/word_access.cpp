@@ -85,6 +85,9 @@ class Rewriter {
         if (is_buffer(w[2]) && narrow_.contains(w[3])) element_pointers_.insert(w[1]);
         if (is_buffer(w[2]) && w[3] == uint_ && uint_ != 0) word_pointer_ = w[1];
         break;
+      case Op::OpDecorate:
+        if (static_cast<spv::Decoration>(w[2]) == spv::Decoration::Aliased) aliased_.insert(w[1]);
+        break;
       case Op::OpAccessChain:
       case Op::OpInBoundsAccessChain: read_access(w); break;
       case Op::OpStore:
@@ -257,6 +260,8 @@ class Rewriter {
 
   // ---- elements -----------------------------------------------------------------------------------------------------
 
+  static constexpr uint32_t kDevice = static_cast<uint32_t>(spv::Scope::Device);
+
   uint32_t as(uint32_t type, uint32_t value) {
     return widened(types_[value]) == type ? value : make(Op::OpBitcast, type, {value});
   }
@@ -274,9 +279,19 @@ class Rewriter {
             make(Op::OpShiftLeftLogical, uint_, {rest, constant(log2(element.type.width))})};
   }
 
+  // Whether an invocation may store into a word while another one loads it: the buffer is written here, or by a binding
+  // that shares its bytes.
+  bool is_shared(const Element& element) const {
+    return written_.contains(element.base) || aliased_.contains(element.base);
+  }
+
+  // A plain load of a shared word would race with the stores of other invocations, and a device may then move the load
+  // behind the first half of this invocation's own store. An atomic load has its place in the order of the word.
   void load(uint32_t result, const Element& element) {
     const Place place = place_of(element);
-    const uint32_t word = make(Op::OpLoad, uint_, {place.pointer});
+    const uint32_t word = is_shared(element)
+                              ? make(Op::OpAtomicLoad, uint_, {place.pointer, constant(kDevice), constant(0)})
+                              : make(Op::OpLoad, uint_, {place.pointer});
     extract(result, word, uint_, place.shift, element.type);
   }
 
@@ -289,7 +304,6 @@ class Rewriter {
   }
 
   void store(const Element& element, uint32_t value) {
-    constexpr uint32_t kDevice = static_cast<uint32_t>(spv::Scope::Device);
     const Place place = place_of(element);
     const uint32_t ones = constant(element.type.width == 8 ? 0xffU : 0xffffU);
     const uint32_t low = make(Op::OpBitwiseAnd, uint_, {as(uint_, value), ones});
@@ -351,6 +365,7 @@ class Rewriter {
   std::map<uint32_t, uint32_t> types_;      // of values
   std::map<uint32_t, Element> elements_;    // pointers to elements
   std::set<uint32_t> written_;              // variables with narrow stores, and their blocks
+  std::set<uint32_t> aliased_;              // variables that may share bytes with others
   std::map<uint32_t, uint32_t> constants_;  // of type uint
 };
 

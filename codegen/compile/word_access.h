@@ -4,7 +4,7 @@
 // A module whose buffers of 8- and 16-bit integers are buffers of 32-bit words, for devices without 8- and 16-bit
 // storage. No template is written twice: `uint(input_bits[i])` becomes a load of the word and an extraction.
 // `output_data[i] = int8_t(q)` becomes two atomic operations on the word, since its other bytes belong to other
-// invocations.
+// invocations. Loads from a buffer that the module also writes, or that may share bytes with one, are atomic too.
 //
 // The axis `storage_access` requests it (codegen/support/storage_access.h).
 //

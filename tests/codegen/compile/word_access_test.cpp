@@ -76,6 +76,25 @@ TEST(WordAccess, WhatIsReadOnlyHasNoAtomics) {
   EXPECT_THAT(text, HasSubstr("NonReadable")) << "the output has whole words";
 }
 
+// Else the load of a word races with another invocation's store of its other half.
+TEST(WordAccess, LoadsSharedWordsByAtomics) {
+  std::string glsl = shader("uint16_t", "uint16_t", "output_data[i] = input_data[i];");
+  EXPECT_THAT(disassembled(glsl), Not(HasSubstr("OpAtomicLoad"))) << "nothing else has the input's bytes";
+  glsl.insert(glsl.find(kWordAccessPragma), "#extension GL_EXT_spirv_intrinsics : require\n");
+  for (size_t at = 0; (at = glsl.find("restrict", at)) != std::string::npos;)
+    glsl.replace(at, std::string_view("restrict").size(), "spirv_decorate(20)");
+  const std::string text = disassembled(glsl);
+  EXPECT_THAT(text, HasSubstr("OpAtomicLoad"));
+  EXPECT_EQ(text.find("OpLoad"), text.rfind("OpLoad")) << "only the index of the invocation is a plain load";
+}
+
+TEST(WordAccess, LoadsWordsOfAWrittenBufferByAtomics) {
+  const std::string readable = "output_data[i] = uint16_t(uint(output_data[i + 1u]) + uint(input_data[i]));";
+  std::string glsl = shader("uint16_t", "uint16_t", readable);
+  glsl.erase(glsl.find("writeonly "), std::string_view("writeonly ").size());
+  EXPECT_THAT(disassembled(glsl), HasSubstr("OpAtomicLoad"));
+}
+
 TEST(WordAccess, CopiesBetweenBuffers) {
   EXPECT_THAT(disassembled(shader("int8_t", "int8_t", "if (i < 5u) output_data[i] = input_data[i + 3u];")),
               HasSubstr("OpAtomicAnd"));
