@@ -7,13 +7,17 @@
     bench/models/make_language_model.py build/models/tiny_f16.onnx --type f16
     bench/models/make_language_model.py build/models/small_int4.onnx --layers 12 --width 768 --heads 12 --kv-heads 4
     bench/models/make_language_model.py build/models/tiny_onnx.onnx --attention onnx
+    bench/models/make_language_model.py build/models/layer.onnx --layers 1 --width 4096 --heads 32 --kv-heads 8 \
+        --inner 14336 --block 128 --activations f16 --repeat 16
 
 Each layer has SkipSimplifiedLayerNormalization, GroupQueryAttention with rotary positions, and a gated SiLU. `int4` has
-MatMulNBits of 4 bits in blocks of 32 and float32 activations, `f16` has MatMul of float16, `f32` of float32. Inputs are
-input_ids, attention_mask and past_key_values.N.key and .value; outputs are logits, present.N.key and .value. With
-`--attention onnx` a layer has ONNX's own Attention, and with `multi_head` MultiHeadAttention; both come after
-RotaryEmbedding, and position_ids take the place of attention_mask. Weights come from a fixed seed, so the same command
-writes the same model. Needs Debian's python3-onnx and python3-numpy.
+MatMulNBits of 4 bits in blocks of 32 and float32 activations (--block, --activations), `f16` has MatMul of float16,
+`f32` of float32. Inputs are input_ids, attention_mask and past_key_values.N.key and .value; outputs are logits,
+present.N.key and .value. With `--attention onnx` a layer has ONNX's own Attention, and with `multi_head`
+MultiHeadAttention; both come after RotaryEmbedding, and position_ids take the place of attention_mask. With
+`--repeat N`, N columns of each weight are random and the others repeat them, so that a large model is written fast and
+compresses well. Weights come from a fixed seed, so the same command writes the same model. Needs Debian's python3-onnx
+and python3-numpy.
 """
 
 import argparse
@@ -24,14 +28,13 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 MICROSOFT = "com.microsoft"
-BLOCK = 32
 
 
 class Writer:
     def __init__(self, options):
         self.options = options
         self.random = np.random.default_rng(options.seed)
-        self.real = np.float16 if options.type == "f16" else np.float32
+        self.real = np.float16 if "f16" in (options.type, options.activations) else np.float32
         self.nodes, self.constants = [], []
 
     def constant(self, name, array):
@@ -46,21 +49,24 @@ class Writer:
     def weight(self, inner, outer):
         return self.random.standard_normal((inner, outer)).astype(np.float32) / np.sqrt(inner)
 
-    @staticmethod
-    def quantized(rows):
+    def quantized(self, rows, real=np.float32):
         """4 bits in blocks along a row, and a scale for each block."""
-        blocks = rows.reshape(len(rows), -1, BLOCK).astype(np.float32)
+        blocks = rows.reshape(len(rows), -1, self.options.block).astype(np.float32)
         scales = np.abs(blocks).max(2) / 7
         codes = (np.clip(np.rint(blocks / scales[:, :, None]), -8, 7) + 8).astype(np.uint8)
-        return codes[:, :, 0::2] | codes[:, :, 1::2] << 4, scales.astype(np.float32)
+        return codes[:, :, 0::2] | codes[:, :, 1::2] << 4, scales.astype(real)
 
     def product(self, x, name, inner, outer):
-        weight = self.weight(inner, outer)
+        columns = min(outer, self.options.repeat or outer)
+        weight = self.weight(inner, columns)
         if self.options.type != "int4":
+            weight = np.resize(weight.T, (outer, inner)).T
             return self.node("MatMul", [x, self.constant(f"{name}.weight", weight.astype(self.real))], name)
-        packed, scales = self.quantized(weight.T)
+        packed, scales = self.quantized(weight.T, self.real)
+        packed, scales = np.resize(packed, (outer, *packed.shape[1:])), np.resize(scales, (outer, scales.shape[1]))
         inputs = [x, self.constant(f"{name}.weight", packed), self.constant(f"{name}.scales", scales.reshape(-1))]
-        return self.node("MatMulNBits", inputs, name, MICROSOFT, K=inner, N=outer, bits=4, block_size=BLOCK)
+        return self.node("MatMulNBits", inputs, name, MICROSOFT, K=inner, N=outer, bits=4,
+                         block_size=self.options.block)
 
     def norm_weight(self, name):
         return self.constant(f"{name}.weight", self.random.uniform(0.5, 1.5, self.options.width).astype(self.real))
@@ -130,8 +136,8 @@ class Writer:
         packed, scales = self.quantized(table)
         inputs = [self.constant("embedding", packed.reshape(len(table), -1)), "input_ids",
                   self.constant("embedding.scales", scales.astype(self.real))]
-        return self.node("GatherBlockQuantized", inputs, "embedded", MICROSOFT, block_size=BLOCK, bits=4, gather_axis=0,
-                         quantize_axis=1)
+        return self.node("GatherBlockQuantized", inputs, "embedded", MICROSOFT, block_size=self.options.block, bits=4,
+                         gather_axis=0, quantize_axis=1)
 
     def model(self):
         options = self.options
@@ -146,7 +152,7 @@ class Writer:
 
     def finished(self, logits):
         options = self.options
-        real = TensorProto.FLOAT16 if options.type == "f16" else TensorProto.FLOAT
+        real = TensorProto.FLOAT16 if self.real == np.float16 else TensorProto.FLOAT
         head = options.width // options.heads
         info = helper.make_tensor_value_info
         inputs = [info("input_ids", TensorProto.INT64, ["batch", "sequence"])]
@@ -168,6 +174,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=pathlib.Path, help="the ONNX file to write")
     parser.add_argument("--type", choices=["int4", "f16", "f32"], default="int4")
+    parser.add_argument("--block", type=int, default=32, help="of int4: weights that share a scale")
+    parser.add_argument("--activations", choices=["f16", "f32"], default="f32", help="of int4")
+    parser.add_argument("--repeat", type=int, help="random columns of each weight (all)")
     parser.add_argument("--embedding", choices=["real", "int4"], default="real", help="int4: GatherBlockQuantized")
     parser.add_argument("--attention", choices=["group", "onnx", "multi_head"], default="group")
     parser.add_argument("--layers", type=int, default=2)
