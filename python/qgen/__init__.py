@@ -17,10 +17,10 @@ from ._kernels import Call, Kernels, Operator, generate, load
 from ._library import version as _version
 from ._model import Model, Step
 from ._quantize import Layer, Quantized, quantize, quantize_model
-from ._times import Time, Times
+from ._times import Time, Times, TunedProblems
 from ._tune import tune
 
 __version__ = _version()
 __all__ = ["Call", "Device", "DeviceFailed", "Error", "Generator", "InvalidArgument", "Kernels", "Layer", "Model",
-           "NotFound", "Operator", "Quantized", "Step", "SystemFailed", "Tensor", "Time", "Times", "Unsupported",
-           "Weight", "devices", "generate", "infer", "load", "quantize", "quantize_model", "tune"]
+           "NotFound", "Operator", "Quantized", "Step", "SystemFailed", "Tensor", "Time", "Times", "TunedProblems",
+           "Unsupported", "Weight", "devices", "generate", "infer", "load", "quantize", "quantize_model", "tune"]

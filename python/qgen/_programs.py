@@ -73,17 +73,23 @@ class Ticking:
     """A bar of the seconds that pass within `with`."""
 
     def __init__(self, seconds: float, wanted: bool | None = None) -> None:
-        self._bar, self._seconds = Bar(seconds, "s", wanted), seconds
+        self._bar, self._seconds, self._began = Bar(seconds, "s", wanted), seconds, time.monotonic()
+        self.text = ""  # behind the seconds
         self._is_done = threading.Event()
         self._thread = threading.Thread(target=self._tick, daemon=True)
 
     def _tick(self) -> None:
-        began = time.monotonic()
         while not self._is_done.wait(0.1):
-            self._bar.show(min(time.monotonic() - began, self._seconds))
+            self._bar.show(min(time.monotonic() - self._began, self._seconds), self.text)
 
-    def __enter__(self) -> None:
+    @property
+    def left(self) -> float:
+        """Seconds until the end; at least 0."""
+        return max(self._seconds - (time.monotonic() - self._began), 0)
+
+    def __enter__(self) -> Ticking:
         self._thread.start()
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._is_done.set()

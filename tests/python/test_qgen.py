@@ -162,9 +162,41 @@ class TestTuning(unittest.TestCase):
             dev.use_times(store)
             self.assertIn("measured", dev.explain("q8ta_relu", {"input": x}, scales))
 
+    @unittest.skipUnless("QGEN_TUNE" in os.environ, "no QGEN_TUNE")
+    def test_a_list_of_problems(self):
+        x8, scales = np.zeros((2, 4096), np.int8), {"input_scale": 1, "output_scale": 1}
+        problems = [("softmax", {"input": np.ones((4, 64), np.float32)}), ("q8ta_relu", {"input": x8}, scales)]
+        with tempfile.TemporaryDirectory() as folder:
+            store, shown = pathlib.Path(folder) / "store.sqlite", io.StringIO()
+            with contextlib.redirect_stderr(shown):
+                tuned = qgen.tune(problems, budget=8, store=store, progress=True)
+        self.assertIn("problem 2 of 2: q8ta_relu", shown.getvalue())
+        self.assertEqual([times.problem.split()[0] for times in tuned], ["softmax", "q8ta_relu"])
+        self.assertTrue(tuned[0].best.kernel.startswith("softmax."))
+        self.assertTrue(tuned[1].best.kernel.startswith("q8ta_unary."))
+        self.assertIn("q8ta_relu input=2x4096:i8", str(tuned))
+        self.check_drawing(tuned)
+
+    def check_drawing(self, tuned):
+        """The bars are as long as the times, and each has its kernel's name."""
+        try:
+            import matplotlib
+        except ImportError:
+            return
+        matplotlib.use("Agg")
+        axes = tuned.plot()
+        self.assertEqual(len(axes), len(tuned))
+        for times, of in zip(tuned, axes):
+            self.assertEqual([bar.get_width() for bar in of.patches], [row.us for row in times])
+            self.assertEqual([label.get_text() for label in of.get_yticklabels()], [row.kernel for row in times])
+            self.assertEqual(of.get_title(), times.problem)
+
     def test_wrong_arguments(self):
         with self.assertRaises(qgen.NotFound):
             qgen.tune("softmax", {}, program="/nowhere/qgen-tune")
+        with self.assertRaises(qgen.InvalidArgument) as caught:
+            qgen.tune([("softmax", {})], {"input": 1}, program="true")
+        self.assertIn("a list of problems has their inputs in it", caught.exception.message)
         with self.assertRaises(qgen.InvalidArgument) as caught:
             qgen.tune("softmx", {"input": np.ones((2, 2), np.float32)}, budget=1)
         self.assertIn("softmx", caught.exception.message)
