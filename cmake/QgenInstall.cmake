@@ -49,7 +49,8 @@ set(typed "${PROJECT_BINARY_DIR}/generated/cpp")
 install(FILES "${typed}/operators.h" "${typed}/graph_nodes.h" "${typed}/registry.h" "${typed}/words.h"
   DESTINATION "${include}/kernels")
 install(DIRECTORY templates/lib DESTINATION "${CMAKE_INSTALL_DATADIR}/qgen/templates" FILES_MATCHING PATTERN "*.glsl")
-install(DIRECTORY specs DESTINATION "${CMAKE_INSTALL_DATADIR}/qgen/operators" FILES_MATCHING PATTERN "*.yaml")
+install(DIRECTORY specs DESTINATION "${CMAKE_INSTALL_DATADIR}/qgen/operators" FILES_MATCHING
+  PATTERN "*.yaml" PATTERN "*.schema.json")
 install(DIRECTORY templates DESTINATION "${CMAKE_INSTALL_DATADIR}/qgen/operators" FILES_MATCHING
   PATTERN "*.comp" PATTERN "*.glsl")
 install(DIRECTORY devices tuning DESTINATION "${CMAKE_INSTALL_DATADIR}/qgen" FILES_MATCHING PATTERN "*.yaml")

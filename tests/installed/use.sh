@@ -62,7 +62,7 @@ rebuild() {
   # A mistake is reported where it was made.
   sed -i 's/access: read_write/access: reed_write/' "$work/axpy/specs/axpy.yaml"
   ! cmake --build "$work/axpy/build" >"$work/log" || fail 'expected the misspelled spec to fail'
-  expect_line 'specs/axpy.yaml:7:.*error'
+  expect_line 'specs/axpy.yaml:8:.*error'
 }
 
 # Again after the first time: CMake's cache is then no reason to leave the blob out.

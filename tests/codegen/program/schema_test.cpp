@@ -150,6 +150,26 @@ TEST_F(Schema, TakesEverySpecThatQgenTakes) {
   }
 }
 
+// Editors find the schema by the first line of a spec: its path is relative to the spec, as the line says it.
+TEST_F(Schema, IsNamedByTheFirstLineOfEverySpec) {
+  const fs::path root = source_folder();
+  const std::string schema = read_text(root / "specs/spec.schema.json");
+  size_t specs = 0;
+  for (const char* folder : {"specs", "examples", "bench/codegen_corpus/specs", "tests/layouts/specs",
+                             "tests/matrices/specs", "tests/tuner_faults/specs"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (entry.path().extension() != ".yaml") continue;
+      ++specs;
+      const std::string text = read_text(entry.path());
+      const std::string_view begin = "# yaml-language-server: $schema=";
+      ASSERT_THAT(text, testing::StartsWith(begin)) << entry.path();
+      const std::string named = text.substr(begin.size(), text.find('\n') - begin.size());
+      EXPECT_EQ(read_text(entry.path().parent_path() / named), schema) << entry.path() << " names " << named;
+    }
+  }
+  EXPECT_GT(specs, 200u);
+}
+
 struct Misfit {
   const char* what;
   const char* with;
