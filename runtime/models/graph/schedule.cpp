@@ -16,6 +16,7 @@
 
 #include "runtime/engine/tensor/packed_layout.h"
 #include "runtime/models/graph/candidates.h"
+#include "runtime/models/graph/lifetimes.h"
 
 namespace qgen::graph {
 namespace {
@@ -311,40 +312,7 @@ class Scheduler {
 
   // ---- memory -------------------------------------------------------------------------------------------------------
 
-  uint32_t root_of(uint32_t tensor) const {
-    while (result_.tensors[tensor].alias_of != PlacedValue::kNone) tensor = result_.tensors[tensor].alias_of;
-    return tensor;
-  }
-
-  // Of roots; of tensors that are none, nothing.
-  std::vector<Lifetime> lifetimes_of_tensors() const {
-    const auto count = static_cast<uint32_t>(result_.tensors.size());
-    const auto end = static_cast<uint32_t>(result_.steps.size());
-    std::vector<Lifetime> lifetimes(count, {.first = end, .last = 0});
-    const auto live_at = [&](uint32_t tensor, uint32_t step) {
-      Lifetime& lifetime = lifetimes[root_of(tensor)];
-      lifetime.first = std::min(lifetime.first, step);
-      lifetime.last = std::max(lifetime.last, step);
-    };
-    for (const uint32_t input : result_.inputs) live_at(input, 0);
-    for (const uint32_t output : result_.outputs) live_at(output, end);
-    for (uint32_t i = 0; i < end; ++i) {
-      for (const Source& source : result_.steps[i].operands) {
-        if (source.kind == Source::Kind::tensor) live_at(source.index, i);
-      }
-    }
-    for (uint32_t i = 0; i < count; ++i) {
-      if (root_of(i) != i) {
-        lifetimes[i] = {};
-        continue;
-      }
-      const TensorDesc& value = result_.values[result_.tensors[i].value];
-      const bool is_state = std::ranges::count(result_.states, i) > 0;
-      lifetimes[i].bytes = is_state ? 0 : buffer_bytes(value.dtype, value.shape, result_.tensors[i].layout);
-      lifetimes[i].first = std::min(lifetimes[i].first, lifetimes[i].last);
-    }
-    return lifetimes;
-  }
+  uint32_t root_of(uint32_t tensor) const { return graph::root_of(result_, tensor); }
 
   bool lie_alike_in_place(uint32_t a, uint32_t b) const {
     const PlacedValue &one = result_.tensors[a], &other = result_.tensors[b];
@@ -372,7 +340,7 @@ class Scheduler {
   // may look at them.
   uint64_t put_outputs_in_place() {
     uint64_t saved = 0;
-    std::vector<Lifetime> lifetimes = lifetimes_of_tensors();
+    std::vector<Lifetime> lifetimes = lifetimes_of(result_);
     std::vector<bool> is_input(result_.tensors.size());
     for (const uint32_t input : result_.inputs) is_input[root_of(input)] = true;
     for (uint32_t i = 0; i < result_.steps.size(); ++i) {
@@ -427,14 +395,11 @@ class Scheduler {
     if (Done put = put_states_in_place(); !put) return put;
     const uint64_t saved = put_outputs_in_place();
     const auto count = static_cast<uint32_t>(result_.tensors.size());
-    std::vector<Lifetime> lifetimes = lifetimes_of_tensors();
-    for (uint32_t i = 0; i < result_.steps.size(); ++i) {
-      if (const uint64_t needed = scratch_bytes(*result_.steps[i].choice)) {
-        result_.steps[i].scratch = static_cast<uint32_t>(lifetimes.size());
-        lifetimes.push_back({needed, i, i});
-      }
+    uint32_t places = count;
+    for (Step& step : result_.steps) {
+      if (scratch_bytes(*step.choice) > 0) step.scratch = places++;
     }
-    result_.memory = plan_memory(lifetimes, kTensorAlignment);
+    result_.memory = plan_memory(lifetimes_of(result_), kTensorAlignment);
     result_.memory.naive += saved;
     for (uint32_t i = 0; i < count; ++i) result_.memory.offsets[i] = result_.memory.offsets[root_of(i)];
     return std::monostate{};

@@ -22,6 +22,7 @@ Examples:
   qgen-model run resnet50.onnx --explain conv1     and why, for the layers of this name
   qgen-model run resnet50.onnx --explain --device-file devices/adreno-740.yaml
   qgen-model run resnet50.onnx --profile t.json    for ui.perfetto.dev or chrome://tracing
+  qgen-model run resnet50.onnx --html t.html       the times, as charts for a browser
   qgen-model run resnet50.onnx --trace t.yaml      for qgen-tune --from-trace t.yaml
   qgen-model check resnet50.onnx --input x.npy     compare with the definitions of its operators
   qgen-model check resnet50.onnx --unfused         with the definitions of its ONNX nodes
@@ -76,13 +77,16 @@ CLI::App* add_run(CLI::App& app, Arguments& arguments) {
   run->add_option("--profile", arguments.profile, "print a table of all layers' times, and write a trace to this file")
       ->type_name("FILE");
   run->add_option("--json", arguments.json, "write the same times as JSON, with trtexec's keys")->type_name("FILE");
+  run->add_option("--html", arguments.html,
+                  "write a page for a browser: roofline, layers as bars, and memory over the layers")
+      ->type_name("FILE");
   run->add_option("--plot", arguments.plot,
                   "draw the graph with layouts, kernels and times: .dot; or .svg, .png, .pdf, which need Graphviz")
       ->type_name("FILE");
   run->add_option("--trace", arguments.trace, "write the layers as problems for qgen-tune --from-trace")
       ->type_name("FILE");
   for (const char* of_a_run : {"--device", "--as", "--without", "--limit", "--trust-driver", "--output", "--time",
-                               "--profile", "--json", "--plot", "--trace"})
+                               "--profile", "--json", "--html", "--plot", "--trace"})
     device_file->excludes(run->get_option(of_a_run));
   run->callback([&] { arguments.command = Command::run; });
   return run;

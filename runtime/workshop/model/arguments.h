@@ -36,6 +36,7 @@ struct Arguments {
   profiles::MaskText mask;
   std::string profile;  // a file for a trace
   std::string json;
+  std::string html;
   std::string plot;
   std::string trace;
   std::optional<std::string> explained;  // a part of a layer's name; empty: all

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "common/bytes_text.h"
 #include "common/files.h"
@@ -15,6 +16,7 @@
 #include "runtime/engine/tensor/npy.h"
 #include "runtime/workshop/model/draw.h"
 #include "runtime/workshop/model/layers.h"
+#include "runtime/workshop/model/page.h"
 #include "runtime/workshop/model/reasons.h"
 #include "runtime/workshop/model/session.h"
 #include "runtime/workshop/runner/arguments.h"
@@ -96,7 +98,7 @@ Replays replays_of(const Arguments& arguments, double run_ms) {
   const uint32_t timed = arguments.replays != 0 ? arguments.replays
                          : fit < kReplays       ? std::max(kLeastReplays, static_cast<uint32_t>(fit))
                                                 : kReplays;
-  const bool has_profile = !arguments.profile.empty() || !arguments.json.empty();
+  const bool has_profile = !arguments.profile.empty() || !arguments.json.empty() || !arguments.html.empty();
   Replays replays{timed, has_profile ? std::min(timed, kProfiled) : 0};
   replays.ms = run_ms * (2.0 * replays.timed + replays.profiled);
   return replays;
@@ -171,11 +173,11 @@ Done plot(const std::string& dot, const std::string& file) {
 }
 
 bool is_measuring(const Arguments& arguments) {
-  return arguments.is_timed || !arguments.profile.empty() || !arguments.json.empty();
+  return arguments.is_timed || !arguments.profile.empty() || !arguments.json.empty() || !arguments.html.empty();
 }
 
 // `run_ms`: how long a run took.
-Done measure_and_report(Context& context, Prepared& prepared, const graph::Graph& graph, const Arguments& arguments,
+Done measure_and_report(Context& context, Prepared& prepared, const graph::Model& model, const Arguments& arguments,
                         double run_ms) {
   std::vector<std::vector<double>> samples;
   double headline_us = 0;
@@ -205,8 +207,19 @@ Done measure_and_report(Context& context, Prepared& prepared, const graph::Graph
   if (Done added = add(arguments.profile, trace_of(layers, arguments.model, context.profile.name)); !added)
     return added;
   if (Done added = add(arguments.json, json_of(layers, samples.size())); !added) return added;
+  if (!arguments.html.empty()) {
+    const ProfilePage page{std::filesystem::path(arguments.model).filename(),
+                           context.profile,
+                           model.graph(),
+                           prepared.schedule(),
+                           layers,
+                           headline_us,
+                           samples.size(),
+                           model.constant_bytes()};
+    if (Done added = add(arguments.html, page_of(page)); !added) return added;
+  }
   if (Done written = outputs.commit(); !written || arguments.plot.empty()) return written;
-  return plot(dot_of(graph, prepared.schedule(), layers), arguments.plot);
+  return plot(dot_of(model.graph(), prepared.schedule(), layers), arguments.plot);
 }
 
 }  // namespace
@@ -253,7 +266,7 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
     if (Done printed = print_explanation(model.graph(), prepared.schedule(), *arguments.explained, chooser); !printed)
       return printed.error();
   }
-  if (Done reported = measure_and_report(context, prepared, model.graph(), arguments, first_run_ms); !reported)
+  if (Done reported = measure_and_report(context, prepared, model, arguments, first_run_ms); !reported)
     return reported.error();
   return runner::kDone;
 }

@@ -34,7 +34,8 @@ graph::Graph doors_of(const graph::FixedPart& part) {
 
 Done check_options(const Arguments& arguments) {
   const bool asks_for_a_graph = arguments.explained || arguments.is_timed || !arguments.profile.empty() ||
-                                !arguments.json.empty() || !arguments.plot.empty() || !arguments.trace.empty();
+                                !arguments.json.empty() || !arguments.html.empty() || !arguments.plot.empty() ||
+                                !arguments.trace.empty();
   if (!asks_for_a_graph) return std::monostate{};
   return refused(
       fmt::format("{} was compiled with --for or --cpp, so it has no graph to time or to explain", arguments.model),

@@ -11,6 +11,7 @@
 #include "common/json/read.h"
 #include "common/time_text.h"
 #include "runtime/workshop/report/heat_map.h"
+#include "runtime/workshop/report/html.h"
 #include "runtime/workshop/report/rooflines.h"
 #include "runtime/workshop/report/svg.h"
 
@@ -20,48 +21,6 @@ namespace {
 constexpr size_t kMostListed = 300;  // problems in tables, of all operators together
 constexpr size_t kMostKernels = 5;   // of a problem
 constexpr size_t kMostOperators = 150;
-constexpr size_t kMostLetters = 1000;  // of a key, an id or a driver's text
-
-constexpr std::string_view kStyle = R"(
-  body { font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; max-width: 1100px; margin: 2em auto;
-         padding: 0 1em; }
-  h2 { margin: 2.2em 0 .4em; border-top: 1px solid #ddd; padding-top: .8em; font-size: 1.2em; }
-  h3 { font-size: 1em; margin: 1em 0 .2em; }
-  table { border-collapse: collapse; font-size: 13px; margin: .8em 0; }
-  th, td { text-align: left; vertical-align: top; padding: .25em .8em .25em 0; border-bottom: 1px solid #eee; }
-  td > div > span { white-space: nowrap; } td div + div { margin-top: .4em; }
-  td.number, th.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-  code { font: 12px/1.35 ui-monospace, monospace; } code.key { overflow-wrap: anywhere; }
-  .wide { overflow-x: auto; } .wide svg { max-width: none; }
-  nav a { margin-right: .9em; white-space: nowrap; }
-  .row { display: flex; flex-wrap: wrap; gap: 1em; align-items: flex-start; }
-  .note { color: #555; font-size: 13px; }
-  figure { margin: 1em 0; } figcaption { font-size: 13px; color: #555; }
-  svg { max-width: 100%; height: auto; font: 11px system-ui, sans-serif; }
-  svg .title { font-size: 13px; font-weight: 600; } svg .cell { font-size: 11px; }
-  svg .grid { stroke: #e4e4e4; fill: none; } svg .tick, svg .key { fill: #444; } svg .axis { fill: #222; }
-  svg .rate { fill: none; stroke-width: 1.5; } svg .r0 { stroke: #333; } svg .r1 { stroke: #777; stroke-dasharray: 6 3; }
-  svg .r2 { stroke: #8a5a00; stroke-dasharray: 2 3; } svg .r3 { stroke: #7a3b8f; stroke-dasharray: 8 3 2 3; }
-  svg .best { fill: #1f6f8b; } svg .untuned { fill: none; stroke: #c4431a; stroke-width: 1.6; r: 5.5px; }
-  svg .others { fill: none; stroke: #9aa7ad; } svg .bar { fill: #1f6f8b; }
-  @media print { body { margin: 0; max-width: none; } h2, figure, svg, tr { break-inside: avoid; } nav { display: none; }
-                 .wide { overflow: visible; } .wide svg { max-width: 100%; } }
-)";
-
-std::string shortened(std::string_view text) {
-  if (text.size() <= kMostLetters) return escaped(text);
-  return escaped(text.substr(0, kMostLetters)) + " ...";
-}
-
-// A kernel's id, with line breaks allowed between its words.
-std::string id_text(std::string_view id) {
-  std::string text = "<code>";
-  for (const char c : shortened(id)) {
-    text += c;
-    if (c == '.' || c == '/' || c == '(') text += "<wbr/>";
-  }
-  return text + "</code>";
-}
 
 std::string value_text(const json::Value& value) {
   if (const auto* whole = value.as<int64_t>()) return fmt::format("{}", *whole);
@@ -90,27 +49,6 @@ std::string statistics_text(const std::string& statistics) {
   return text;
 }
 
-std::string number_row(const DeviceProfile& device, std::string_view field, std::string_view name, double value,
-                       std::string_view unit) {
-  const auto source = device.sources.find(field);
-  return fmt::format("<tr><td>{}</td><td class=\"number\">{} {}</td><td>{}</td></tr>\n", name, rate_text(value), unit,
-                     source == device.sources.end() ? "estimated" : escaped(source->second));
-}
-
-std::string device_text(const DeviceProfile& device) {
-  const DeviceNumbers& numbers = device.numbers;
-  const auto row = [&](std::string_view field, std::string_view name, double value, std::string_view unit) {
-    return number_row(device, field, name, value, unit);
-  };
-  return "<table>\n<tr><th>the lines of the charts</th><th class=\"number\"></th><th>source</th></tr>\n" +
-         row("bytes_per_us", "memory", numbers.bytes_per_us / 1e3, "GB/s") +
-         row("cache_bytes_per_us", "last cache", numbers.cache_bytes_per_us / 1e3, "GB/s") +
-         row("int8_matrix_ops_per_us", "int8 matrices", numbers.int8_matrix_ops_per_us / 1e6, "TOP/s") +
-         row("f16_matrix_ops_per_us", "f16 matrices", numbers.f16_matrix_ops_per_us / 1e6, "TOP/s") +
-         row("int8_ops_per_us", "int8 dot products", numbers.int8_ops_per_us / 1e6, "TOP/s") +
-         row("f32_ops_per_us", "f32", numbers.f32_ops_per_us / 1e6, "TOP/s") + "</table>\n";
-}
-
 std::string gain_text(const Facts& facts) {
   const GainSummary gains = summary_of(facts.problems);
   if (gains.problems == 0) {
@@ -133,7 +71,7 @@ std::string kernels_text(const ProblemFact& problem) {
   std::string text = fmt::format("<details><summary>{} measured</summary>", problem.kernels.size());
   for (size_t i = 0; i < std::min(problem.kernels.size(), kMostKernels); ++i) {
     const tuning::TunedRow& row = problem.kernels[i].row;
-    text += fmt::format("<div>{} us {}</div>", us_text(row.us), id_text(row.kernel));
+    text += fmt::format("<div>{} us {}</div>", us_text(row.us), id_html(row.kernel));
   }
   if (problem.kernels.size() > kMostKernels) text += "<div>...</div>";
   return text + "</details>";
@@ -148,7 +86,7 @@ std::string problem_row(const ProblemFact& problem) {
       "<td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}{}</td><td>{}</td></tr>\n",
       escaped(problem.name), shortened(problem.key), us_text(best.us), us_text(best.low_us), us_text(best.high_us),
       problem.untuned ? us_text(problem.kernels[*problem.untuned].row.us) : "-",
-      gain ? fmt::format("{:.2f}", *gain) : "-", id_text(best.kernel), kernels_text(problem),
+      gain ? fmt::format("{:.2f}", *gain) : "-", id_html(best.kernel), kernels_text(problem),
       statistics_text(best.statistics));
 }
 
@@ -221,14 +159,10 @@ std::string page_of(const Facts& facts) {
   const std::vector<Problems> operators = by_operator(facts.problems);
   const auto shown = std::span(operators).first(std::min(operators.size(), kMostOperators));
 
-  const std::string name = escaped(facts.device.name);
-  std::string page = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "
-      "content=\"width=device-width\"/>\n<title>qgen on {0}</title>\n<style>{1}</style>\n</head>\n<body>\n"
-      "<h1>qgen on {0}</h1>\n<p>{2} {3}. {4} times of {5} problems of {6} operators, measured {7}.</p>\n",
-      name, kStyle, escaped(facts.device.driver_name), escaped(facts.device.driver_info), kernels,
-      facts.problems.size(), operators.size(), dates_text(facts));
-  page += gain_text(facts) + estimates_of(facts) + device_text(facts.device);
+  std::string page = fmt::format("<p>{} {}. {} times of {} problems of {} operators, measured {}.</p>\n",
+                                 escaped(facts.device.driver_name), escaped(facts.device.driver_info), kernels,
+                                 facts.problems.size(), operators.size(), dates_text(facts));
+  page += gain_text(facts) + estimates_of(facts) + speeds_table(facts.device);
   page +=
       "<p class=\"note\">Bytes: the input, the weight and the output, each moved once; scales, biases "
       "and padding are left out. A multiply-add is two operations. Data in a cache may be faster than memory. In a "
@@ -244,7 +178,7 @@ std::string page_of(const Facts& facts) {
   }
   size_t left = kMostListed;
   for (const Problems& problems : shown) page += operator_section(problems, facts.device, left);
-  return page + "</body>\n</html>\n";
+  return html_file("qgen on " + facts.device.name, page);
 }
 
 }  // namespace qgen::report

@@ -16,6 +16,7 @@ constexpr double kLeft = 64, kTop = 28, kWidth = 340, kHeight = 230, kBelow = 44
 
 constexpr size_t kMaxReported = 160;  // digits after a point
 constexpr int kMostEmpty = 4;         // decades that are drawn for a line's sake
+constexpr size_t kLineStyles = 6;     // r0 to r5 of the page's style
 
 // The powers of ten around the drawn values, and their positions.
 struct Decades {
@@ -44,6 +45,34 @@ std::string point_text(double x, double y, std::string_view kind, std::string_vi
                      y, escaped(told.substr(0, kMaxReported)));
 }
 
+// Texts beside points. A text moves to another corner of its point, if it would cover an earlier one.
+class Marks {
+ public:
+  std::string text(double x, double y, const std::string& mark) {
+    const double width = kLetter * static_cast<double>(mark.size());
+    const Box corners[] = {
+        {x + 5, y - 5, width}, {x + 5, y + 13, width}, {x - 5 - width, y - 5, width}, {x - 5 - width, y + 13, width}};
+    const Box* box = std::ranges::find_if(corners, [&](const Box& corner) { return is_free(corner); });
+    if (box == std::end(corners)) box = corners;
+    placed_.push_back(*box);
+    return fmt::format("<text class=\"mark\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", box->x, box->y, escaped(mark));
+  }
+
+ private:
+  struct Box {
+    double x, y, width;
+  };
+  static constexpr double kLine = 11;  // the height of a text
+
+  bool is_free(const Box& box) const {
+    return std::ranges::none_of(placed_, [&](const Box& other) {
+      return box.x < other.x + other.width && other.x < box.x + box.width && std::abs(box.y - other.y) < kLine;
+    });
+  }
+
+  std::vector<Box> placed_;
+};
+
 }  // namespace
 
 std::string escaped(std::string_view text) {
@@ -64,13 +93,17 @@ std::string rate_text(double rate) { return rate < 1 ? fmt::format("{:.3g}", rat
 LogChart::LogChart(std::string title, std::string x_title, std::string y_title)
     : title_(std::move(title)), x_title_(std::move(x_title)), y_title_(std::move(y_title)) {}
 
-void LogChart::add_point(double x, double y, std::string_view kind, std::string_view told) {
+void LogChart::add_point(double x, double y, std::string_view kind, std::string_view told, std::string_view mark) {
   if (!(x > 0) || !(y > 0) || !std::isfinite(x) || !std::isfinite(y)) return;
-  points_.push_back({std::log10(x), std::log10(y), std::string(kind), std::string(told)});
+  points_.push_back({std::log10(x), std::log10(y), std::string(kind), std::string(told), std::string(mark)});
 }
 
 void LogChart::add_rate(double rate, std::string_view name) {
-  if (rate > 0 && std::isfinite(rate)) rates_.push_back({std::log10(rate), std::string(name)});
+  if (rate > 0 && std::isfinite(rate)) lines_.push_back({false, std::log10(rate), std::string(name)});
+}
+
+void LogChart::add_level(double y, std::string_view name) {
+  if (y > 0 && std::isfinite(y)) lines_.push_back({true, std::log10(y), std::string(name)});
 }
 
 std::string LogChart::text() const {
@@ -85,12 +118,13 @@ std::string LogChart::text() const {
     if (std::ranges::find(kinds, point.kind) == kinds.end()) kinds.push_back(point.kind);
   }
   // The roofline at the largest problem is always visible, even if it is far below the points.
-  for (const Rate& rate : rates_) {
-    const double largest = std::ranges::max(points_, {}, &Point::x).x;
-    y.include(std::clamp<double>(largest - rate.log_rate, y.low - kMostEmpty, y.high + kMostEmpty));
+  const double largest = std::ranges::max(points_, {}, &Point::x).x;
+  for (const Line& line : lines_) {
+    const double log_y = line.is_level ? line.log : largest - line.log;
+    y.include(std::clamp<double>(log_y, y.low - kMostEmpty, y.high + kMostEmpty));
   }
   const double legend = kTop + kHeight + kBelow;
-  const double height = legend + kLegendRow * static_cast<double>(kinds.size() + rates_.size());
+  const double height = legend + kLegendRow * static_cast<double>(kinds.size() + lines_.size());
   std::string svg = fmt::format(
       "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{2}\">\n"
       "<text class=\"title\" x=\"{3}\" y=\"16\">{2}</text>\n",
@@ -115,17 +149,24 @@ std::string LogChart::text() const {
       fmt::format("<text class=\"axis\" text-anchor=\"middle\" transform=\"translate(14 {}) rotate(-90)\">{}</text>\n",
                   kTop + kHeight / 2, escaped(y_title_));
   double row = legend + 12;
-  for (size_t i = 0; i < rates_.size(); ++i, row += kLegendRow) {
-    const auto& [log_rate, name] = rates_[i];
-    const double begin = std::max<double>(x.low, y.low + log_rate), end = std::min<double>(x.high, y.high + log_rate);
-    if (begin < end) {
+  for (size_t i = 0; i < lines_.size(); ++i, row += kLegendRow) {
+    const auto& [is_level, log, name] = lines_[i];
+    const double begin = is_level ? x.low : std::max<double>(x.low, y.low + log);
+    const double end = is_level ? x.high : std::min<double>(x.high, y.high + log);
+    const bool is_inside = is_level ? y.low <= log && log <= y.high : begin < end;
+    if (is_inside) {
       svg += fmt::format("<path class=\"rate r{}\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"><title>{}</title></path>\n",
-                         i % 5, x.at(begin), y.at(begin - log_rate), x.at(end), y.at(end - log_rate), escaped(name));
+                         i % kLineStyles, x.at(begin), y.at(is_level ? log : begin - log), x.at(end),
+                         y.at(is_level ? log : end - log), escaped(name));
     }
     svg += fmt::format("<path class=\"rate r{}\" d=\"M{} {}h24\"/><text class=\"key\" x=\"{}\" y=\"{}\">{}{}</text>\n",
-                       i % 5, kLeft, row - 4, kLeft + 32, row, escaped(name), begin < end ? "" : " (outside)");
+                       i % kLineStyles, kLeft, row - 4, kLeft + 32, row, escaped(name), is_inside ? "" : " (outside)");
   }
-  for (const Point& point : points_) svg += point_text(x.at(point.x), y.at(point.y), point.kind, point.told);
+  Marks marks;
+  for (const Point& point : points_) {
+    svg += point_text(x.at(point.x), y.at(point.y), point.kind, point.told);
+    if (!point.mark.empty()) svg += marks.text(x.at(point.x), y.at(point.y), point.mark);
+  }
   for (const std::string& kind : kinds) {
     svg += point_text(kLeft + 12, row - 4, kind, kind);
     svg += fmt::format("<text class=\"key\" x=\"{}\" y=\"{}\">{}</text>\n", kLeft + 32, row, escaped(kind));

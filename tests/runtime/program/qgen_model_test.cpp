@@ -125,10 +125,29 @@ TEST_F(QgenModel, DrawsOrSaysThatItCannot) {
   EXPECT_THAT(read_text(here() / "graph.dot"), StartsWith("digraph model {"));
 }
 
+// The same layers in all three files of one profile.
+TEST_F(QgenModel, WritesAPageOfItsLayers) {
+  const Answer answer =
+      run_model(kOnnx, {"--replays", "2", "--html", "page.html", "--json", "layers.json", "--profile", "trace.json"});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  const std::string page = read_text(here() / "page.html");
+  EXPECT_THAT(page, HasSubstr("<title>scenes.onnx on "));
+  EXPECT_THAT(page, HasSubstr("Times are medians of 2 replays"));
+  const auto count = [](const std::string& text, std::string_view part) {
+    size_t found = 0;
+    for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++found;
+    return found;
+  };
+  const size_t bars = count(page, "<rect class=\"layer\"") + count(page, "<rect class=\"conversion\"");
+  EXPECT_EQ(bars, count(read_text(here() / "layers.json"), "\"medianMs\""));
+  EXPECT_EQ(bars, count(read_text(here() / "trace.json"), "\"Node\""));
+  EXPECT_GT(bars, 5u);
+}
+
 // Options that need a run are refused together with a described device, not ignored.
 TEST_F(QgenModel, RunsNothingOnADescribedDevice) {
   const std::string device = source_folder() + "/devices/adreno-740.yaml";
-  for (const char* option : {"--device", "--output", "--time", "--profile", "--json", "--plot", "--trace"}) {
+  for (const char* option : {"--device", "--output", "--time", "--profile", "--json", "--html", "--plot", "--trace"}) {
     Arguments arguments{"--explain", "--device-file", device, option};
     if (option != std::string_view("--time")) arguments.push_back("graph.dot");
     const Answer answer = run_model(kOnnx, arguments);

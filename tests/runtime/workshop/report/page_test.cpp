@@ -148,6 +148,18 @@ TEST(LogChart, IsDrawnWithAxesAndALegend) {
   EXPECT_THAT(svg, HasSubstr(">1k</text>"));
 }
 
+// Marks beside one point do not cover each other; a level is a horizontal line.
+TEST(LogChart, HasMarksAndLevels) {
+  LogChart chart("roofline", "operations for each byte", "GOP/s");
+  chart.add_point(10, 100, "layer", "a", "1");
+  chart.add_point(10, 100, "layer", "b", "2");
+  chart.add_level(1000, "f32");
+  const std::string svg = chart.text();
+  EXPECT_THAT(svg, HasSubstr("<text class=\"mark\" x=\"69.0\" y=\"253.0\">1</text>"));
+  EXPECT_THAT(svg, HasSubstr("<text class=\"mark\" x=\"69.0\" y=\"271.0\">2</text>"));
+  EXPECT_THAT(svg, HasSubstr("d=\"M64.0 28.0L404.0 28.0\"><title>f32</title>"));
+}
+
 TEST(HeatMap, HasTheTwoWordsThatTakeTheMostValues) {
   const std::string map =
       heat_map_of(problem("mm m=4", {kernel("mm.f16/m4n2.step64.team1", 10), kernel("mm.f16/m4n2.step128.team1", 15),
